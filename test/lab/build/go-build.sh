@@ -1,0 +1,26 @@
+# Builds the main packages of one module into the cache, once for each version
+# of it. Sourced by the build script of each module, which sets MODULE_DIR.
+# shellcheck shell=bash
+
+# The key is all that decides what comes out: pins, the scripts, the compiler.
+module_key() {
+	(cd "$MODULE_DIR" && cat go.mod go.sum build ../go-build.sh && go env GOVERSION GOARCH) |
+		sha256sum | cut -c1-12
+}
+
+module_version() { # module_version MODULE: the version that go.mod pins
+	(cd "$MODULE_DIR" && go list -m -f '{{.Version}}' "$1")
+}
+
+# build_into DIR NAME PACKAGE [LDFLAGS]: builds PACKAGE as DIR/NAME unless it is
+# there. The name appears only when the file is whole.
+build_into() {
+	local dir=$1 name=$2 package=$3 ldflags=${4:-}
+	[ -x "$dir/$name" ] && return
+	local started=$SECONDS
+	echo "building $name ($package)" >&2
+	mkdir -p "$dir"
+	(cd "$MODULE_DIR" && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $ldflags" -o "$dir/.$name.partial" "$package") >&2
+	mv "$dir/.$name.partial" "$dir/$name"
+	echo "built $name in $((SECONDS - started)) s" >&2
+}
