@@ -78,3 +78,19 @@ rootfs_dir() { cache_entry rootfs "$LAB/parts/rootfs" "$DEBIAN_SUITE" "$CEPH_VER
 images_archive() {
 	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(rootfs_dir)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
 }
+
+# render replaces @NAME@ by the setting of that name, and fails on an unknown one.
+render() {
+	local text name
+	text=$(cat "$1")
+	while [[ $text =~ @([A-Z][A-Z_]*)@ ]]; do
+		name=${BASH_REMATCH[1]}
+		text=${text//"@$name@"/${!name:?asked for by $1}}
+	done
+	printf '%s\n' "$text"
+}
+
+# lab_disks prints the loop devices of the lab that use direct I/O.
+lab_disks() {
+	losetup --list --noheadings --output NAME,DIO,BACK-FILE | awk -v "below=$STATE/disks/" '$2 == 1 && index($3, below) == 1 {print $1}'
+}
