@@ -197,11 +197,11 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []ExpectationResult `json:"expectations,omitempty"`
 
-	// runs are the executions of all phases.
+	// runs are the executions of all phases, the latest 20 of them.
 	// +optional
 	// +listType=map
 	// +listMapKey=number
-	// +kubebuilder:validation:MaxItems=40
+	// +kubebuilder:validation:MaxItems=20
 	Runs []BenchmarkRun `json:"runs,omitempty"`
 
 	// environment is what the results depend on.
@@ -330,7 +330,7 @@ type BenchmarkRun struct {
 
 	// reason is why the run is Invalid or Failed.
 	// +optional
-	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`
 
 	// startTime is when its first phase began.
@@ -339,6 +339,6 @@ type BenchmarkRun struct {
 
 	// results is the ConfigMap that holds the full result.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=63
 	Results string `json:"results,omitempty"`
 }

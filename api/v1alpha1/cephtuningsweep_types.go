@@ -72,7 +72,7 @@ const (
 )
 
 // CephTuningSweepSpec is what to vary, and by what to judge.
-//
+// ---
 // Rules about the objective:
 // +kubebuilder:validation:XValidation:rule="self.template.phases.exists(p, p.name == self.objective.phase)",message="objective.phase must name a phase of template.phases"
 // +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.radosBench) || self.objective.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax'])",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: for percentiles make a fio phase the objective, such as one with engine RADOS"
@@ -101,7 +101,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target poolOption.pool must name the pool behind it"
 // +kubebuilder:validation:XValidation:rule="(has(self.template.target.scratchPool) && has(self.template.target.scratchPool.erasureCoded)) || (has(self.template.target.existingPool) && has(self.template.target.existingPool.dataPool)) || self.parameters.all(p, !has(p.poolOption) || p.poolOption.role == 'Data')",message="role Metadata needs a target with two pools: an erasureCoded scratchPool or an existingPool with a dataPool"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.exists(f, f.name == p.workload.phase))",message="workload.phase must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field is not one of that phase's tool: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field is not one of that phase's tool: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
 // +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a parameter that outlives the sweep: config, or poolOption of a pool that exists"
 //
 // What a verdict depends on is fixed for a run:
@@ -224,7 +224,10 @@ type CephTuningSweepSpec struct {
 
 // Objective is the figure by which configurations are compared. More is better
 // for Bandwidth and IOPS, less for latencies.
-// +kubebuilder:validation:XValidation:rule="double(self.equivalence.replace('%', '')) > 0.0 && double(self.equivalence.replace('%', '')) <= double(self.minimumEffect.replace('%', ''))",message="equivalence must be above 0% and at most minimumEffect"
+// ---
+// The rule splits, because gofmt takes an empty CEL string in a comment for a
+// quotation mark.
+// +kubebuilder:validation:XValidation:rule="double(self.equivalence.split('%')[0]) > 0.0 && double(self.equivalence.split('%')[0]) <= double(self.minimumEffect.split('%')[0])",message="equivalence must be above 0% and at most minimumEffect"
 type Objective struct {
 	MetricReference `json:",inline"`
 
@@ -273,9 +276,11 @@ const (
 	SearchLatinHypercube Search = "LatinHypercube"
 )
 
-// Strategy is how the space is searched and how often runs are repeated. Its
-// rules ask for fields with has() although these have defaults, because the
-// default of strategy as a whole is checked before theirs are filled in.
+// Strategy is how the space is searched and how often runs are repeated.
+// ---
+// The rules here and in Blocks ask for fields with has() although these have
+// defaults, because the default of strategy as a whole is checked before theirs
+// are filled in.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube, and not for Grid"
 type Strategy struct {

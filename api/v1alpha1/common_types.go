@@ -27,7 +27,7 @@ type Percent string
 
 // Decimal is a number in decimal notation: a string, because JSON numbers lose
 // digits on their way through clients. The unit is that of the metric.
-// +kubebuilder:validation:MaxLength=16
+// +kubebuilder:validation:MaxLength=12
 // +kubebuilder:validation:Pattern=`^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?$`
 type Decimal string
 

@@ -161,8 +161,8 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
-	// blockSizeMax, when set, makes sizes vary between blockSize and it, in
-	// steps of blockSize.
+	// blockSizeMax makes sizes vary between blockSize and it, in steps of
+	// blockSize. Unset, all blocks are of one size.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -267,8 +267,8 @@ type Fio struct {
 	// +optional
 	Distribution *FioDistribution `json:"distribution,omitempty"`
 
-	// jobs, when set, run at the same time, each with the options above except
-	// for those that it names.
+	// jobs run at the same time, each with the options above except for those
+	// that it names. Unset, there is one job.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

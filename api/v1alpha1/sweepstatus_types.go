@@ -140,6 +140,8 @@ type SweepPlan struct {
 
 	// estimatedDuration of maximumRuns, settling and restore included.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
 	EstimatedDuration *metav1.Duration `json:"estimatedDuration,omitempty"`
 
 	// estimatedBytesWritten of maximumRuns, prefill included.
@@ -164,7 +166,7 @@ type SweepPlan struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:items:MaxLength=192
 	Refusals []string `json:"refusals,omitempty"`
 
 	// block is the number of the current block, from 1.
@@ -176,6 +178,8 @@ type SweepPlan struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=96
+	// +kubebuilder:validation:items:Minimum=0
+	// +kubebuilder:validation:items:Maximum=64
 	Order []int32 `json:"order,omitempty"`
 }
 
@@ -253,17 +257,14 @@ type ConfigurationResult struct {
 
 	// ratio to the baseline.
 	// +optional
-	// +kubebuilder:validation:MaxLength=10
 	Ratio Decimal `json:"ratio,omitempty"`
 
 	// low is the lower end of the interval of ratio.
 	// +optional
-	// +kubebuilder:validation:MaxLength=10
 	Low Decimal `json:"low,omitempty"`
 
 	// high is the upper end of that interval.
 	// +optional
-	// +kubebuilder:validation:MaxLength=10
 	High Decimal `json:"high,omitempty"`
 
 	// verdict on the configuration.
@@ -342,6 +343,6 @@ type WinnerPatch struct {
 
 	// merge is the patch as YAML.
 	// +required
-	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:MaxLength=1024
 	Merge string `json:"merge"`
 }
