@@ -27,20 +27,29 @@ func TestEveryFieldIsDocumentedAndBounded(t *testing.T) {
 				if !strings.HasSuffix(path, "[]") && !strings.HasPrefix(s.Description, field+" ") {
 					t.Errorf("%s: the description has to start with %q, got %q", path, field, s.Description)
 				}
-				switch {
-				case s.Type == "array" && s.MaxItems == nil:
-					t.Errorf("%s: the list has no maxItems", path)
-				case s.Type == "array" && s.XListType == nil:
-					t.Errorf("%s: the list has no listType", path)
-				case s.AdditionalProperties != nil && s.MaxProperties == nil:
-					t.Errorf("%s: the map has no maxProperties", path)
-				case s.Type == "string" && s.MaxLength == nil && len(s.Enum) == 0 && s.Format != "date-time":
-					t.Errorf("%s: the string has no maxLength", path)
-				case strings.HasPrefix(path, ".spec.") && s.Type == "integer" && (s.Minimum == nil || s.Maximum == nil):
-					t.Errorf("%s: the number has no minimum or maximum", path)
+				if bound := missingBound(path, s); bound != "" {
+					t.Errorf("%s has no %s", path, bound)
 				}
 			})
 		})
+	}
+}
+
+// missingBound names the marker that a schema lacks.
+func missingBound(path string, s apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case s.Type == "array" && s.MaxItems == nil:
+		return "maxItems"
+	case s.Type == "array" && s.XListType == nil:
+		return "listType"
+	case s.AdditionalProperties != nil && s.MaxProperties == nil:
+		return "maxProperties"
+	case s.Type == "string" && s.MaxLength == nil && len(s.Enum) == 0 && s.Format != "date-time":
+		return "maxLength"
+	case s.Type == "integer" && strings.HasPrefix(path, ".spec.") && (s.Minimum == nil || s.Maximum == nil):
+		return "minimum or maximum"
+	default:
+		return ""
 	}
 }
 

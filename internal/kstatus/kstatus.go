@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,13 +88,24 @@ func Patch(ctx context.Context, c client.StatusClient, before, after client.Obje
 }
 
 func sameStatus(before, after client.Object) (bool, error) {
-	was, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	was, err := statusOf(before)
 	if err != nil {
-		return false, fmt.Errorf("convert status: %w", err)
+		return false, err
 	}
-	is, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	is, err := statusOf(after)
 	if err != nil {
-		return false, fmt.Errorf("convert status: %w", err)
+		return false, err
 	}
-	return equality.Semantic.DeepEqual(was["status"], is["status"]), nil
+	return equality.Semantic.DeepEqual(was, is), nil
+}
+
+// statusOf is the status as it would be written, so that what JSON leaves out
+// makes no difference.
+func statusOf(object client.Object) (map[string]any, error) {
+	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("convert status: %w", err)
+	}
+	status, _, err := unstructured.NestedMap(written, "status")
+	return status, err
 }

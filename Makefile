@@ -1,0 +1,96 @@
+# What has to be downloaded or built comes from the Go module proxy, at versions
+# that go.mod, hack/tools/go.mod and hack/lint/go.mod pin. "make help" lists targets.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# IMG is the image of the operator that deploy and installer name.
+IMG ?= ghcr.io/cephtune/cephtune:dev
+
+# TESTFLAGS are added to go test, such as -run Name or -count=1.
+TESTFLAGS ?=
+
+CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
+KUSTOMIZE := go tool -modfile=hack/tools/go.mod kustomize
+GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
+
+# GENERATED is what "make generate" writes. "make verify" fails when what it writes
+# is not what is committed.
+GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-zA-Z_-]+:.*##/ {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Development
+
+.PHONY: generate
+generate: manifests ## Generate everything that is generated.
+	$(CONTROLLER_GEN) object paths=./api/...
+
+.PHONY: manifests
+manifests: ## Generate CRDs and RBAC.
+	@rm -f config/crd/bases/*.yaml
+	$(CONTROLLER_GEN) crd rbac:roleName=manager paths=./api/... paths=./controllers/... \
+		output:crd:dir=config/crd/bases output:rbac:dir=config/rbac
+
+.PHONY: fmt
+fmt: ## Format the code.
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+.PHONY: lint
+lint: ## Run the linters for Go and shell.
+	$(GOLANGCI_LINT) config verify
+	$(GOLANGCI_LINT) run
+	hack/shellcheck
+
+.PHONY: test
+test: ## Run unit tests, and envtest against a real API server.
+	assets=$$(hack/envtest-assets); \
+	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
+
+.PHONY: verify
+verify: ## Check that generated files are up to date and that the linters are content.
+	$(MAKE) generate
+	hack/verify-generated $(GENERATED)
+	hack/verify-modules
+	$(MAKE) lint
+
+##@ Build and run
+
+.PHONY: build
+build: ## Build the binaries into bin/.
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: run
+run: ## Run the manager here, against the cluster of KUBECONFIG.
+	go run ./cmd/manager --health-probe-bind-address=127.0.0.1:8081
+
+.PHONY: installer
+installer: ## Write the manifests of CRDs and operator, with IMG, into dist/install.yaml.
+	@mkdir -p dist
+	$(KUSTOMIZE) build config/default | sed 's|image: ghcr.io/cephtune/cephtune:dev$$|image: $(IMG)|' > dist/install.yaml
+
+.PHONY: install
+install: ## Install the CRDs into the cluster of KUBECONFIG.
+	$(KUSTOMIZE) build config/crd | kubectl apply --server-side -f -
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them every CephBenchmark and CephTuningSweep.
+	$(KUSTOMIZE) build config/crd | kubectl delete --ignore-not-found -f -
+
+.PHONY: deploy
+deploy: installer ## Install CRDs and operator, with IMG, into the cluster of KUBECONFIG.
+	kubectl apply --server-side -f dist/install.yaml
+
+.PHONY: undeploy
+undeploy: installer ## Remove the operator and its CRDs.
+	kubectl delete --ignore-not-found -f dist/install.yaml
