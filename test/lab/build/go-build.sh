@@ -2,9 +2,9 @@
 # of it. Sourced by the build script of each module, which sets MODULE_DIR.
 # shellcheck shell=bash
 
-# The key is all that decides what comes out: pins, the scripts, the compiler.
+# The key is what decides what comes out: the pins and the compiler.
 module_key() {
-	(cd "$MODULE_DIR" && cat go.mod go.sum build ../go-build.sh && go env GOVERSION GOARCH) |
+	(cd "$MODULE_DIR" && cat go.mod go.sum && go env GOVERSION GOARCH) |
 		sha256sum | cut -c1-12
 }
 

@@ -1,0 +1,96 @@
+# What the lab's parts share: settings, how to say, wait and enter the node.
+# Sourced by each part, which ends with `part "$@"`.
+# shellcheck shell=bash
+
+set -euo pipefail
+LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+CHECKOUT=$(cd "$LAB/../.." && pwd)
+# shellcheck source=versions.env
+. "$LAB/versions.env"
+# shellcheck source=settings.env
+. "$LAB/settings.env"
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+	say "lab: $*"
+	exit 1
+}
+
+# wait_for SECONDS WHAT COMMAND… polls once a second until COMMAND succeeds.
+wait_for() {
+	local limit=$1 what=$2 started=$SECONDS
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS - started < limit)) || die "waited $limit s in vain: $what"
+		sleep 1
+	done
+	say "$what: after $((SECONDS - started)) s"
+}
+
+# part VERB runs one verb of the part that sources this file. A part defines
+# is_up and up, and down and status where there is something to undo or to say.
+part() {
+	case ${1:-} in
+	up) if is_up; then say "there already"; else up; fi ;;
+	down) if declare -F down >/dev/null; then down; fi ;;
+	status) if declare -F status >/dev/null; then status; elif is_up; then echo up; else echo down; fi ;;
+	*) die "usage: ${0##*/} up|down|status" ;;
+	esac
+}
+
+# cache_entry NAME INPUT… prints the cache folder for what is made from the
+# files and strings given, whatever their order of time.
+cache_entry() {
+	local name=$1 input
+	shift
+	for input in "$@"; do
+		if [ -f "$input" ]; then cat "$input"; else echo "$input"; fi
+	done | sha256sum | { read -r sum _; echo "$CACHE/$name-${sum:0:12}"; }
+}
+
+# The node is a set of namespaces whose first process is in node.pid. A pid alone
+# may be somebody else's by now, so its network namespace must be the lab's.
+node_pid() {
+	local pid
+	pid=$(cat "$STATE/node.pid" 2>/dev/null) || return 1
+	[ "$(stat -Lc %i "/proc/$pid/ns/net" 2>/dev/null)" = "$(stat -Lc %i "/run/netns/$NETNS" 2>/dev/null)" ] || return 1
+	echo "$pid"
+}
+
+# node_run COMMAND… runs a command on the node.
+node_run() {
+	nsenter --target "$(node_pid)" --mount --uts --ipc --net --pid --root --wd=/ -- \
+		env PATH=/opt/kubernetes:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+kubernetes_dir() { "$LAB/build/kubernetes/build" --dir; }
+
+# kubectl of the lab's own version, always with an explicit kubeconfig: never
+# the one of whoever runs this.
+kubectl() { "$(kubernetes_dir)/kubectl" --kubeconfig "$LAB_KUBECONFIG" "$@"; }
+
+rook_dir() { "$LAB/build/rook/build" --dir; }
+
+# Where the cache holds what several parts use.
+rootfs_dir() { cache_entry rootfs "$LAB/parts/rootfs" "$DEBIAN_SUITE" "$CEPH_VERSION"; }
+
+images_archive() {
+	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(rootfs_dir)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
+}
+
+# render replaces @NAME@ by the setting of that name, and fails on an unknown one.
+render() {
+	local text name
+	text=$(cat "$1")
+	while [[ $text =~ @([A-Z][A-Z_]*)@ ]]; do
+		name=${BASH_REMATCH[1]}
+		text=${text//"@$name@"/${!name:?asked for by $1}}
+	done
+	printf '%s\n' "$text"
+}
+
+# lab_disks prints the loop devices of the lab that use direct I/O.
+lab_disks() {
+	losetup --list --noheadings --output NAME,DIO,BACK-FILE | awk -v "below=$STATE/disks/" '$2 == 1 && index($3, below) == 1 {print $1}'
+}
