@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -28,13 +29,15 @@ const namespace = "cephtune-bench"
 // TestAdmission asks a real API server what it takes, what it refuses with which
 // words, and what it fills in.
 func TestAdmission(t *testing.T) {
-	c := newClient(t)
+	config := apiserver.Start(t)
+	c := newClient(t, config)
 	t.Run("samples", func(t *testing.T) { testSamples(t, c) })
 	t.Run("defaults", func(t *testing.T) { testDefaults(t, c) })
 	t.Run("benchmarks", func(t *testing.T) { testCreate(t, c, minimalBenchmark, benchmarkCases) })
 	t.Run("sweeps", func(t *testing.T) { testCreate(t, c, minimalSweep, sweepCases) })
 	t.Run("changes of benchmarks", func(t *testing.T) { testChange(t, c, minimalBenchmark, benchmarkChanges) })
 	t.Run("changes of sweeps", func(t *testing.T) { testChange(t, c, minimalSweep, sweepChanges) })
+	t.Run("columns", func(t *testing.T) { testColumns(t, config, c) })
 }
 
 // A specCase is a merge patch, in YAML, for the spec of a minimal object.
@@ -144,9 +147,9 @@ func causes(err error) []metav1.StatusCause {
 	})
 }
 
-func newClient(t *testing.T) client.Client {
+func newClient(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
-	c, err := client.New(apiserver.Start(t), client.Options{})
+	c, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

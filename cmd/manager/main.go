@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -28,7 +29,7 @@ import (
 
 func main() {
 	opts := &options{}
-	logging := zap.Options{}
+	logging := zap.Options{TimeEncoder: zapcore.RFC3339TimeEncoder}
 	opts.bind(flag.CommandLine)
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
@@ -57,7 +58,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 }
 
 func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
-	timeout := shutdownTimeout
+	timeout, skip := shutdownTimeout, true
 	return ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   cache.Options{DefaultNamespaces: o.namespaces.forCache()},
@@ -69,6 +70,9 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 		// Safe, because the process ends as soon as the manager has.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &timeout,
+		// The names are constants that differ. The check is by process, in which a
+		// test may run one manager after another.
+		Controller: config.Controller{SkipNameValidation: &skip},
 	}
 }
 
