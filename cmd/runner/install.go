@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func newInstallCommand(self func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:     "install PATH",
+		Short:   "Copy this binary to PATH, for a container that does not have it",
+		Example: "  runner install /cephtune/runner",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			source, err := self()
+			if err != nil {
+				return fmt.Errorf("find this binary: %w", err)
+			}
+			return install(source, args[0])
+		},
+	}
+}
+
+// install copies an executable. The target appears only when it is whole: a
+// container that is killed meanwhile leaves nothing that could be executed.
+func install(source, target string) (err error) {
+	from, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+
+	partial, err := os.CreateTemp(filepath.Dir(target), ".runner-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(partial.Name()))
+		}
+	}()
+	if err := write(partial, from); err != nil {
+		return err
+	}
+	return os.Rename(partial.Name(), target)
+}
+
+// write fills and closes an executable file.
+func write(to *os.File, from io.Reader) error {
+	_, err := io.Copy(to, from)
+	return errors.Join(err, to.Chmod(0o755), to.Close())
+}
