@@ -4,8 +4,14 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# IMG is the image of the operator that deploy and installer name.
-IMG ?= ghcr.io/cephtune/cephtune:dev
+include images/references.env
+
+# IMG is the image of the operator, TOOLS_IMG the one of the tools.
+IMG ?= $(OPERATOR_IMAGE):$(IMAGE_TAG)
+TOOLS_IMG ?= $(TOOLS_IMAGE):$(IMAGE_TAG)
+
+# CONTAINER_TOOL builds images: docker, podman or buildah.
+CONTAINER_TOOL ?= docker
 
 # TESTFLAGS are added to go test, such as -run Name or -count=1.
 TESTFLAGS ?=
@@ -74,10 +80,15 @@ build: ## Build the binaries into bin/.
 run: ## Run the manager here, against the cluster of KUBECONFIG.
 	go run ./cmd/manager --health-probe-bind-address=127.0.0.1:8081
 
-.PHONY: installer
-installer: ## Write the manifests of CRDs and operator, with IMG, into dist/install.yaml.
-	@mkdir -p dist
-	$(KUSTOMIZE) build config/default | sed 's|image: ghcr.io/cephtune/cephtune:dev$$|image: $(IMG)|' > dist/install.yaml
+.PHONY: images
+images: ## Build the images IMG and TOOLS_IMG with CONTAINER_TOOL.
+	$(CONTAINER_TOOL) build -t $(IMG) -f images/operator/Dockerfile \
+		--build-arg GO_IMAGE=$(GO_IMAGE) --build-arg DISTROLESS_IMAGE=$(DISTROLESS_IMAGE) .
+	$(CONTAINER_TOOL) build -t $(TOOLS_IMG) -f images/tools/Dockerfile --build-arg CEPH_IMAGE=$(CEPH_IMAGE) images/tools
+
+.PHONY: manifest
+manifest: ## Print the manifests of CRDs and operator, with IMG.
+	@$(KUSTOMIZE) build config/default | sed 's|image: $(OPERATOR_IMAGE):.*|image: $(IMG)|'
 
 .PHONY: install
 install: ## Install the CRDs into the cluster of KUBECONFIG.
@@ -88,9 +99,23 @@ uninstall: ## Remove the CRDs, and with them every CephBenchmark and CephTuningS
 	$(KUSTOMIZE) build config/crd | kubectl delete --ignore-not-found -f -
 
 .PHONY: deploy
-deploy: installer ## Install CRDs and operator, with IMG, into the cluster of KUBECONFIG.
-	kubectl apply --server-side -f dist/install.yaml
+deploy: ## Install CRDs and operator, with IMG, into the cluster of KUBECONFIG.
+	$(MAKE) --no-print-directory manifest | kubectl apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: installer ## Remove the operator and its CRDs.
-	kubectl delete --ignore-not-found -f dist/install.yaml
+undeploy: ## Remove the operator and its CRDs from the cluster of KUBECONFIG.
+	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
+
+##@ Lab
+
+.PHONY: lab-up
+lab-up: ## Bring up Kubernetes, Rook, a Ceph cluster and the operator on this machine.
+	test/lab/lab up
+
+.PHONY: lab-status
+lab-status: ## Show what of the lab is up.
+	test/lab/lab status
+
+.PHONY: lab-down
+lab-down: ## Remove the lab, all but its cache of builds.
+	test/lab/lab down
