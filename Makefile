@@ -64,10 +64,11 @@ test: ## Run unit tests, and envtest against a real API server.
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
 
 .PHONY: verify
-verify: ## Check that generated files are up to date and that the linters are content.
+verify: ## Check generated files, modules and manifests, and run the linters.
 	$(MAKE) generate
 	hack/verify-generated $(GENERATED)
 	hack/verify-modules
+	for file in config/*/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
 	$(MAKE) lint
 
 ##@ Build and run

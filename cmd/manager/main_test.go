@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -82,6 +83,7 @@ func TestManager(t *testing.T) {
 	t.Run("says what it cannot do yet", func(t *testing.T) { testStalls(t, admin) })
 	t.Run("says that something is suspended", func(t *testing.T) { testSuspended(t, admin) })
 	t.Run("leaves other namespaces alone", func(t *testing.T) { testOtherNamespace(t, admin) })
+	t.Run("runs in a pod that restricted namespaces take", func(t *testing.T) { testPodSecurity(t, admin) })
 
 	if err := stop(); err != nil {
 		t.Errorf("the manager ended with %v, want a graceful end", err)
@@ -178,6 +180,26 @@ func testOtherNamespace(t *testing.T, admin client.Client) {
 	}
 }
 
+func testPodSecurity(t *testing.T, admin client.Client) {
+	folder := filepath.Join(apiserver.Root(t), "config", "manager")
+	namespace := manifests(t, filepath.Join(folder, "namespace.yaml"))[0]
+	namespace.SetName("restricted")
+	create(t, admin, namespace)
+	deployment := &appsv1.Deployment{}
+	read(t, filepath.Join(folder, "manager.yaml"), deployment)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: namespace.GetName()},
+		Spec:       deployment.Spec.Template.Spec,
+	}
+	if err := admin.Create(deadline(t), pod.DeepCopy(), client.DryRunAll); err != nil {
+		t.Error(err)
+	}
+	pod.Spec.SecurityContext = nil
+	if err := admin.Create(deadline(t), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
+		t.Errorf("a pod that may run as root: %v, want it forbidden", err)
+	}
+}
+
 // start runs a manager in the name of its service account. What it returns ends it
 // and waits for that.
 func start(t *testing.T, config *rest.Config, opts *options) func() error {
@@ -257,7 +279,12 @@ func manifests(t *testing.T, file string) []*unstructured.Unstructured {
 // sample reads an object from config/samples.
 func sample(t *testing.T, file string, into client.Object) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "config", "samples", file))
+	read(t, filepath.Join(apiserver.Root(t), "config", "samples", file), into)
+}
+
+func read(t *testing.T, file string, into client.Object) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
