@@ -40,7 +40,7 @@ const (
 	serviceAccount  = "system:serviceaccount:" + systemNamespace + ":manager"
 
 	// patience is the deadline of whatever should happen soon.
-	patience = 30 * time.Second
+	patience = time.Minute
 )
 
 // TestManager starts the manager as it is deployed: with the rights of config/rbac

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -13,6 +14,9 @@ import (
 
 // assetsVariable names the folder of the binaries for envtest.
 const assetsVariable = "KUBEBUILDER_ASSETS"
+
+// startTimeout is the deadline for the API server and etcd, each.
+const startTimeout = 2 * time.Minute
 
 // Start starts an API server that ends with the test. The configuration it
 // returns is an administrator's.
@@ -26,6 +30,9 @@ func Start(t testing.TB) *rest.Config {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(Root(t), "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
+		// The default of 20 s is too little on a machine that compiles meanwhile.
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
 	}
 	config, err := env.Start()
 	if err != nil {
