@@ -1,0 +1,122 @@
+# What has to be downloaded or built comes from the Go module proxy, at versions
+# that go.mod, hack/tools/go.mod and hack/lint/go.mod pin. "make help" lists targets.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+include images/references.env
+
+# IMG is the image of the operator, TOOLS_IMG the one of the tools.
+IMG ?= $(OPERATOR_IMAGE):$(IMAGE_TAG)
+TOOLS_IMG ?= $(TOOLS_IMAGE):$(IMAGE_TAG)
+
+# CONTAINER_TOOL builds images: docker, podman or buildah.
+CONTAINER_TOOL ?= docker
+
+# TESTFLAGS are added to go test, such as -run Name or -count=1.
+TESTFLAGS ?=
+
+CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
+KUSTOMIZE := go tool -modfile=hack/tools/go.mod kustomize
+GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
+
+# GENERATED is what "make generate" writes. "make verify" fails when what it writes
+# is not what is committed.
+GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-zA-Z_-]+:.*##/ {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Development
+
+.PHONY: generate
+generate: manifests ## Generate everything that is generated.
+	$(CONTROLLER_GEN) object paths=./api/...
+
+.PHONY: manifests
+manifests: ## Generate CRDs and RBAC.
+	@rm -f config/crd/bases/*.yaml
+	$(CONTROLLER_GEN) crd rbac:roleName=manager paths=./api/... paths=./controllers/... \
+		output:crd:dir=config/crd/bases output:rbac:dir=config/rbac
+
+.PHONY: fmt
+fmt: ## Format the code.
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+.PHONY: lint
+lint: ## Run the linters for Go and shell.
+	$(GOLANGCI_LINT) config verify
+	$(GOLANGCI_LINT) run
+	hack/shellcheck
+
+.PHONY: test
+test: ## Run unit tests, and envtest against a real API server.
+	assets=$$(hack/envtest-assets); \
+	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
+
+.PHONY: verify
+verify: ## Check generated files, modules and manifests, and run the linters.
+	$(MAKE) generate
+	hack/verify-generated $(GENERATED)
+	hack/verify-modules
+	for file in config/*/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
+	$(MAKE) lint
+
+##@ Build and run
+
+.PHONY: build
+build: ## Build the binaries into bin/.
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: run
+run: ## Run the manager here, against the cluster of KUBECONFIG.
+	go run ./cmd/manager --health-probe-bind-address=127.0.0.1:8081
+
+.PHONY: images
+images: ## Build the images IMG and TOOLS_IMG with CONTAINER_TOOL.
+	$(CONTAINER_TOOL) build -t $(IMG) -f images/operator/Dockerfile \
+		--build-arg GO_IMAGE=$(GO_IMAGE) --build-arg DISTROLESS_IMAGE=$(DISTROLESS_IMAGE) .
+	$(CONTAINER_TOOL) build -t $(TOOLS_IMG) -f images/tools/Dockerfile --build-arg CEPH_IMAGE=$(CEPH_IMAGE) images/tools
+
+.PHONY: manifest
+manifest: ## Print the manifests of CRDs and operator, with IMG.
+	@$(KUSTOMIZE) build config/default | sed 's|image: $(OPERATOR_IMAGE):.*|image: $(IMG)|'
+
+.PHONY: install
+install: ## Install the CRDs into the cluster of KUBECONFIG.
+	$(KUSTOMIZE) build config/crd | kubectl apply --server-side -f -
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them every CephBenchmark and CephTuningSweep.
+	$(KUSTOMIZE) build config/crd | kubectl delete --ignore-not-found -f -
+
+.PHONY: deploy
+deploy: ## Install CRDs and operator, with IMG, into the cluster of KUBECONFIG.
+	$(MAKE) --no-print-directory manifest | kubectl apply --server-side -f -
+
+.PHONY: undeploy
+undeploy: ## Remove the operator and its CRDs from the cluster of KUBECONFIG.
+	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
+
+##@ Lab
+
+.PHONY: lab-up
+lab-up: ## Bring up Kubernetes, Rook, a Ceph cluster and the operator on this machine.
+	test/lab/lab up
+
+.PHONY: lab-status
+lab-status: ## Show what of the lab is up.
+	test/lab/lab status
+
+.PHONY: lab-down
+lab-down: ## Remove the lab, all but its cache of builds.
+	test/lab/lab down

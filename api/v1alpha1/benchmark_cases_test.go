@@ -1,0 +1,222 @@
+package v1alpha1_test
+
+const minimalBenchmark = `
+apiVersion: cephtune.dev/v1alpha1
+kind: CephBenchmark
+metadata: {name: minimal, namespace: cephtune-bench}
+spec:
+  clusterRef: {namespace: rook-ceph, name: my-cluster}
+  template:
+    target: {scratchPool: {replicated: {size: 3}}}
+    phases:
+    - {name: write, radosBench: {mode: Write}}
+    - {name: rbd, rbdBench: {ioType: Write}}
+    - {name: fio, fio: {pattern: RandRead}}
+`
+
+var benchmarkCases = map[string]specCase{
+	"the minimal benchmark":       {`{}`, ""},
+	"a field that does not exist": {`{repetition: 3}`, `unknown field "spec.repetition"`},
+
+	// What identifies things.
+	"no cluster":                  {`{clusterRef: null}`, "spec.clusterRef: Required value"},
+	"a cluster without namespace": {`{clusterRef: {namespace: null}}`, "spec.clusterRef.namespace: Required value"},
+	"a runID made of a commit":    {`{runID: 3f2a91c_2026-01-01.7}`, ""},
+	"a runID with a space":        {`{runID: "a b"}`, "spec.runID in body should match"},
+	"two phases of one name": {
+		`{template: {phases: [{name: a, fio: {pattern: Read}}, {name: a, fio: {pattern: Write}}]}}`,
+		"Duplicate value",
+	},
+	"no phases":                 {`{template: {phases: []}}`, "should have at least 1 items"},
+	"as many phases as allowed": {`{template: {phases: [` + repeat(16, `{name: p%d, fio: {pattern: Read}}`) + `]}}`, ""},
+	"one phase too many":        {`{template: {phases: [` + repeat(17, `{name: p%d, fio: {pattern: Read}}`) + `]}}`, "must have at most 16 items"},
+	"a phase with two tools": {
+		`{template: {phases: [{name: a, fio: {pattern: Read}, rbdBench: {ioType: Read}}]}}`,
+		"exactly one of the fields in [radosBench rbdBench fio] must be set",
+	},
+	"a phase without a tool": {
+		`{template: {phases: [{name: a}]}}`,
+		"exactly one of the fields in [radosBench rbdBench fio] must be set",
+	},
+	"twenty repetitions":     {`{repetitions: 20}`, ""},
+	"twenty-one repetitions": {`{repetitions: 21}`, "should be less than or equal to 20"},
+
+	// Targets.
+	"two targets": {
+		`{template: {target: {existingPool: {name: p}}}}`,
+		"exactly one of the fields in [scratchPool existingPool persistentVolumeClaim] must be set",
+	},
+	"an existing pool":         {`{template: {target: {scratchPool: null, existingPool: {name: Bench_1.a}}}}`, ""},
+	"a pool of Ceph's own":     {`{template: {target: {scratchPool: null, existingPool: {name: .mgr}}}}`, "should match"},
+	"a pool that is an option": {`{template: {target: {scratchPool: null, existingPool: {name: --yes}}}}`, "should match"},
+	"a pool neither replicated nor erasure-coded": {
+		`{template: {target: {scratchPool: {replicated: null}}}}`,
+		"exactly one of the fields in [replicated erasureCoded] must be set",
+	},
+	"pool parameters": {
+		`{template: {target: {scratchPool: {parameters: {pg_num: "32", compression_mode: force}}}}}`, "",
+	},
+	"a pool parameter that is a number": {
+		`{template: {target: {scratchPool: {parameters: {pg_num: 32}}}}}`, "must be of type string",
+	},
+	"a pool parameter for the number of copies": {
+		`{template: {target: {scratchPool: {parameters: {size: "2"}}}}}`, "use replicated.size or erasureCoded",
+	},
+	"a pool parameter pgp_num": {
+		`{template: {target: {scratchPool: {parameters: {pgp_num: "32"}}}}}`, "set pg_num, which Ceph lets pgp_num follow",
+	},
+	"a pool parameter with a name that is an option": {
+		`{template: {target: {scratchPool: {parameters: {"--force": "1"}}}}}`, "as `ceph osd pool set` names them",
+	},
+	"an image of whole bytes": {`{template: {target: {scratchPool: {image: {size: 1073741824}}}}}`, ""},
+	"an image too small":      {`{template: {target: {scratchPool: {image: {size: 1Mi}}}}}`, "must be between 64Mi and 100Ti"},
+	"an image of a fraction":  {`{template: {target: {scratchPool: {image: {size: 100000000500m}}}}}`, "in whole bytes"},
+	"image objects of 64Ki":   {`{template: {target: {scratchPool: {image: {objectSize: 64Ki}}}}}`, ""},
+	"image objects of 3Mi":    {`{template: {target: {scratchPool: {image: {objectSize: 3Mi}}}}}`, "must be a power of two"},
+	"image features that go together": {
+		`{template: {target: {scratchPool: {image: {features: [ExclusiveLock, ObjectMap, FastDiff]}}}}}`, "",
+	},
+	"fast-diff without object map": {
+		`{template: {target: {scratchPool: {image: {features: [ExclusiveLock, FastDiff]}}}}}`, "FastDiff needs ObjectMap",
+	},
+	"object map without exclusive lock": {
+		`{template: {target: {scratchPool: {image: {features: [ObjectMap]}}}}}`, "need ExclusiveLock",
+	},
+	"rados bench on a claim": {
+		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}}}`,
+		"only fio works on a persistentVolumeClaim",
+	},
+	"fio on a claim": {
+		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
+		  phases: [{name: a, fio: {engine: IOUring, pattern: Read}}, {name: b, fio: {pattern: Read}}]}}`, "",
+	},
+	"librbd on a claim": {
+		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
+		  phases: [{name: a, fio: {engine: RBD, pattern: Read}}]}}`,
+		"use LibAIO or IOUring on a persistentVolumeClaim",
+	},
+	"libaio on a pool": {
+		`{template: {phases: [{name: a, fio: {engine: LibAIO, pattern: Read}}]}}`,
+		"use RBD or RADOS on a pool",
+	},
+	"two clients of one claim": {
+		`{template: {clients: {count: 2}, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
+		  phases: [{name: a, fio: {pattern: Read}}]}}`,
+		"set clients.count to 1, or use persistentVolumeClaim.template",
+	},
+	"two clients with a claim each": {
+		`{template: {clients: {count: 2}, target: {scratchPool: null, persistentVolumeClaim: {template: {storageClassName: s}}},
+		  phases: [{name: a, fio: {pattern: Read}}]}}`, "",
+	},
+
+	// Clients and dataset.
+	"sixty-five clients":       {`{template: {clients: {count: 65}}}`, "should be less than or equal to 64"},
+	"clients on chosen nodes":  {`{template: {clients: {nodeSelector: {disk: fast}, tolerations: [{operator: Exists}]}}}`, ""},
+	"clients without memory":   {`{template: {clients: {resources: {memory: "0"}}}}`, "must be between 128Mi and 1Ti"},
+	"clients of half a CPU":    {`{template: {clients: {resources: {cpu: 500m}}}}`, ""},
+	"a dataset of a size":      {`{template: {dataset: {size: 20Gi}}}`, ""},
+	"a dataset of a word":      {`{template: {dataset: {size: Big}}}`, "must be Auto, or a size of at least 1Mi"},
+	"a rest of nothing":        {`{template: {rest: 0s}}`, ""},
+	"a rest of a day":          {`{template: {rest: 24h}}`, "must be at most 1h"},
+	"a duration in other form": {`{template: {rest: 1.5m}}`, "spec.template.rest in body should match"},
+
+	// rados bench.
+	"rados bench of 30 s": {radosBench(`{mode: Write, duration: 30s}`), ""},
+	"rados bench of 29 s": {radosBench(`{mode: Write, duration: 29s}`), "shorter runs measure caches"},
+	"rados bench that ramps to its end": {
+		radosBench(`{mode: Write, duration: 30s, ramp: 30s}`), "ramp must be shorter than duration",
+	},
+	"rados bench of many blocks per object": {radosBench(`{mode: Write, blockSize: 64Ki, objectSize: 4Mi}`), ""},
+	"rados bench of a part of a block": {
+		radosBench(`{mode: Write, blockSize: 3Ki, objectSize: 4Mi}`), "objectSize must be a multiple of blockSize",
+	},
+	"rados bench of a block of no bytes":   {radosBench(`{mode: Write, blockSize: 0}`), "must be between 1Ki and 64Mi"},
+	"rados bench that writes to omap":      {radosBench(`{mode: Write, destination: OMap}`), ""},
+	"rados bench that reads omap":          {radosBench(`{mode: Seq, destination: OMap}`), "destination is for mode Write"},
+	"rados bench that reads without hints": {radosBench(`{mode: Seq, allocationHints: Omit}`), "allocationHints is for mode Write"},
+	"rados bench that reads and reuses":    {radosBench(`{mode: Rand, reuseObjects: true}`), "reads always use the prefilled objects"},
+	"rados bench that reads few objects":   {radosBench(`{mode: Seq, maxObjects: 10}`), "for reads set dataset.size"},
+	"rados bench that writes few objects":  {radosBench(`{mode: Write, maxObjects: 10}`), ""},
+	"rados bench that does not verify":     {radosBench(`{mode: Rand, verification: None}`), ""},
+	"rados bench that does not verify writes": {
+		radosBench(`{mode: Write, verification: None}`), "verification is for modes Seq and Rand",
+	},
+	"rados bench to omap in whole objects": {
+		radosBench(`{mode: Write, destination: OMap, objectSize: 8Mi}`), "objectSize is for destination Object",
+	},
+	"rados bench to omap of an erasure-coded pool": {
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},
+		  phases: [{name: a, radosBench: {mode: Write, destination: OMap}}]}}`,
+		"erasure-coded pools have no omap",
+	},
+	"rados bench in a mode of its command line": {radosBench(`{mode: write}`), `Unsupported value: "write"`},
+
+	// rbd bench.
+	"rbd bench that mixes":                {rbdBench(`{ioType: ReadWrite, readPercent: 70}`), ""},
+	"rbd bench with a mix of one":         {rbdBench(`{ioType: Write, readPercent: 70}`), "readPercent is for ioType ReadWrite"},
+	"rbd bench of 29 s":                   {rbdBench(`{ioType: Write, duration: 29s}`), "shorter runs measure caches"},
+	"rbd bench of less than one block":    {rbdBench(`{ioType: Write, ioSize: 4Mi, ioTotal: 1Mi}`), "ioTotal must be at least ioSize"},
+	"rbd bench that reads one byte often": {rbdBench(`{ioType: Read, dataPattern: RepeatedByte}`), "dataPattern is for ioTypes that write"},
+
+	// fio.
+	"fio without a pattern":         {fio(`{ioDepth: 4}`), "set pattern, or the pattern of every job"},
+	"fio with patterns of its jobs": {fio(`{jobs: [{name: a, pattern: Read}, {name: b, pattern: Write}]}`), ""},
+	"fio with a job without a pattern": {
+		fio(`{jobs: [{name: a, pattern: Read}, {name: b}]}`), "set pattern, or the pattern of every job",
+	},
+	"fio with raw job text": {fio(`{pattern: Read, options: "exec_prerun=sh"}`), "unknown field"},
+	"fio with a mix of one": {fio(`{pattern: RandRead, readPercent: 70}`), "readPercent is for patterns ReadWrite and RandReadWrite"},
+	"fio with a job with a mix of one": {
+		fio(`{pattern: Read, jobs: [{name: a, pattern: Write, readPercent: 70}]}`), "readPercent is for patterns",
+	},
+	"fio of 29 s":                   {fio(`{pattern: Read, duration: 29s}`), "shorter runs measure caches"},
+	"fio that ramps for longer":     {fio(`{pattern: Read, duration: 30s, ramp: 2m}`), ""},
+	"fio with blocks of a range":    {fio(`{pattern: Read, blockSize: 4Ki, blockSizeMax: 64Ki}`), ""},
+	"fio with an empty range":       {fio(`{pattern: Read, blockSize: 4Ki, blockSizeMax: 4096}`), "blockSizeMax must be above blockSize"},
+	"fio with Zipf":                 {fio(`{pattern: RandRead, distribution: {type: Zipf, theta: "1.2"}}`), ""},
+	"fio with Zipf without theta":   {fio(`{pattern: RandRead, distribution: {type: Zipf}}`), "theta is required for Zipf"},
+	"fio with Zipf of 1":            {fio(`{pattern: RandRead, distribution: {type: Zipf, theta: "1"}}`), "theta of Zipf must not be 1"},
+	"fio with Zipf in order":        {fio(`{pattern: Read, distribution: {type: Zipf, theta: "1.2"}}`), "distribution is for patterns RandRead"},
+	"fio with a rate of arrivals":   {fio(`{pattern: Read, rateProcess: Poisson, rateIOPS: 100}`), ""},
+	"fio with arrivals of no rate":  {fio(`{pattern: Read, rateProcess: Poisson}`), "rateProcess Poisson needs rateIOPS"},
+	"fio with data half compressed": {fio(`{pattern: Write, compressiblePercent: 50, dedupePercent: 101}`), "should be less than or equal to 100"},
+
+	// Expectations.
+	"an expectation of a percentile of fio": {expect(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), ""},
+	"an expectation of no phase":            {expect(`{phase: nope, metric: IOPS, atLeast: 5k}`), "must name a phase of template.phases"},
+	"an expectation of a percentile of rados bench": {
+		expect(`{phase: write, metric: LatencyP99, atMost: 20ms}`), "for percentiles expect them of a fio phase",
+	},
+	"an expectation of the mean of rados bench": {expect(`{phase: write, metric: LatencyMean, atMost: 20ms}`), ""},
+	"an expectation of a latency of rbd bench": {
+		expect(`{phase: rbd, metric: LatencyMean, atMost: 20ms}`), "rbdBench gives Bandwidth and IOPS",
+	},
+	"an expectation of a bandwidth of rbd bench": {expect(`{phase: rbd, metric: Bandwidth, atLeast: 400Mi}`), ""},
+	"an expectation with two limits": {
+		expect(`{phase: fio, metric: IOPS, atMost: 5k, atLeast: 4k}`), "exactly one of the fields in [atMost atLeast] must be set",
+	},
+	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, atMost: 20Mi}`), "a limit of a latency is a time"},
+	"an expectation of a bandwidth in time":  {expect(`{phase: fio, metric: Bandwidth, atLeast: 20ms}`), "a limit of Bandwidth is bytes per second"},
+	"an expectation of the reads of a mix":   {mixed(`{phase: fio, metric: IOPS, direction: Read, atLeast: 1k}`), ""},
+	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that mix both"},
+
+	// Quiescence.
+	"scrubs that make a run invalid": {`{quiescence: {scrub: Invalidate, foreignIOPS: 0, timeout: 10m}}`, ""},
+	"scrubs that are paused":         {`{quiescence: {scrub: Pause}}`, "a CephBenchmark changes nothing in Ceph"},
+	"a warning that is allowed":      {`{quiescence: {allowedWarnings: [OSD_NEARFULL]}}`, ""},
+	"a warning that is no code":      {`{quiescence: {allowedWarnings: [nearfull]}}`, "should match"},
+}
+
+var benchmarkChanges = map[string]specCase{
+	"nothing":                         {`{suspend: false}`, ""},
+	"to be suspended":                 {`{suspend: true, historyLimit: 7, rawOutput: Always}`, ""},
+	"another cluster":                 {`{clusterRef: {name: other}}`, "clusterRef is immutable"},
+	"another cluster and another run": {`{clusterRef: {name: other}, runID: "2"}`, "clusterRef is immutable"},
+	"another run":                     {`{runID: "2"}`, ""},
+	"another template":                {`{template: {clients: {count: 2}}}`, "change runID in the same edit"},
+	"another template for another run": {
+		`{template: {clients: {count: 2}}, runID: "2"}`, "",
+	},
+	"an expectation": {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
+	"more often":     {`{repetitions: 4}`, "change runID in the same edit"},
+}

@@ -1,0 +1,488 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// CephTuningSweep changes settings of a Ceph cluster between measurements,
+// decides which configuration is better than the baseline, and puts everything
+// back.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=cephtuningsweeps,scope=Namespaced,shortName=cephsweep,categories=ceph
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="What goes on at present."
+// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="How far the sweep is."
+// +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration so far."
+// +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="Its difference to the baseline."
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="What the evidence says about it."
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
+// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status is about.",priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type CephTuningSweep struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what to vary, and by what to judge.
+	// +required
+	Spec CephTuningSweepSpec `json:"spec"`
+
+	// status is how far the sweep is and what it found.
+	// +optional
+	Status CephTuningSweepStatus `json:"status,omitzero"`
+}
+
+// CephTuningSweepList is a list of CephTuningSweeps.
+//
+// +kubebuilder:object:root=true
+type CephTuningSweepList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+
+	Items []CephTuningSweep `json:"items"`
+}
+
+// SweepMode says how far a sweep goes.
+// +kubebuilder:validation:Enum=Run;Plan
+type SweepMode string
+
+// The modes.
+const (
+	// SweepModeRun runs the sweep.
+	SweepModeRun SweepMode = "Run"
+	// SweepModePlan writes the plan into status and changes nothing.
+	SweepModePlan SweepMode = "Plan"
+)
+
+// CompletionPolicy says what a sweep leaves behind.
+// +kubebuilder:validation:Enum=Restore;KeepBest
+type CompletionPolicy string
+
+// The policies.
+const (
+	// CompletionRestore puts everything back.
+	CompletionRestore CompletionPolicy = "Restore"
+	// CompletionKeepBest leaves the winner applied where its verdict is
+	// Superior, its confirmation upheld it and every constraint is Kept.
+	CompletionKeepBest CompletionPolicy = "KeepBest"
+)
+
+// CephTuningSweepSpec is what to vary, and by what to judge.
+// ---
+// Rules about the objective:
+// +kubebuilder:validation:XValidation:rule="self.template.phases.exists(p, p.name == self.objective.phase)",message="objective.phase must name a phase of template.phases"
+// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.radosBench) || self.objective.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax'])",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: for percentiles make a fio phase the objective, such as one with engine RADOS"
+// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.rbdBench) || self.objective.metric in ['Bandwidth', 'IOPS'])",message="rbdBench gives Bandwidth and IOPS: for latencies make a fio phase the objective, such as one with engine RBD"
+// +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that mix both: leave it out"
+//
+// Rules about constraints:
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase))",message="every constraint must name a phase of template.phases"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: constrain percentiles of a fio phase, such as one with engine RADOS"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: constrain latencies of a fio phase, such as one with engine RBD"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, c.direction == 'Total' || self.template.phases.all(p, p.name != c.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write of a constraint is for phases that mix both: leave it out"
+//
+// Rules about the space that is searched:
+// +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.parameters.all(p, has(p.values))",message="give every parameter values, or give configurations instead"
+// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.parameters.all(p, !has(p.values))",message="values and configurations exclude each other: leave out the values of every parameter, or leave out configurations"
+// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))",message="configurations must give values to names in parameters only"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.values) || self.baseline.values.all(k, self.parameters.exists(p, p.name == k))",message="baseline.values must give values to names in parameters only"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.configuration) || (has(self.configurations) && self.configurations.exists(c, c.name == self.baseline.configuration))",message="baseline.configuration must name one of configurations"
+// +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.strategy.search != 'Grid' || [[0, 1, 2, 3, 4, 5].map(i, i < self.parameters.size() && has(self.parameters[i].values) ? self.parameters[i].values.size() : 1)].all(n, n[0] * n[1] * n[2] * n[3] * n[4] * n[5] <= 64)",message="the grid has more than 64 configurations: give fewer values, or use strategy.search LatinHypercube"
+//
+// Rules about parameters and the target:
+// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'InPlace')",message="method PoolPerValue needs a scratchPool as target: use InPlace on a pool that exists"
+// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))",message="size and min_size of pools that exist are never varied: use a scratchPool as target"
+// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !p.poolOption.option.matches('^(compression_|csum_|allow_ec_|fingerprint_|dedup_)'))",message="options that alter stored data, such as compression, are varied on a scratchPool only"
+// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))",message="poolOption.pool cannot be set with a scratchPool as target, which is the pool that is varied"
+// +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target poolOption.pool must name the pool behind it"
+// +kubebuilder:validation:XValidation:rule="(has(self.template.target.scratchPool) && has(self.template.target.scratchPool.erasureCoded)) || (has(self.template.target.existingPool) && has(self.template.target.existingPool.dataPool)) || self.parameters.all(p, !has(p.poolOption) || p.poolOption.role == 'Data')",message="role Metadata needs a target with two pools: an erasureCoded scratchPool or an existingPool with a dataPool"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.exists(f, f.name == p.workload.phase))",message="workload.phase must name a phase of template.phases"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field is not one of that phase's tool: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
+// +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a parameter that outlives the sweep: config, or poolOption of a pool that exists"
+//
+// What a verdict depends on is fixed for a run:
+// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new ones"
+type CephTuningSweepSpec struct {
+	// clusterRef is the CephCluster to tune.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephTuningSweep for another cluster"
+	ClusterRef ClusterReference `json:"clusterRef"`
+
+	// mode Plan writes the plan into status and changes nothing in Ceph.
+	// +optional
+	// +kubebuilder:default=Run
+	Mode SweepMode `json:"mode,omitempty"`
+
+	// runID names the run; a change of it means: start afresh, after the active
+	// run was ended and what it changed was restored.
+	// +optional
+	// +kubebuilder:default="1"
+	RunID RunID `json:"runID,omitempty"`
+
+	// suspend restores what was changed and then waits. The block that was
+	// interrupted starts anew afterwards.
+	// +optional
+	// +kubebuilder:default=false
+	Suspend bool `json:"suspend,omitempty"`
+
+	// template is what is measured, and how, for each configuration.
+	// +required
+	Template BenchmarkTemplate `json:"template"`
+
+	// parameters are the settings that are varied. Every combination of their
+	// values is a configuration, unless configurations are given.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=6
+	Parameters []Parameter `json:"parameters"`
+
+	// configurations are bundles of values to compare, instead of a grid.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Configurations []Configuration `json:"configurations,omitempty"`
+
+	// baseline is what the configurations are compared with. Unset, it is what
+	// the cluster and the template have now.
+	// +optional
+	Baseline *Baseline `json:"baseline,omitempty"`
+
+	// objective is the figure by which configurations are compared.
+	// +required
+	Objective Objective `json:"objective"`
+
+	// constraints are figures that must not suffer: a configuration wins only
+	// where its intervals show that it keeps all of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Constraints []Constraint `json:"constraints,omitempty"`
+
+	// strategy is how the space is searched and how often runs are repeated.
+	// +optional
+	// +kubebuilder:default={}
+	Strategy Strategy `json:"strategy,omitzero"`
+
+	// confidence of the verdict: one minus the chance of calling something
+	// better that is not, over all configurations together.
+	// +optional
+	// +kubebuilder:default="0.95"
+	// +kubebuilder:validation:MaxLength=6
+	// +kubebuilder:validation:Pattern=`^0\.[0-9]{1,4}$`
+	// +kubebuilder:validation:XValidation:rule="double(self) >= 0.8 && double(self) <= 0.999",message="must be between 0.8 and 0.999"
+	Confidence string `json:"confidence,omitempty"`
+
+	// quiescence defines when the cluster is quiet enough, and what is done
+	// about disturbances.
+	// +optional
+	// +kubebuilder:default={}
+	Quiescence Quiescence `json:"quiescence,omitzero"`
+
+	// guardrails are limits that stop the sweep and restore.
+	// +optional
+	// +kubebuilder:default={}
+	Guardrails Guardrails `json:"guardrails,omitzero"`
+
+	// budget limits what the sweep may use.
+	// +optional
+	// +kubebuilder:default={}
+	Budget Budget `json:"budget,omitzero"`
+
+	// window is when changes to Ceph may start. Unset, that is always.
+	// +optional
+	Window *Window `json:"window,omitempty"`
+
+	// onCompletion is Restore, or KeepBest: leave the winner applied where its
+	// verdict is Superior, its confirmation upheld it, and every constraint is
+	// kept.
+	// +optional
+	// +kubebuilder:default=Restore
+	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
+
+	// historyLimit is the number of runs, the latest ones, whose full results
+	// are kept. The figures that the verdict rests on are in status.
+	// +optional
+	// +kubebuilder:default=50
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=400
+	HistoryLimit int32 `json:"historyLimit,omitempty"`
+
+	// rawOutput says when the tools' own output is kept with the results.
+	// +optional
+	// +kubebuilder:default=OnFailure
+	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
+}
+
+// Objective is the figure by which configurations are compared. More is better
+// for Bandwidth and IOPS, less for latencies.
+// ---
+// The rule splits, because gofmt takes an empty CEL string in a comment for a
+// quotation mark.
+// +kubebuilder:validation:XValidation:rule="double(self.equivalence.split('%')[0]) > 0.0 && double(self.equivalence.split('%')[0]) <= double(self.minimumEffect.split('%')[0])",message="equivalence must be above 0% and at most minimumEffect"
+type Objective struct {
+	MetricReference `json:",inline"`
+
+	// minimumEffect is the improvement that makes a configuration Superior.
+	// +optional
+	// +kubebuilder:default="10%"
+	MinimumEffect Percent `json:"minimumEffect,omitempty"`
+
+	// equivalence is the difference, either way, below which a configuration is
+	// Equivalent.
+	// +optional
+	// +kubebuilder:default="5%"
+	Equivalence Percent `json:"equivalence,omitempty"`
+}
+
+// Constraint is a figure that must not suffer.
+//
+// +kubebuilder:validation:ExactlyOneOf=maximumRegression;atMost;atLeast
+// +kubebuilder:validation:XValidation:rule="!self.metric.startsWith('Latency') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms"
+// +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Latency') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
+type Constraint struct {
+	MetricReference `json:",inline"`
+
+	// maximumRegression is how much worse than the baseline the figure may be.
+	// +optional
+	MaximumRegression Percent `json:"maximumRegression,omitempty"`
+
+	// atMost is the largest value that keeps the constraint.
+	// +optional
+	AtMost Threshold `json:"atMost,omitempty"`
+
+	// atLeast is the smallest value that keeps the constraint.
+	// +optional
+	AtLeast Threshold `json:"atLeast,omitempty"`
+}
+
+// Search is how configurations are chosen.
+// +kubebuilder:validation:Enum=Grid;LatinHypercube
+type Search string
+
+// The searches.
+const (
+	// SearchGrid tries every combination, or every one of configurations.
+	SearchGrid Search = "Grid"
+	// SearchLatinHypercube tries a sample that covers every parameter evenly.
+	SearchLatinHypercube Search = "LatinHypercube"
+)
+
+// Strategy is how the space is searched and how often runs are repeated.
+// ---
+// The rules here and in Blocks ask for fields with has() although these have
+// defaults, because the default of strategy as a whole is checked before theirs
+// are filled in.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube, and not for Grid"
+type Strategy struct {
+	// search is Grid or LatinHypercube.
+	// +optional
+	// +kubebuilder:default=Grid
+	Search Search `json:"search,omitempty"`
+
+	// samples is the number of configurations that LatinHypercube chooses.
+	// +optional
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=64
+	Samples *int32 `json:"samples,omitempty"`
+
+	// blocks is how often every configuration is run. A block runs each of them
+	// once, and the baseline, in random order.
+	// +optional
+	// +kubebuilder:default={}
+	Blocks Blocks `json:"blocks,omitzero"`
+
+	// controlInterval is the largest number of runs between two runs of the
+	// baseline, which show drift.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	ControlInterval int32 `json:"controlInterval,omitempty"`
+
+	// racing drops configurations that can no longer win.
+	// +optional
+	// +kubebuilder:default=true
+	Racing *bool `json:"racing,omitempty"`
+
+	// confirmationBlocks is the number of fresh blocks of winner and baseline
+	// on which alone the verdict of the winner rests.
+	// +optional
+	// +kubebuilder:default=8
+	// +kubebuilder:validation:Minimum=3
+	// +kubebuilder:validation:Maximum=40
+	ConfirmationBlocks int32 `json:"confirmationBlocks,omitempty"`
+
+	// seed of every random choice. Unset, one is drawn and written into
+	// status.plan.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9007199254740991
+	Seed *int64 `json:"seed,omitempty"`
+}
+
+// Blocks bounds how often every configuration is run.
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
+type Blocks struct {
+	// min is the number of blocks before anything is decided.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=3
+	// +kubebuilder:validation:Maximum=40
+	Min int32 `json:"min,omitempty"`
+
+	// max is the number of blocks after which the search ends.
+	// +optional
+	// +kubebuilder:default=12
+	// +kubebuilder:validation:Minimum=3
+	// +kubebuilder:validation:Maximum=40
+	Max int32 `json:"max,omitempty"`
+}
+
+// RestartPolicy says whether OSDs may be restarted.
+// +kubebuilder:validation:Enum=Forbid;Allow
+type RestartPolicy string
+
+// The policies.
+const (
+	// RestartForbid refuses options that need a restart to take effect.
+	RestartForbid RestartPolicy = "Forbid"
+	// RestartAllow restarts OSDs, one failure domain at a time.
+	RestartAllow RestartPolicy = "Allow"
+)
+
+// Guardrails are limits that stop the sweep and restore.
+type Guardrails struct {
+	// maxFailedRuns is the number of failed runs that are tolerated.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaxFailedRuns *int32 `json:"maxFailedRuns,omitempty"`
+
+	// osdRestarts says whether OSDs may be restarted for options that need it.
+	// It is also a power that the administrator has to grant.
+	// +optional
+	// +kubebuilder:default=Forbid
+	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
+
+	// settleTimeout is how long a change may take until the cluster has it and
+	// is quiet. Unset, that is 15m, and 2h for pg_num.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be between 1m and 24h"
+	SettleTimeout *metav1.Duration `json:"settleTimeout,omitempty"`
+
+	// foreignClients are limits that protect the other users of the cluster. A
+	// limit that is broken in two samples running stops the sweep.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	ForeignClients []ForeignClientLimit `json:"foreignClients,omitempty"`
+}
+
+// ForeignClientMetric is a figure of the other users of a pool.
+// +kubebuilder:validation:Enum=Bandwidth;IOPS;OSDLatency
+type ForeignClientMetric string
+
+// The metrics.
+const (
+	// ForeignBandwidth is bytes per second of all clients of the pool.
+	ForeignBandwidth ForeignClientMetric = "Bandwidth"
+	// ForeignIOPS is operations per second of all clients of the pool.
+	ForeignIOPS ForeignClientMetric = "IOPS"
+	// ForeignOSDLatency is the worst commit latency of the OSDs that store the
+	// pool.
+	ForeignOSDLatency ForeignClientMetric = "OSDLatency"
+)
+
+// ForeignClientLimit is a limit that protects the users of a pool.
+//
+// +kubebuilder:validation:ExactlyOneOf=atMost;atLeast
+// +kubebuilder:validation:XValidation:rule="self.metric != 'OSDLatency' || (has(self.atMost) && self.atMost.endsWith('s'))",message="a limit of OSDLatency is atMost and a time, such as 50ms"
+// +kubebuilder:validation:XValidation:rule="self.metric == 'OSDLatency' || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
+type ForeignClientLimit struct {
+	// pool whose users are protected.
+	// +required
+	Pool PoolName `json:"pool"`
+
+	// metric that is watched.
+	// +required
+	Metric ForeignClientMetric `json:"metric"`
+
+	// atMost is the largest value that is tolerated.
+	// +optional
+	AtMost Threshold `json:"atMost,omitempty"`
+
+	// atLeast is the smallest value that is tolerated.
+	// +optional
+	AtLeast Threshold `json:"atLeast,omitempty"`
+}
+
+// Budget limits what a sweep may use. A sweep that reaches a limit restores and
+// concludes from the blocks that are complete.
+type Budget struct {
+	// duration of the whole sweep, restore included. Unset, there is no limit.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('720h')",message="must be between 5m and 720h"
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// bytesWritten by clients, before replication.
+	// +optional
+	// +kubebuilder:default="1Ti"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576",message="must be at least 1Mi, in whole bytes"
+	BytesWritten resource.Quantity `json:"bytesWritten,omitzero"`
+}
+
+// Weekday is a day of the week.
+// +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
+type Weekday string
+
+// Window is a time of the day in which changes to Ceph may start. Restoring is
+// allowed at any time.
+// +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave window out for the whole day"
+type Window struct {
+	// start of the window, such as `22:00`.
+	// +required
+	// +kubebuilder:validation:MaxLength=5
+	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
+	Start string `json:"start"`
+
+	// end of the window, on the next day if it is before start.
+	// +required
+	// +kubebuilder:validation:MaxLength=5
+	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
+	End string `json:"end"`
+
+	// days on which the window starts. Unset, that is every day.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=7
+	Days []Weekday `json:"days,omitempty"`
+
+	// timeZone of start and end, as the IANA database names it.
+	// +optional
+	// +kubebuilder:default="Etc/UTC"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`
+	TimeZone string `json:"timeZone,omitempty"`
+}

@@ -1,0 +1,278 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// FioEngine is the I/O engine of fio.
+// +kubebuilder:validation:Enum=RBD;RADOS;LibAIO;IOUring
+type FioEngine string
+
+// The engines.
+const (
+	// FioEngineRBD works on an RBD image through librbd.
+	FioEngineRBD FioEngine = "RBD"
+	// FioEngineRADOS works on objects through librados.
+	FioEngineRADOS FioEngine = "RADOS"
+	// FioEngineLibAIO works on a file or a block device through Linux AIO.
+	FioEngineLibAIO FioEngine = "LibAIO"
+	// FioEngineIOUring works on a file or a block device through io_uring.
+	FioEngineIOUring FioEngine = "IOUring"
+)
+
+// FioPattern is the order and direction of I/O.
+// +kubebuilder:validation:Enum=Read;Write;ReadWrite;RandRead;RandWrite;RandReadWrite
+type FioPattern string
+
+// The patterns.
+const (
+	FioRead          FioPattern = "Read"
+	FioWrite         FioPattern = "Write"
+	FioReadWrite     FioPattern = "ReadWrite"
+	FioRandRead      FioPattern = "RandRead"
+	FioRandWrite     FioPattern = "RandWrite"
+	FioRandReadWrite FioPattern = "RandReadWrite"
+)
+
+// FioRateProcess is how operations are spaced under rateIOPS.
+// +kubebuilder:validation:Enum=Linear;Poisson
+type FioRateProcess string
+
+// The processes.
+const (
+	FioRateLinear  FioRateProcess = "Linear"
+	FioRatePoisson FioRateProcess = "Poisson"
+)
+
+// FioDistributionType is how random offsets are distributed.
+// +kubebuilder:validation:Enum=Uniform;Zipf;Pareto;Normal
+type FioDistributionType string
+
+// The distributions.
+const (
+	FioDistributionUniform FioDistributionType = "Uniform"
+	FioDistributionZipf    FioDistributionType = "Zipf"
+	FioDistributionPareto  FioDistributionType = "Pareto"
+	FioDistributionNormal  FioDistributionType = "Normal"
+)
+
+// FioDistribution is the distribution of random offsets.
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Uniform') == !has(self.theta)",message="theta is required for Zipf, Pareto and Normal, and not for Uniform"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Zipf' || !has(self.theta) || double(self.theta) != 1.0",message="theta of Zipf must not be 1"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Pareto' || !has(self.theta) || double(self.theta) < 1.0",message="theta of Pareto must be below 1"
+type FioDistribution struct {
+	// type is Uniform, Zipf, Pareto or Normal.
+	// +required
+	Type FioDistributionType `json:"type"`
+
+	// theta is the parameter of Zipf (above 0, not 1), the power of Pareto
+	// (between 0 and 1) or the deviation of Normal in percent of the range.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,4})?$`
+	Theta string `json:"theta,omitempty"`
+}
+
+// FioJob is one of several jobs that run at the same time in one phase. It has
+// the options of the phase, except for those that it names.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
+type FioJob struct {
+	// name of the job within its phase.
+	// +required
+	Name PhaseName `json:"name"`
+
+	// pattern of this job instead of the phase's.
+	// +optional
+	Pattern FioPattern `json:"pattern,omitempty"`
+
+	// readPercent of this job instead of the phase's.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	ReadPercent *int32 `json:"readPercent,omitempty"`
+
+	// blockSize of this job instead of the phase's.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
+
+	// ioDepth of this job instead of the phase's.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	IODepth *int32 `json:"ioDepth,omitempty"`
+
+	// numJobs of this job instead of the phase's.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	NumJobs *int32 `json:"numJobs,omitempty"`
+
+	// rateIOPS of this job instead of the phase's.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	RateIOPS *int64 `json:"rateIOPS,omitempty"`
+
+	// rateBandwidth of this job instead of the phase's.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 1099511627776",message="must be between 1Ki and 1Ti bytes per second"
+	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
+}
+
+// Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or
+// on the file system or block device of a PersistentVolumeClaim. It tells every
+// metric. Options are typed: there is no raw job text, in which a line could
+// name a program to run.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
+// +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSizeMax) || quantity(string(self.blockSizeMax)).compareTo(quantity(string(self.blockSize))) > 0",message="blockSizeMax must be above blockSize; leave it out for blocks of one size"
+// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || self.distribution.type == 'Uniform' || has(self.jobs) || self.pattern.startsWith('Rand')",message="distribution is for patterns RandRead, RandWrite and RandReadWrite"
+// +kubebuilder:validation:XValidation:rule="self.rateProcess == 'Linear' || has(self.rateIOPS) || (has(self.jobs) && self.jobs.exists(j, has(j.rateIOPS)))",message="rateProcess Poisson needs rateIOPS"
+type Fio struct {
+	// engine is RBD or RADOS on a pool, LibAIO or IOUring on a
+	// PersistentVolumeClaim. Unset, it is RBD on a pool and LibAIO on a claim.
+	// +optional
+	Engine FioEngine `json:"engine,omitempty"`
+
+	// pattern is the order and direction of I/O.
+	// +optional
+	Pattern FioPattern `json:"pattern,omitempty"`
+
+	// readPercent is the share of reads of ReadWrite and RandReadWrite; 50 when
+	// unset.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	ReadPercent *int32 `json:"readPercent,omitempty"`
+
+	// blockSize is the bytes of one operation.
+	// +optional
+	// +kubebuilder:default="4Ki"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	BlockSize resource.Quantity `json:"blockSize,omitzero"`
+
+	// blockSizeMax makes sizes vary between blockSize and it, in steps of
+	// blockSize. Unset, all blocks are of one size.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	BlockSizeMax *resource.Quantity `json:"blockSizeMax,omitempty"`
+
+	// ioDepth is the number of operations that each job keeps in flight.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	IODepth int32 `json:"ioDepth,omitempty"`
+
+	// numJobs is the number of copies of each job on each client. Copies that
+	// write have images of their own, unless the image is shared.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	NumJobs int32 `json:"numJobs,omitempty"`
+
+	// size is how much of the image, device or file each job works on. Unset,
+	// it is all of what `dataset` prefilled.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// duration is how long the phase is measured, after ramp.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s') && duration(self) <= duration('24h')",message="must be between 30s and 24h: shorter runs measure caches"
+	Duration metav1.Duration `json:"duration,omitzero"`
+
+	// ramp is how long the phase runs before it is measured.
+	// +optional
+	// +kubebuilder:default="15s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
+	Ramp *metav1.Duration `json:"ramp,omitempty"`
+
+	// rateIOPS is a fixed offered rate, in operations per second for each job
+	// and direction. Latency percentiles of a phase without a rate are those of
+	// a closed loop and are reported as such.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	RateIOPS *int64 `json:"rateIOPS,omitempty"`
+
+	// rateBandwidth is a limit in bytes per second for each job and direction.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 1099511627776",message="must be between 1Ki and 1Ti bytes per second"
+	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
+
+	// rateProcess is how operations are spaced under rateIOPS: evenly (Linear)
+	// or as independent arrivals (Poisson).
+	// +optional
+	// +kubebuilder:default=Linear
+	RateProcess FioRateProcess `json:"rateProcess,omitempty"`
+
+	// fsync makes jobs call fsync after that many writes. 0 is never.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	Fsync int32 `json:"fsync,omitempty"`
+
+	// fdatasync makes jobs call fdatasync after that many writes. 0 is never.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	Fdatasync int32 `json:"fdatasync,omitempty"`
+
+	// direct bypasses the client's caches: the page cache of a file or device,
+	// the cache of librbd. Without it the client's memory is measured too.
+	// +optional
+	// +kubebuilder:default=true
+	Direct *bool `json:"direct,omitempty"`
+
+	// compressiblePercent is how much of the data written can be compressed
+	// away.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	CompressiblePercent int32 `json:"compressiblePercent,omitempty"`
+
+	// dedupePercent is how much of the data written repeats blocks written
+	// before.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	DedupePercent int32 `json:"dedupePercent,omitempty"`
+
+	// distribution of offsets of random patterns; Uniform when unset.
+	// +optional
+	Distribution *FioDistribution `json:"distribution,omitempty"`
+
+	// jobs run at the same time, each with the options above except for those
+	// that it names. Unset, there is one job.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Jobs []FioJob `json:"jobs,omitempty"`
+}

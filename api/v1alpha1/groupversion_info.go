@@ -1,0 +1,33 @@
+// Package v1alpha1 is the cephtune.dev/v1alpha1 API: CephBenchmark measures a
+// Ceph cluster, CephTuningSweep changes settings between measurements and
+// decides which of them is better.
+//
+// Everything that can be checked without looking at a cluster is checked by the
+// schema: bounds, enums and cross-field rules in CEL. A rule's message says
+// what to write instead. Every list and string is bounded, both to keep objects
+// small and because the API server refuses rules whose worst case is too dear.
+//
+// +kubebuilder:object:generate=true
+// +groupName=cephtune.dev
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of every kind in this package.
+//
+//nolint:gochecknoglobals // a constant in all but name, which users of an API package expect
+var GroupVersion = schema.GroupVersion{Group: "cephtune.dev", Version: "v1alpha1"}
+
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion,
+		&CephBenchmark{}, &CephBenchmarkList{},
+		&CephTuningSweep{}, &CephTuningSweepList{},
+	)
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}

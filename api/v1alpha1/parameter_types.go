@@ -1,0 +1,202 @@
+package v1alpha1
+
+// ParameterName names a parameter within its sweep.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=40
+// +kubebuilder:validation:Pattern=`^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$`
+type ParameterName string
+
+// ParameterValue is a value as Ceph takes it, or Unset: the option not being
+// set at all, so that Ceph's own default holds.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^(-[0-9]|[A-Za-z0-9])[A-Za-z0-9._:,+/=-]*$`
+type ParameterValue string
+
+// Unset is the value of an option that is not set.
+const Unset ParameterValue = "Unset"
+
+// OptionName is the name of an option in Ceph.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
+type OptionName string
+
+// Parameter is a setting that a sweep varies.
+//
+// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload
+// +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, v.matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
+// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || self.workload.field in ['blockSize', 'objectSize', 'ioSize'] || self.values.all(v, v.matches('^[1-9][0-9]{0,8}$'))",message="values of this workload field are whole numbers above 0"
+// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, isQuantity(v) && quantity(v).isInteger())",message="values of a workload field that is a size are quantities, such as 4Ki"
+type Parameter struct {
+	// name of the parameter, by which configurations refer to it. The names of
+	// the option or field are a good choice.
+	// +required
+	Name ParameterName `json:"name"`
+
+	// poolOption varies an option of a pool.
+	// +optional
+	PoolOption *PoolOptionParameter `json:"poolOption,omitempty"`
+
+	// config varies an option of Ceph's central configuration.
+	// +optional
+	Config *ConfigParameter `json:"config,omitempty"`
+
+	// workload varies the load itself.
+	// +optional
+	Workload *WorkloadParameter `json:"workload,omitempty"`
+
+	// values are the values of this parameter in the grid. They are left out
+	// when the sweep has configurations instead of a grid.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Values []ParameterValue `json:"values,omitempty"`
+}
+
+// PoolOptionMethod says how a value gets onto a pool.
+// +kubebuilder:validation:Enum=PoolPerValue;InPlace
+type PoolOptionMethod string
+
+// The methods.
+const (
+	// PoolPerValue creates a pool for each value, anew in each block.
+	PoolPerValue PoolOptionMethod = "PoolPerValue"
+	// InPlace changes the option of the one pool.
+	InPlace PoolOptionMethod = "InPlace"
+)
+
+// PoolRole selects one of the pools of an erasure-coded target.
+// +kubebuilder:validation:Enum=Data;Metadata
+type PoolRole string
+
+// The roles.
+const (
+	PoolRoleData     PoolRole = "Data"
+	PoolRoleMetadata PoolRole = "Metadata"
+)
+
+// PoolOptionParameter is an option of a pool, as `ceph osd pool set` knows it.
+//
+// +kubebuilder:validation:XValidation:rule="self.option != 'pgp_num'",message="vary pg_num, which Ceph lets pgp_num follow"
+// +kubebuilder:validation:XValidation:rule="!(self.option in ['pg_autoscale_mode', 'pg_num_min', 'pg_num_max', 'target_size_ratio', 'target_size_bytes', 'bulk'])",message="the autoscaler is held still during a sweep: vary pg_num itself"
+// +kubebuilder:validation:XValidation:rule="!(self.option in ['nodelete', 'nopgchange', 'nosizechange', 'crush_rule'])",message="options that guard or move a pool's data cannot be varied"
+type PoolOptionParameter struct {
+	// option to vary, such as pg_num.
+	// +required
+	Option OptionName `json:"option"`
+
+	// method is PoolPerValue, which is what a scratchPool has when this is
+	// unset, or InPlace, which is all that other targets can have. In place,
+	// pg_num splits and merges placement groups, blocks visit its values up and
+	// down in turn, and the verdict says that this is the weaker design.
+	// +optional
+	Method PoolOptionMethod `json:"method,omitempty"`
+
+	// pool is the pool to change, one that the administrator opened for it.
+	// Unset, it is the pool of the target; for a persistentVolumeClaim it has
+	// to be named.
+	// +optional
+	Pool PoolName `json:"pool,omitempty"`
+
+	// role selects the pool for data or for metadata of a target that has both.
+	// +optional
+	// +kubebuilder:default=Data
+	Role PoolRole `json:"role,omitempty"`
+}
+
+// ConfigParameter is an option of Ceph's central configuration, as `ceph config
+// set` knows it. The administrator's settings list the options that may be
+// varied and their bounds.
+//
+// +kubebuilder:validation:XValidation:rule="!self.option.matches('^(auth_|debug_|mon_)|full_ratio|heartbeat_grace|min_alloc_size')",message="auth_*, debug_*, mon_*, full ratios, heartbeat grace and min_alloc_size are never varied"
+// +kubebuilder:validation:XValidation:rule="!self.option.matches('^bluestore_(compression|csum)_')",message="this would alter how every pool stores data: vary poolOption compression_* or csum_* on a scratchPool"
+type ConfigParameter struct {
+	// section of the configuration.
+	// +optional
+	// +kubebuilder:default=osd
+	// +kubebuilder:validation:Enum=osd
+	Section string `json:"section,omitempty"`
+
+	// mask limits the option to a device class, `class:ssd`, or to a host,
+	// `host:node-1`.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:Pattern=`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`
+	Mask string `json:"mask,omitempty"`
+
+	// option to vary, such as osd_mclock_profile.
+	// +required
+	Option OptionName `json:"option"`
+}
+
+// WorkloadField is a field of the template, by its JSON name.
+// +kubebuilder:validation:Enum=clients;concurrency;blockSize;objectSize;ioThreads;ioSize;ioDepth;numJobs;rateIOPS
+type WorkloadField string
+
+// The fields.
+const (
+	// WorkloadClients is template.clients.count.
+	WorkloadClients WorkloadField = "clients"
+	// WorkloadConcurrency is radosBench.concurrency.
+	WorkloadConcurrency WorkloadField = "concurrency"
+	// WorkloadBlockSize is radosBench.blockSize or fio.blockSize.
+	WorkloadBlockSize WorkloadField = "blockSize"
+	// WorkloadObjectSize is radosBench.objectSize.
+	WorkloadObjectSize WorkloadField = "objectSize"
+	// WorkloadIOThreads is rbdBench.ioThreads.
+	WorkloadIOThreads WorkloadField = "ioThreads"
+	// WorkloadIOSize is rbdBench.ioSize.
+	WorkloadIOSize WorkloadField = "ioSize"
+	// WorkloadIODepth is fio.ioDepth.
+	WorkloadIODepth WorkloadField = "ioDepth"
+	// WorkloadNumJobs is fio.numJobs.
+	WorkloadNumJobs WorkloadField = "numJobs"
+	// WorkloadRateIOPS is fio.rateIOPS.
+	WorkloadRateIOPS WorkloadField = "rateIOPS"
+)
+
+// WorkloadParameter is a field of the load itself.
+//
+// +kubebuilder:validation:XValidation:rule="(self.field == 'clients') == !has(self.phase)",message="phase is required, except for field clients, which is the same for all phases"
+type WorkloadParameter struct {
+	// phase whose field is varied.
+	// +optional
+	Phase PhaseName `json:"phase,omitempty"`
+
+	// field to vary: clients; concurrency, blockSize or objectSize of
+	// radosBench; ioThreads or ioSize of rbdBench; ioDepth, numJobs, blockSize
+	// or rateIOPS of fio.
+	// +required
+	Field WorkloadField `json:"field"`
+}
+
+// Configuration is a named bundle of values.
+type Configuration struct {
+	// name of the configuration.
+	// +required
+	Name ParameterName `json:"name"`
+
+	// values by parameter. A parameter that is left out has its value of the
+	// baseline.
+	// +required
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=6
+	Values map[string]ParameterValue `json:"values"`
+}
+
+// Baseline is the configuration that the others are compared with.
+// +kubebuilder:validation:ExactlyOneOf=values;configuration
+type Baseline struct {
+	// values by parameter. A parameter that is left out has what the cluster or
+	// the template has now.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=6
+	Values map[string]ParameterValue `json:"values,omitempty"`
+
+	// configuration is the name of one of spec.configurations.
+	// +optional
+	Configuration ParameterName `json:"configuration,omitempty"`
+}

@@ -1,0 +1,151 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RadosBenchMode is the kind of load of `rados bench`.
+// +kubebuilder:validation:Enum=Write;Seq;Rand
+type RadosBenchMode string
+
+// The modes.
+const (
+	RadosBenchWrite RadosBenchMode = "Write"
+	RadosBenchSeq   RadosBenchMode = "Seq"
+	RadosBenchRand  RadosBenchMode = "Rand"
+)
+
+// RadosBenchDestination is where in an object the data is written.
+// +kubebuilder:validation:Enum=Object;OMap;XAttr
+type RadosBenchDestination string
+
+// The destinations.
+const (
+	RadosBenchObject RadosBenchDestination = "Object"
+	RadosBenchOMap   RadosBenchDestination = "OMap"
+	RadosBenchXAttr  RadosBenchDestination = "XAttr"
+)
+
+// AllocationHints says whether the tool announces object sizes to the OSDs.
+// +kubebuilder:validation:Enum=Send;Omit
+type AllocationHints string
+
+// The choices.
+const (
+	AllocationHintsSend AllocationHints = "Send"
+	AllocationHintsOmit AllocationHints = "Omit"
+)
+
+// Verification says whether what was read is compared with what was written.
+// +kubebuilder:validation:Enum=Contents;None
+type Verification string
+
+// The choices.
+const (
+	VerificationContents Verification = "Contents"
+	VerificationNone     Verification = "None"
+)
+
+// RadosBench is a phase that runs `rados bench`: whole objects, written or read
+// through RADOS, without an image in between. It tells Bandwidth, IOPS,
+// LatencyMean and LatencyMax, but no percentiles.
+//
+// Reads never use the objects of a write phase, because their number would
+// depend on how fast the writes were: they use an unmeasured prefill of
+// `dataset.size`, the same for every configuration.
+//
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.allocationHints == 'Send'",message="allocationHints is for mode Write"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || !self.reuseObjects",message="reuseObjects is for mode Write; reads always use the prefilled objects"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || !has(self.maxObjects)",message="maxObjects is for mode Write; for reads set dataset.size"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Write' || self.verification == 'Contents'",message="verification is for modes Seq and Rand"
+// +kubebuilder:validation:XValidation:rule="!has(self.objectSize) || self.destination == 'Object'",message="objectSize is for destination Object"
+// +kubebuilder:validation:XValidation:rule="!has(self.objectSize) || quantity(string(self.objectSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="objectSize must be a multiple of blockSize"
+// +kubebuilder:validation:XValidation:rule="duration(self.ramp) < duration(self.duration)",message="ramp must be shorter than duration, of which it is the part that is not measured"
+type RadosBench struct {
+	// mode is Write, Seq (objects in order) or Rand (objects at random).
+	// +required
+	Mode RadosBenchMode `json:"mode"`
+
+	// blockSize is the bytes of one operation. For Seq and Rand it is what the
+	// objects are prefilled with and then read by.
+	// +optional
+	// +kubebuilder:default="4Mi"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 67108864",message="must be between 1Ki and 64Mi, in whole bytes"
+	BlockSize resource.Quantity `json:"blockSize,omitzero"`
+
+	// objectSize is the bytes of one object, a multiple of blockSize. Unset, an
+	// object is one block.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 134217728",message="must be between 1Ki and 128Mi, in whole bytes"
+	ObjectSize *resource.Quantity `json:"objectSize,omitempty"`
+
+	// concurrency is the number of operations that each client keeps in flight.
+	// +optional
+	// +kubebuilder:default=16
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	Concurrency int32 `json:"concurrency,omitempty"`
+
+	// duration is how long the phase runs, ramp included.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s') && duration(self) <= duration('24h')",message="must be between 30s and 24h: shorter runs measure caches"
+	Duration metav1.Duration `json:"duration,omitzero"`
+
+	// ramp is the first part of duration, which is not counted.
+	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	Ramp *metav1.Duration `json:"ramp,omitempty"`
+
+	// maxObjects ends a Write phase after that many objects for each client. A
+	// phase that ends before its duration for this reason is Invalid when less
+	// than 30 s were measured.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	MaxObjects *int64 `json:"maxObjects,omitempty"`
+
+	// runName is put into the names of the objects, where it can be told apart
+	// from others in Ceph's logs. The operator adds what makes it unique.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	RunName string `json:"runName,omitempty"`
+
+	// allocationHints says whether a Write phase announces object sizes to the
+	// OSDs, as RBD and CephFS do.
+	// +optional
+	// +kubebuilder:default=Send
+	AllocationHints AllocationHints `json:"allocationHints,omitempty"`
+
+	// destination is where a Write phase puts the data: the object's contents,
+	// its omap or its extended attributes. OMap needs a replicated pool.
+	// +optional
+	// +kubebuilder:default=Object
+	Destination RadosBenchDestination `json:"destination,omitempty"`
+
+	// reuseObjects makes a Write phase write over the objects of an earlier one,
+	// rather than new ones.
+	// +optional
+	// +kubebuilder:default=false
+	ReuseObjects bool `json:"reuseObjects,omitempty"`
+
+	// verification says whether Seq and Rand phases compare what they read with
+	// what was written. None leaves more of the client's CPU for I/O.
+	// +optional
+	// +kubebuilder:default=Contents
+	Verification Verification `json:"verification,omitempty"`
+}

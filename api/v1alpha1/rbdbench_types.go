@@ -1,0 +1,108 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RBDBenchIOType is the kind of load of `rbd bench`.
+// +kubebuilder:validation:Enum=Read;Write;ReadWrite
+type RBDBenchIOType string
+
+// The I/O types.
+const (
+	RBDBenchRead      RBDBenchIOType = "Read"
+	RBDBenchWrite     RBDBenchIOType = "Write"
+	RBDBenchReadWrite RBDBenchIOType = "ReadWrite"
+)
+
+// RBDBenchIOPattern is the order of offsets of `rbd bench`.
+// +kubebuilder:validation:Enum=Rand;Seq;FullSeq
+type RBDBenchIOPattern string
+
+// The patterns.
+const (
+	// RBDBenchRand is random offsets.
+	RBDBenchRand RBDBenchIOPattern = "Rand"
+	// RBDBenchSeq gives each thread a part of the image, in which it goes in order.
+	RBDBenchSeq RBDBenchIOPattern = "Seq"
+	// RBDBenchFullSeq makes all threads together go through the image in order.
+	RBDBenchFullSeq RBDBenchIOPattern = "FullSeq"
+)
+
+// RBDBenchDataPattern is what `rbd bench` writes.
+// +kubebuilder:validation:Enum=Incompressible;RepeatedByte
+type RBDBenchDataPattern string
+
+// The data patterns.
+const (
+	RBDBenchIncompressible RBDBenchDataPattern = "Incompressible"
+	RBDBenchRepeatedByte   RBDBenchDataPattern = "RepeatedByte"
+)
+
+// RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It
+// tells Bandwidth and IOPS, but no latency: use fio with engine RBD for that.
+//
+// The tool stops after a number of bytes, not after a time.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || self.ioType == 'ReadWrite'",message="readPercent is for ioType ReadWrite"
+// +kubebuilder:validation:XValidation:rule="self.dataPattern == 'Incompressible' || self.ioType != 'Read'",message="dataPattern is for ioTypes that write"
+// +kubebuilder:validation:XValidation:rule="!has(self.ioTotal) || quantity(string(self.ioTotal)).asInteger() >= quantity(string(self.ioSize)).asInteger()",message="ioTotal must be at least ioSize"
+type RBDBench struct {
+	// ioType is Read, Write or ReadWrite.
+	// +required
+	IOType RBDBenchIOType `json:"ioType"`
+
+	// readPercent is the share of reads of ReadWrite; 50 when unset.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	ReadPercent *int32 `json:"readPercent,omitempty"`
+
+	// ioPattern is the order of offsets: Rand, Seq (each thread in its own part
+	// of the image) or FullSeq (all threads through the image together).
+	// +optional
+	// +kubebuilder:default=Seq
+	IOPattern RBDBenchIOPattern `json:"ioPattern,omitempty"`
+
+	// ioSize is the bytes of one operation.
+	// +optional
+	// +kubebuilder:default="4Ki"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	IOSize resource.Quantity `json:"ioSize,omitzero"`
+
+	// ioThreads is the number of operations that each client keeps in flight.
+	// +optional
+	// +kubebuilder:default=16
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	IOThreads int32 `json:"ioThreads,omitempty"`
+
+	// ioTotal is the bytes that each client moves. Unset, a short pilot run
+	// finds out how many take about `duration`; in a sweep the baseline's pilot
+	// counts for every configuration. A phase that takes less than 30 s is
+	// Invalid.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
+	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
+
+	// duration is how long the phase is meant to take. It sizes ioTotal where
+	// that is unset, and sets the deadline after which the phase has failed.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s') && duration(self) <= duration('24h')",message="must be between 30s and 24h: shorter runs measure caches"
+	Duration metav1.Duration `json:"duration,omitzero"`
+
+	// dataPattern is what is written: random text, or one byte over and over,
+	// which a pool that compresses stores in next to nothing.
+	// +optional
+	// +kubebuilder:default=Incompressible
+	DataPattern RBDBenchDataPattern `json:"dataPattern,omitempty"`
+}

@@ -1,0 +1,209 @@
+package v1alpha1_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+const minimalSweep = `
+apiVersion: cephtune.dev/v1alpha1
+kind: CephTuningSweep
+metadata: {name: minimal, namespace: cephtune-bench}
+spec:
+  clusterRef: {namespace: rook-ceph, name: my-cluster}
+  template:
+    target: {scratchPool: {replicated: {size: 3}}}
+    phases:
+    - {name: write, radosBench: {mode: Write}}
+    - {name: rbd, rbdBench: {ioType: Write}}
+    - {name: fio, fio: {pattern: RandRead}}
+  parameters:
+  - {name: pg_num, poolOption: {option: pg_num}, values: ["8", "16"]}
+  objective: {phase: write, metric: Bandwidth}
+`
+
+var sweepCases = map[string]specCase{
+	"the minimal sweep": {`{}`, ""},
+
+	// Parameters.
+	"no parameters":    {`{parameters: []}`, "should have at least 1 items"},
+	"seven parameters": {`{parameters: [` + repeat(7, `{name: p%d, workload: {field: clients}, values: ["1"]}`) + `]}`, "must have at most 6 items"},
+	"a parameter of two kinds": {
+		parameter(`poolOption: {option: pg_num}, config: {option: osd_mclock_profile}, values: ["8"]`),
+		"exactly one of the fields in [poolOption config workload] must be set",
+	},
+	"a value twice": {parameter(`poolOption: {option: pg_num}, values: ["8", "8"]`), "Duplicate value"},
+	"pg_num of no number": {
+		parameter(`poolOption: {option: pg_num}, values: [many]`), "values of pg_num are whole numbers",
+	},
+	"pg_num unset": {parameter(`poolOption: {option: pg_num}, values: [Unset]`), "values of pg_num are whole numbers"},
+	"pgp_num":      {parameter(`poolOption: {option: pgp_num}, values: ["8"]`), "vary pg_num, which Ceph lets pgp_num follow"},
+	"the autoscaler": {
+		parameter(`poolOption: {option: pg_autoscale_mode}, values: ["on"]`), "the autoscaler is held still during a sweep",
+	},
+	"a flag that guards a pool": {
+		parameter(`poolOption: {option: nodelete}, values: ["true"]`), "options that guard or move a pool's data",
+	},
+	"a value with a space":           {parameter(`config: {option: osd_mclock_profile}, values: ["a b"]`), "should match"},
+	"a value that is an option":      {parameter(`config: {option: osd_mclock_profile}, values: ["--x"]`), "should match"},
+	"a value below nought":           {parameter(`config: {option: osd_recovery_sleep}, values: ["-1"]`), ""},
+	"a mask of a device class":       {parameter(`config: {mask: "class:ssd", option: osd_mclock_profile}, values: [Unset]`), ""},
+	"a mask of a rack":               {parameter(`config: {mask: "rack:1", option: osd_mclock_profile}, values: [Unset]`), "should match"},
+	"another section":                {parameter(`config: {section: mon, option: osd_mclock_profile}, values: [Unset]`), `Unsupported value: "mon"`},
+	"the level of a log":             {parameter(`config: {option: debug_osd}, values: ["20"]`), "are never varied"},
+	"a full ratio":                   {parameter(`config: {option: osd_failsafe_full_ratio}, values: ["0.99"]`), "are never varied"},
+	"compression of every pool":      {parameter(`config: {option: bluestore_compression_mode}, values: [force]`), "vary poolOption compression_*"},
+	"a field of the workload":        {parameter(`workload: {phase: fio, field: ioDepth}, values: ["16", "32"]`), ""},
+	"a field of another tool":        {parameter(`workload: {phase: fio, field: ioThreads}, values: ["16"]`), "fio has ioDepth, numJobs, blockSize and rateIOPS"},
+	"a field of no phase":            {parameter(`workload: {phase: nope, field: ioDepth}, values: ["16"]`), "workload.phase must name a phase"},
+	"a field without a phase":        {parameter(`workload: {field: ioDepth}, values: ["16"]`), "phase is required, except for field clients"},
+	"the number of clients":          {parameter(`workload: {field: clients}, values: ["1", "2"]`), ""},
+	"the clients of a phase":         {parameter(`workload: {field: clients, phase: fio}, values: ["1"]`), "phase is required, except for field clients"},
+	"a depth of a word":              {parameter(`workload: {phase: fio, field: ioDepth}, values: [deep]`), "whole numbers above 0"},
+	"a block size":                   {parameter(`workload: {phase: fio, field: blockSize}, values: [4Ki, 64Ki]`), ""},
+	"a block size of a word":         {parameter(`workload: {phase: fio, field: blockSize}, values: [big]`), "are quantities, such as 4Ki"},
+	"compression on a scratch pool":  {parameter(`poolOption: {option: compression_mode}, values: [none, force]`), ""},
+	"a named pool with a scratch":    {parameter(`poolOption: {option: pg_num, pool: p}, values: ["8"]`), "poolOption.pool cannot be set with a scratchPool"},
+	"the metadata pool of one":       {parameter(`poolOption: {option: pg_num, role: Metadata}, values: ["8"]`), "role Metadata needs a target with two pools"},
+	"the copies of a scratch pool":   {parameter(`poolOption: {option: size}, values: ["2", "3"]`), ""},
+	"a pool per value on an old one": {existing(`poolOption: {option: pg_num, method: PoolPerValue}, values: ["8"]`), "use InPlace on a pool that exists"},
+	"pg_num of an old pool in place": {existing(`poolOption: {option: pg_num, method: InPlace}, values: ["8"]`), ""},
+	"the copies of an old pool":      {existing(`poolOption: {option: size}, values: ["2"]`), "size and min_size of pools that exist are never varied"},
+	"compression on an old pool":     {existing(`poolOption: {option: compression_mode}, values: [force]`), "are varied on a scratchPool only"},
+	"a pool option behind a claim": {
+		claim(`poolOption: {option: pg_num}, values: ["8"]`), "poolOption.pool must name the pool behind it",
+	},
+	"a pool option of a named pool behind a claim": {claim(`poolOption: {option: pg_num, pool: p}, values: ["8"]`), ""},
+
+	// The space.
+	"a parameter without values": {parameter(`poolOption: {option: pg_num}`), "give every parameter values, or give configurations"},
+	"configurations": {
+		`{parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: one, values: {a: "8"}}, {name: two, values: {a: "16"}}],
+		  baseline: {configuration: one}}`, "",
+	},
+	"configurations and values": {
+		`{configurations: [{name: one, values: {pg_num: "8"}}]}`, "values and configurations exclude each other",
+	},
+	"a configuration of no parameter": {
+		`{parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: one, values: {b: "8"}}]}`,
+		"configurations must give values to names in parameters only",
+	},
+	"a baseline of values":       {`{baseline: {values: {pg_num: "32"}}}`, ""},
+	"a baseline of no parameter": {`{baseline: {values: {nope: "32"}}}`, "baseline.values must give values to names in parameters only"},
+	"a baseline of both": {
+		`{parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: one, values: {a: "8"}}],
+		  baseline: {values: {a: "8"}, configuration: one}}`,
+		"exactly one of the fields in [values configuration] must be set",
+	},
+	"a baseline of no bundle":       {`{baseline: {configuration: nope}}`, "baseline.configuration must name one of configurations"},
+	"a grid as large as allowed":    {`{parameters: [` + grid(8, 8) + `]}`, ""},
+	"a grid too large":              {`{parameters: [` + grid(8, 9) + `]}`, "the grid has more than 64 configurations"},
+	"a large space that is sampled": {`{parameters: [` + grid(32, 32) + `], strategy: {search: LatinHypercube, samples: 20}}`, ""},
+
+	// How it is judged.
+	"an objective of no phase":          {`{objective: {phase: nope}}`, "objective.phase must name a phase"},
+	"a percentile of rados bench":       {`{objective: {metric: LatencyP99}}`, "make a fio phase the objective"},
+	"a latency of rbd bench":            {`{objective: {phase: rbd, metric: LatencyMean}}`, "rbdBench gives Bandwidth and IOPS"},
+	"a percentile of fio":               {`{objective: {phase: fio, metric: LatencyP99}}`, ""},
+	"the reads of a write":              {`{objective: {direction: Read}}`, "objective.direction Read or Write is for phases that mix both"},
+	"an effect below equivalence":       {`{objective: {minimumEffect: 5%, equivalence: 10%}}`, "equivalence must be above 0% and at most minimumEffect"},
+	"an equivalence of nothing":         {`{objective: {equivalence: 0%}}`, "equivalence must be above 0%"},
+	"an effect with decimals":           {`{objective: {minimumEffect: 2.5%, equivalence: 1.25%}}`, ""},
+	"an effect without percent":         {`{objective: {minimumEffect: "10"}}`, "should match"},
+	"a constraint":                      {constrain(`{phase: fio, metric: LatencyP99, maximumRegression: 10%}`), ""},
+	"a constraint with a limit":         {constrain(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), ""},
+	"a constraint of no phase":          {constrain(`{phase: nope, metric: IOPS, maximumRegression: 10%}`), "every constraint must name a phase"},
+	"a constraint of a percentile":      {constrain(`{phase: write, metric: LatencyP95, maximumRegression: 10%}`), "constrain percentiles of a fio phase"},
+	"a constraint without a limit":      {constrain(`{phase: fio, metric: IOPS}`), "exactly one of the fields in [maximumRegression atMost atLeast] must be set"},
+	"a constraint in the wrong unit":    {constrain(`{phase: fio, metric: IOPS, atLeast: 5s}`), "a limit of IOPS is a number"},
+	"a constraint of reads of a write":  {constrain(`{phase: write, metric: IOPS, direction: Read, maximumRegression: 10%}`), "is for phases that mix both"},
+	"a confidence of 99 %":              {`{confidence: "0.99"}`, ""},
+	"a confidence of a coin":            {`{confidence: "0.5"}`, "must be between 0.8 and 0.999"},
+	"more blocks at least than at most": {`{strategy: {blocks: {min: 8, max: 6}}}`, "blocks.min must be at most blocks.max"},
+	"two blocks":                        {`{strategy: {blocks: {min: 2}}}`, "should be greater than or equal to 3"},
+	"samples of a grid":                 {`{strategy: {samples: 20}}`, "samples is required for search LatinHypercube, and not for Grid"},
+
+	// What keeps it safe.
+	"scrubs that are paused": {`{quiescence: {scrub: Pause}}`, ""},
+	"a limit on the latency of others": {
+		`{guardrails: {maxFailedRuns: 0, foreignClients: [{pool: p, metric: OSDLatency, atMost: 50ms}]}}`, "",
+	},
+	"a lower limit on the latency of others": {
+		`{guardrails: {foreignClients: [{pool: p, metric: OSDLatency, atLeast: 50ms}]}}`, "a limit of OSDLatency is atMost and a time",
+	},
+	"a limit on the rate of others in time": {
+		`{guardrails: {foreignClients: [{pool: p, metric: IOPS, atLeast: 50ms}]}}`, "a limit of IOPS is a number",
+	},
+	"a budget":                       {`{budget: {duration: 4h, bytesWritten: 10Ti}}`, ""},
+	"a budget of no time":            {`{budget: {duration: 1s}}`, "must be between 5m and 720h"},
+	"a window at night":              {`{window: {start: "22:00", end: "05:30", days: [Monday], timeZone: Europe/Berlin}}`, ""},
+	"a window of no time":            {`{window: {start: "22:00", end: "22:00"}}`, "start and end must differ"},
+	"a window of a strange hour":     {`{window: {start: "24:00", end: "05:30"}}`, "should match"},
+	"to keep a scratch pool":         {`{onCompletion: KeepBest}`, "onCompletion KeepBest needs a parameter that outlives the sweep"},
+	"to keep an option of the OSDs":  {`{onCompletion: KeepBest, parameters: [{name: a, config: {option: osd_mclock_profile}, values: [Unset]}]}`, ""},
+	"a plan only":                    {`{mode: Plan}`, ""},
+	"a mode that is none":            {`{mode: DryRun}`, `Unsupported value: "DryRun"`},
+	"the full results of every run":  {`{historyLimit: 400, rawOutput: Never}`, ""},
+	"results of more than every run": {`{historyLimit: 401}`, "should be less than or equal to 400"},
+}
+
+var sweepChanges = map[string]specCase{
+	"to be suspended":              {`{suspend: true, budget: {duration: 1h}, onCompletion: Restore}`, ""},
+	"another cluster":              {`{clusterRef: {namespace: other}}`, "clusterRef is immutable"},
+	"another run":                  {`{runID: "2"}`, ""},
+	"other values":                 {`{parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["8"]}]}`, "change runID in the same edit"},
+	"other values for another run": {`{parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["8"]}], runID: "2"}`, ""},
+	"another objective":            {`{objective: {metric: IOPS}}`, "change runID in the same edit"},
+	"a baseline":                   {`{baseline: {values: {pg_num: "8"}}}`, "change runID in the same edit"},
+	"a constraint":                 {constrain(`{phase: fio, metric: IOPS, maximumRegression: 1%}`), "change runID in the same edit"},
+	"another seed":                 {`{strategy: {seed: 1}}`, "change runID in the same edit"},
+	"from a run to a plan":         {`{mode: Plan}`, "change runID in the same edit"},
+	"another template":             {`{template: {rest: 1s}}`, "change runID in the same edit"},
+}
+
+// The rest makes patches of the part that a case is about.
+
+func radosBench(spec string) string { return phase("radosBench: " + spec) }
+func rbdBench(spec string) string   { return phase("rbdBench: " + spec) }
+func fio(spec string) string        { return phase("fio: " + spec) }
+
+func phase(tool string) string {
+	return fmt.Sprintf(`{template: {phases: [{name: a, %s}]}}`, tool)
+}
+
+func expect(expectation string) string { return fmt.Sprintf(`{expectations: [%s]}`, expectation) }
+
+func mixed(expectation string) string {
+	return fmt.Sprintf(`{template: {phases: [{name: fio, fio: {pattern: RandReadWrite}}]}, expectations: [%s]}`, expectation)
+}
+
+func constrain(constraint string) string { return fmt.Sprintf(`{constraints: [%s]}`, constraint) }
+
+func parameter(spec string) string { return fmt.Sprintf(`{parameters: [{name: a, %s}]}`, spec) }
+
+func existing(spec string) string {
+	return fmt.Sprintf(`{template: {target: {scratchPool: null, existingPool: {name: p}}}, parameters: [{name: a, %s}]}`, spec)
+}
+
+func claim(spec string) string {
+	return fmt.Sprintf(`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
+		phases: [{name: write, fio: {pattern: Write}}]}, parameters: [{name: a, %s}]}`, spec)
+}
+
+// grid is two parameters with so many values.
+func grid(sizes ...int) string {
+	parameters := make([]string, len(sizes))
+	for i, size := range sizes {
+		parameters[i] = fmt.Sprintf(`{name: p%d, poolOption: {option: pg_num}, values: [%s]}`, i, repeat(size, `"1%d"`))
+	}
+	return strings.Join(parameters, ", ")
+}
+
+// repeat is a list of n items, each with its number.
+func repeat(n int, format string) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(items, ", ")
+}

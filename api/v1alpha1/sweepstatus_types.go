@@ -1,0 +1,348 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// SweepVerdict is what the evidence says about a configuration.
+// +kubebuilder:validation:Enum=Superior;Better;Equivalent;Inferior;Inconclusive;Invalid
+type SweepVerdict string
+
+// The verdicts.
+const (
+	// VerdictSuperior: better than the baseline by at least minimumEffect.
+	VerdictSuperior SweepVerdict = "Superior"
+	// VerdictBetter: better than the baseline, but by less than minimumEffect.
+	VerdictBetter SweepVerdict = "Better"
+	// VerdictEquivalent: within the equivalence margin.
+	VerdictEquivalent SweepVerdict = "Equivalent"
+	// VerdictInferior: worse than the baseline.
+	VerdictInferior SweepVerdict = "Inferior"
+	// VerdictInconclusive: the evidence does not decide.
+	VerdictInconclusive SweepVerdict = "Inconclusive"
+	// VerdictInvalid: there are too few valid runs, or they drifted.
+	VerdictInvalid SweepVerdict = "Invalid"
+)
+
+// CephTuningSweepStatus is how far a sweep is and what it found. It stays below
+// 64 KiB: 400 runs of at most 96 bytes, 65 configurations of at most 256 bytes,
+// and the rest.
+type CephTuningSweepStatus struct {
+	// observedGeneration is the generation of the spec that status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// observedRunID is the run that status is about.
+	// +optional
+	ObservedRunID RunID `json:"observedRunID,omitempty"`
+
+	// conditions are Ready, Reconciling and Stalled as kstatus knows them,
+	// Complete and Failed as Jobs have them, and Restored.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// progress tells how far the sweep is.
+	// +optional
+	Progress *Progress `json:"progress,omitempty"`
+
+	// startTime is when the run began.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// completionTime is when the run ended, restore included.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// best is the best configuration so far.
+	// +optional
+	// +kubebuilder:validation:MaxLength=96
+	Best string `json:"best,omitempty"`
+
+	// effect is the difference of best to the baseline.
+	// +optional
+	Effect Effect `json:"effect,omitempty"`
+
+	// verdict on best.
+	// +optional
+	Verdict SweepVerdict `json:"verdict,omitempty"`
+
+	// summary is the outcome in one sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Summary string `json:"summary,omitempty"`
+
+	// plan is what the sweep does.
+	// +optional
+	Plan *SweepPlan `json:"plan,omitempty"`
+
+	// runs are the runs so far, in the order in which they were run. The planner
+	// decides from them, the spec and the seed alone.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=400
+	Runs []SweepRun `json:"runs,omitempty"`
+
+	// configurations are the configurations, by index; 0 is the baseline.
+	// +optional
+	// +listType=map
+	// +listMapKey=index
+	// +kubebuilder:validation:MaxItems=65
+	Configurations []ConfigurationResult `json:"configurations,omitempty"`
+
+	// noise is what the runs of the baseline tell about the cluster.
+	// +optional
+	Noise *Noise `json:"noise,omitempty"`
+
+	// constraints are the outcomes for best, in the order of the spec.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Constraints []ConstraintResult `json:"constraints,omitempty"`
+
+	// patch is the winner, ready to be committed to Git.
+	// +optional
+	Patch *WinnerPatch `json:"patch,omitempty"`
+
+	// environment is what the results depend on.
+	// +optional
+	Environment *Environment `json:"environment,omitempty"`
+}
+
+// SweepPlan is what a sweep does.
+type SweepPlan struct {
+	// plannerVersion is the version of the rules that made the plan. Another
+	// version finishes the current block or concludes; it never reinterprets
+	// what was done.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	PlannerVersion int32 `json:"plannerVersion,omitempty"`
+
+	// seed of every random choice.
+	// +optional
+	Seed *int64 `json:"seed,omitempty"`
+
+	// configurations is the number of configurations, without the baseline.
+	// +optional
+	Configurations int32 `json:"configurations,omitempty"`
+
+	// minimumRuns is the number of runs of the smallest design that can decide.
+	// +optional
+	MinimumRuns int32 `json:"minimumRuns,omitempty"`
+
+	// maximumRuns is the number of runs if nothing is dropped early.
+	// +optional
+	MaximumRuns int32 `json:"maximumRuns,omitempty"`
+
+	// estimatedDuration of maximumRuns, settling and restore included.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	EstimatedDuration *metav1.Duration `json:"estimatedDuration,omitempty"`
+
+	// estimatedBytesWritten of maximumRuns, prefill included.
+	// +optional
+	EstimatedBytesWritten *resource.Quantity `json:"estimatedBytesWritten,omitempty"`
+
+	// placementGroupChanges is the number of placement groups to be created,
+	// split or merged.
+	// +optional
+	PlacementGroupChanges int64 `json:"placementGroupChanges,omitempty"`
+
+	// osdRestarts is the number of restarts of OSDs.
+	// +optional
+	OSDRestarts int32 `json:"osdRestarts,omitempty"`
+
+	// smallestEffect is the smallest difference that the budget can prove, at
+	// the noise that is assumed or was seen.
+	// +optional
+	SmallestEffect Percent `json:"smallestEffect,omitempty"`
+
+	// refusals are what preflight would refuse.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=192
+	Refusals []string `json:"refusals,omitempty"`
+
+	// block is the number of the current block, from 1.
+	// +optional
+	Block int32 `json:"block,omitempty"`
+
+	// order is the configurations of the current block, by index, in the order
+	// in which they are run.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=96
+	// +kubebuilder:validation:items:Minimum=0
+	// +kubebuilder:validation:items:Maximum=64
+	Order []int32 `json:"order,omitempty"`
+}
+
+// SweepRunValidity says whether a run is evidence.
+// +kubebuilder:validation:Enum=Valid;NotSteady;Drifted;Inert;Disturbed;Changed;Failed;Discarded
+type SweepRunValidity string
+
+// The validities.
+const (
+	SweepRunValid SweepRunValidity = "Valid"
+	// SweepRunNotSteady: the warm-up did not come to an end.
+	SweepRunNotSteady SweepRunValidity = "NotSteady"
+	// SweepRunDrifted: the controls of its block differ too much.
+	SweepRunDrifted SweepRunValidity = "Drifted"
+	// SweepRunInert: the setting had no effect on the daemons.
+	SweepRunInert SweepRunValidity = "Inert"
+	// SweepRunDisturbed: something that quiescence excludes went on.
+	SweepRunDisturbed SweepRunValidity = "Disturbed"
+	// SweepRunChanged: someone else changed the cluster during the run.
+	SweepRunChanged SweepRunValidity = "Changed"
+	// SweepRunFailed: the tool failed.
+	SweepRunFailed SweepRunValidity = "Failed"
+	// SweepRunDiscarded: its block was interrupted.
+	SweepRunDiscarded SweepRunValidity = "Discarded"
+)
+
+// SweepRun is one run: an entry of the ledger, at most 96 bytes of JSON.
+type SweepRun struct {
+	// id counts runs, from 1. It is part of the child's name.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99999
+	ID int32 `json:"id"`
+
+	// config is the index of the configuration.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=64
+	Config int32 `json:"config"`
+
+	// block is the number of the block; confirmation blocks go on counting.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=999
+	Block int32 `json:"block"`
+
+	// value of the objective, in the unit of its metric.
+	// +optional
+	Value Decimal `json:"value,omitempty"`
+
+	// validity says whether the run is evidence.
+	// +required
+	Validity SweepRunValidity `json:"validity"`
+}
+
+// ConfigurationResult is a row of the table of configurations, at most 256 bytes
+// of JSON.
+type ConfigurationResult struct {
+	// index of the configuration; 0 is the baseline.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=64
+	Index int32 `json:"index"`
+
+	// name of the configuration; in a grid its values, such as `pg_num=32`.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Name string `json:"name"`
+
+	// runs is the number of valid runs.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=400
+	Runs int32 `json:"runs,omitempty"`
+
+	// ratio to the baseline.
+	// +optional
+	Ratio Decimal `json:"ratio,omitempty"`
+
+	// low is the lower end of the interval of ratio.
+	// +optional
+	Low Decimal `json:"low,omitempty"`
+
+	// high is the upper end of that interval.
+	// +optional
+	High Decimal `json:"high,omitempty"`
+
+	// verdict on the configuration.
+	// +optional
+	Verdict SweepVerdict `json:"verdict,omitempty"`
+
+	// reason of the verdict, or of the configuration being out of the race.
+	// +optional
+	// +kubebuilder:validation:MaxLength=48
+	Reason string `json:"reason,omitempty"`
+}
+
+// Noise is what the runs of the baseline tell about the cluster.
+type Noise struct {
+	// floor is the difference that two runs of the same configuration show.
+	// +optional
+	Floor Percent `json:"floor,omitempty"`
+
+	// drift of the baseline from the first to the last block.
+	// +optional
+	Drift Effect `json:"drift,omitempty"`
+
+	// smallestEffect is the smallest difference that the runs so far can prove.
+	// +optional
+	SmallestEffect Percent `json:"smallestEffect,omitempty"`
+}
+
+// ConstraintOutcome says whether a constraint is kept.
+// +kubebuilder:validation:Enum=Kept;Broken;Unknown
+type ConstraintOutcome string
+
+// The outcomes.
+const (
+	// ConstraintKept: the whole interval is on the good side.
+	ConstraintKept ConstraintOutcome = "Kept"
+	// ConstraintBroken: the whole interval is on the bad side.
+	ConstraintBroken ConstraintOutcome = "Broken"
+	// ConstraintUnknown: the interval reaches across.
+	ConstraintUnknown ConstraintOutcome = "Unknown"
+)
+
+// ConstraintResult is a constraint with its outcome.
+type ConstraintResult struct {
+	MetricReference `json:",inline"`
+
+	// outcome is Kept, Broken or Unknown.
+	// +required
+	Outcome ConstraintOutcome `json:"outcome"`
+
+	// low is the lower end of the interval that decided: of the ratio to the
+	// baseline for maximumRegression, of the figure for atMost and atLeast.
+	// +optional
+	Low Decimal `json:"low,omitempty"`
+
+	// high is the upper end of that interval.
+	// +optional
+	High Decimal `json:"high,omitempty"`
+}
+
+// WinnerPatch is a merge patch that makes the winner permanent.
+type WinnerPatch struct {
+	// kind of the object to patch: CephBlockPool or CephCluster.
+	// +required
+	// +kubebuilder:validation:Enum=CephBlockPool;CephCluster
+	Kind string `json:"kind"`
+
+	// namespace of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// merge is the patch as YAML.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Merge string `json:"merge"`
+}

@@ -1,0 +1,230 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Target is what the load is put on.
+// +kubebuilder:validation:ExactlyOneOf=scratchPool;existingPool;persistentVolumeClaim
+type Target struct {
+	// scratchPool is a pool that is created for the measurement and removed
+	// after it.
+	// +optional
+	ScratchPool *ScratchPool `json:"scratchPool,omitempty"`
+
+	// existingPool is a pool that the administrator opened for benchmarks.
+	// +optional
+	ExistingPool *ExistingPool `json:"existingPool,omitempty"`
+
+	// persistentVolumeClaim is a volume, as applications use it. Only fio can
+	// work on it.
+	// +optional
+	PersistentVolumeClaim *PersistentVolumeClaimTarget `json:"persistentVolumeClaim,omitempty"`
+}
+
+// ScratchPool describes a pool to be created.
+//
+// +kubebuilder:validation:ExactlyOneOf=replicated;erasureCoded
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use replicated.size or erasureCoded"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
+type ScratchPool struct {
+	// replicated makes it a replicated pool.
+	// +optional
+	Replicated *ReplicatedPool `json:"replicated,omitempty"`
+
+	// erasureCoded makes it an erasure-coded pool, with a replicated one beside
+	// it for what cannot be erasure-coded.
+	// +optional
+	ErasureCoded *ErasureCodedPool `json:"erasureCoded,omitempty"`
+
+	// failureDomain is the level of the CRUSH hierarchy on which copies are kept
+	// apart.
+	// +optional
+	// +kubebuilder:default=host
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	FailureDomain string `json:"failureDomain,omitempty"`
+
+	// deviceClass is the class of OSDs that store the pool, such as `ssd`. Unset,
+	// any OSD may.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	DeviceClass string `json:"deviceClass,omitempty"`
+
+	// parameters are pool options as `ceph osd pool set` takes them, such as
+	// `pg_num: "32"` or `compression_mode: aggressive`. Of an erasure-coded pool
+	// they are those of the data.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
+
+	// image describes the RBD images that fio's engine RBD and rbdBench work on.
+	// +optional
+	// +kubebuilder:default={}
+	Image Image `json:"image,omitzero"`
+}
+
+// ReplicatedPool keeps whole copies.
+type ReplicatedPool struct {
+	// size is the number of copies.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Size int32 `json:"size"`
+}
+
+// ErasureCodedPool keeps data and coding chunks.
+type ErasureCodedPool struct {
+	// dataChunks is the number of parts that an object is cut into (k).
+	// +required
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=32
+	DataChunks int32 `json:"dataChunks"`
+
+	// codingChunks is the number of parts that may be lost (m).
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	CodingChunks int32 `json:"codingChunks"`
+
+	// metadata is the replicated pool that holds image headers and omaps.
+	// +optional
+	// +kubebuilder:default={size: 3}
+	Metadata ReplicatedPool `json:"metadata,omitzero"`
+}
+
+// ExistingPool names a pool that is there already.
+type ExistingPool struct {
+	// name of the pool in Ceph, which is not always the name of its
+	// CephBlockPool. The administrator's settings list the pools that may be
+	// named; by default there are none.
+	// +required
+	Name PoolName `json:"name"`
+
+	// dataPool is the erasure-coded pool that holds the data of images in a
+	// replicated pool. It has to be listed too.
+	// +optional
+	DataPool PoolName `json:"dataPool,omitempty"`
+
+	// image describes the RBD images that are created in the pool for fio's
+	// engine RBD and rbdBench, and removed after.
+	// +optional
+	// +kubebuilder:default={}
+	Image Image `json:"image,omitzero"`
+}
+
+// ImageFeature is a feature of RBD images.
+// +kubebuilder:validation:Enum=Layering;ExclusiveLock;ObjectMap;FastDiff;DeepFlatten;Journaling
+type ImageFeature string
+
+// The features.
+const (
+	ImageFeatureLayering      ImageFeature = "Layering"
+	ImageFeatureExclusiveLock ImageFeature = "ExclusiveLock"
+	ImageFeatureObjectMap     ImageFeature = "ObjectMap"
+	ImageFeatureFastDiff      ImageFeature = "FastDiff"
+	ImageFeatureDeepFlatten   ImageFeature = "DeepFlatten"
+	ImageFeatureJournaling    ImageFeature = "Journaling"
+)
+
+// ImageSharing says which clients share an image.
+// +kubebuilder:validation:Enum=None;Clients
+type ImageSharing string
+
+// The choices.
+const (
+	// ImageSharingNone gives each client and each writing job its own image.
+	ImageSharingNone ImageSharing = "None"
+	// ImageSharingClients makes all clients use one image. Exclusive locks make
+	// it another experiment, which the result says.
+	ImageSharingClients ImageSharing = "Clients"
+)
+
+// Image describes RBD images.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.features) || !self.features.exists(f, f in ['ObjectMap', 'Journaling']) || 'ExclusiveLock' in self.features",message="features ObjectMap and Journaling need ExclusiveLock"
+// +kubebuilder:validation:XValidation:rule="!has(self.features) || !('FastDiff' in self.features) || 'ObjectMap' in self.features",message="feature FastDiff needs ObjectMap"
+type Image struct {
+	// size of each image.
+	// +optional
+	// +kubebuilder:default="10Gi"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 64Mi and 100Ti, in whole bytes"
+	Size resource.Quantity `json:"size,omitzero"`
+
+	// objectSize is the bytes of the RADOS objects that an image is cut into, a
+	// power of two.
+	// +optional
+	// +kubebuilder:default="4Mi"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="string(self) in ['4Ki', '8Ki', '16Ki', '32Ki', '64Ki', '128Ki', '256Ki', '512Ki', '1Mi', '2Mi', '4Mi', '8Mi', '16Mi', '32Mi']",message="must be a power of two between 4Ki and 32Mi, written as such, for example 4Mi"
+	ObjectSize resource.Quantity `json:"objectSize,omitzero"`
+
+	// features of the images. Unset, they are what the cluster gives new images.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=6
+	Features []ImageFeature `json:"features,omitempty"`
+
+	// sharing says whether clients share an image. None gives each client and
+	// each writing job its own.
+	// +optional
+	// +kubebuilder:default=None
+	Sharing ImageSharing `json:"sharing,omitempty"`
+}
+
+// VolumeMode is how a volume is given to the client.
+// +kubebuilder:validation:Enum=Filesystem;Block
+type VolumeMode string
+
+// The modes.
+const (
+	VolumeModeFilesystem VolumeMode = "Filesystem"
+	VolumeModeBlock      VolumeMode = "Block"
+)
+
+// PersistentVolumeClaimTarget is a claim that exists, or one to be created for
+// each client and removed after.
+// +kubebuilder:validation:ExactlyOneOf=claimName;template
+type PersistentVolumeClaimTarget struct {
+	// claimName is a claim in the namespace of this object. Its files stay as
+	// they are beside the benchmark's own, which are removed after; a claim in
+	// volume mode Block is overwritten.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	ClaimName string `json:"claimName,omitempty"`
+
+	// template describes claims to be created, one for each client.
+	// +optional
+	Template *PersistentVolumeClaimTemplate `json:"template,omitempty"`
+}
+
+// PersistentVolumeClaimTemplate describes a claim to be created.
+type PersistentVolumeClaimTemplate struct {
+	// storageClassName is the class of the volume.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	StorageClassName string `json:"storageClassName"`
+
+	// size of the volume.
+	// +optional
+	// +kubebuilder:default="10Gi"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 64Mi and 100Ti, in whole bytes"
+	Size resource.Quantity `json:"size,omitzero"`
+
+	// volumeMode is Filesystem or Block.
+	// +optional
+	// +kubebuilder:default=Filesystem
+	VolumeMode VolumeMode `json:"volumeMode,omitempty"`
+}

@@ -1,0 +1,170 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// BenchmarkTemplate is what is measured and how. Both kinds have one.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, has(p.fio))",message="only fio works on a persistentVolumeClaim: use fio phases, or a scratchPool or existingPool as target"
+// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])",message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring on a persistentVolumeClaim"
+// +kubebuilder:validation:XValidation:rule="has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['RBD', 'RADOS'])",message="fio engines LibAIO and IOUring need a persistentVolumeClaim as target: use RBD or RADOS on a pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded) || self.phases.all(p, !has(p.radosBench) || p.radosBench.destination != 'OMap')",message="erasure-coded pools have no omap: use destination Object or XAttr, or a replicated pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName) || self.clients.count == 1",message="one claim serves one client: set clients.count to 1, or use persistentVolumeClaim.template, which makes a claim for each"
+type BenchmarkTemplate struct {
+	// target is what the load is put on.
+	// +required
+	Target Target `json:"target"`
+
+	// clients are the pods that put it there.
+	// +optional
+	// +kubebuilder:default={}
+	Clients Clients `json:"clients,omitzero"`
+
+	// dataset is what is written, unmeasured, before phases that read.
+	// +optional
+	// +kubebuilder:default={}
+	Dataset Dataset `json:"dataset,omitzero"`
+
+	// osdCaches says what happens to the caches of the OSDs before each phase.
+	// DropBeforePhase is a power that the administrator has to grant.
+	// +optional
+	// +kubebuilder:default=Keep
+	OSDCaches OSDCachePolicy `json:"osdCaches,omitempty"`
+
+	// rest is the pause before each phase, in which the cluster writes back what
+	// the one before left in its caches.
+	// +optional
+	// +kubebuilder:default="5s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
+	Rest *metav1.Duration `json:"rest,omitempty"`
+
+	// phases are run in order; all clients start each phase together.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Phases []Phase `json:"phases"`
+}
+
+// Phase is one invocation of a tool on each client.
+// +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
+type Phase struct {
+	// name of the phase, by which metrics refer to it.
+	// +required
+	Name PhaseName `json:"name"`
+
+	// radosBench runs `rados bench`.
+	// +optional
+	RadosBench *RadosBench `json:"radosBench,omitempty"`
+
+	// rbdBench runs `rbd bench`.
+	// +optional
+	RBDBench *RBDBench `json:"rbdBench,omitempty"`
+
+	// fio runs fio.
+	// +optional
+	Fio *Fio `json:"fio,omitempty"`
+}
+
+// Spread says how clients are distributed over nodes.
+// +kubebuilder:validation:Enum=Required;Preferred;None
+type Spread string
+
+// The choices.
+const (
+	// SpreadRequired puts each client on a node of its own, or does not start.
+	SpreadRequired Spread = "Required"
+	// SpreadPreferred does so where there are enough nodes.
+	SpreadPreferred Spread = "Preferred"
+	// SpreadNone leaves it to the scheduler.
+	SpreadNone Spread = "None"
+)
+
+// Clients describes the pods that run the tools.
+type Clients struct {
+	// count is the number of clients, each of which runs every phase.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	Count int32 `json:"count,omitempty"`
+
+	// spread says how clients are distributed over nodes.
+	// +optional
+	// +kubebuilder:default=Preferred
+	Spread Spread `json:"spread,omitempty"`
+
+	// nodeSelector limits the nodes. The nodes of the first run are those of
+	// every run.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
+
+	// tolerations let clients run on tainted nodes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// resources of each client.
+	// +optional
+	// +kubebuilder:default={}
+	Resources ClientResources `json:"resources,omitzero"`
+}
+
+// LabelValue is the value of a label.
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
+type LabelValue string
+
+// ClientResources are requested and are the limit too, so that a client measures
+// Ceph and not the other pods of its node. A client that was throttled
+// nevertheless makes its run suspect.
+type ClientResources struct {
+	// cpu of each client.
+	// +optional
+	// +kubebuilder:default="1"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('100m')) >= 0 && quantity(string(self)).compareTo(quantity('256')) <= 0",message="must be between 100m and 256"
+	CPU resource.Quantity `json:"cpu,omitzero"`
+
+	// memory of each client.
+	// +optional
+	// +kubebuilder:default="1Gi"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('128Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="must be between 128Mi and 1Ti"
+	Memory resource.Quantity `json:"memory,omitzero"`
+}
+
+// Dataset is what is prefilled for phases that read. It is the same for every
+// configuration of a sweep.
+type Dataset struct {
+	// size of the data for each client, or Auto: together twice the caches of
+	// the OSDs, at most 10 % of the free space. Results of a dataset below that
+	// are marked Cached.
+	// +optional
+	// +kubebuilder:default=Auto
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="self == 'Auto' || (isQuantity(self) && quantity(self).isInteger() && quantity(self).asInteger() >= 1048576)",message="must be Auto, or a size of at least 1Mi such as 20Gi"
+	Size string `json:"size,omitempty"`
+}
+
+// OSDCachePolicy says what happens to the caches of the OSDs.
+// +kubebuilder:validation:Enum=Keep;DropBeforePhase
+type OSDCachePolicy string
+
+// The policies.
+const (
+	OSDCachesKeep            OSDCachePolicy = "Keep"
+	OSDCachesDropBeforePhase OSDCachePolicy = "DropBeforePhase"
+)

@@ -1,0 +1,100 @@
+// Command manager runs the controllers of cephtune. It only wires: what it does
+// is in the packages below controllers and internal.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/cephbenchmark"
+	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
+)
+
+func main() {
+	opts := &options{}
+	logging := zap.Options{TimeEncoder: zapcore.RFC3339TimeEncoder}
+	opts.bind(flag.CommandLine)
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse()
+
+	logger := zap.New(zap.UseFlagOptions(&logging))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger) // client-go tells of leader election through klog
+
+	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
+		logger.Error(err, "The manager ended")
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, opts *options) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server: %w; run in a cluster, or set KUBECONFIG", err)
+	}
+	mgr, err := newManager(config, opts)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// newManager returns a manager with every controller and check, ready to start.
+func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
+	mgr, err := ctrl.NewManager(config, opts.forManager(newScheme()))
+	if err != nil {
+		return nil, fmt.Errorf("create the manager: %w", err)
+	}
+	benchmarks := cephbenchmark.New(mgr.GetClient(), mgr.GetEventRecorder(cephbenchmark.Name))
+	if err := benchmarks.SetupWithManager(mgr); err != nil {
+		return nil, fmt.Errorf("set up controller %s: %w", cephbenchmark.Name, err)
+	}
+	sweeps := cephtuningsweep.New(mgr.GetClient(), mgr.GetEventRecorder(cephtuningsweep.Name))
+	if err := sweeps.SetupWithManager(mgr); err != nil {
+		return nil, fmt.Errorf("set up controller %s: %w", cephtuningsweep.Name, err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache())); err != nil {
+		return nil, fmt.Errorf("add the readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// cachesSynced is ready once the manager has seen every object that it watches.
+// One that does not lead watches nothing yet, and is ready to take over.
+func cachesSynced(c cache.Cache) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+}

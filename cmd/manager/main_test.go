@@ -1,0 +1,437 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+const (
+	systemNamespace = "system" // as in config/rbac, before kustomize names it
+	benchNamespace  = "cephtune-bench"
+	otherNamespace  = "other"
+	serviceAccount  = "system:serviceaccount:" + systemNamespace + ":manager"
+
+	// patience is the deadline of whatever should happen soon.
+	patience = time.Minute
+)
+
+// TestManager starts the manager as it is deployed: with the rights of config/rbac
+// and no others, as leader, with secure metrics, limited to one namespace.
+func TestManager(t *testing.T) {
+	config := apiserver.Start(t)
+	admin, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{systemNamespace, benchNamespace, otherNamespace} {
+		create(t, admin, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	applyRBAC(t, admin)
+
+	opts := &options{
+		namespaces:      namespaceList{benchNamespace},
+		probeAddress:    freeAddress(t),
+		metricsAddress:  freeAddress(t),
+		metricsSecure:   true,
+		leaderElect:     true,
+		leaderNamespace: systemNamespace,
+	}
+	stop := start(t, config, opts)
+
+	t.Run("is healthy and ready", func(t *testing.T) {
+		for _, path := range []string{"/healthz", "/readyz"} {
+			eventually(t, func() error { return wantStatus(t, "http://"+opts.probeAddress+path, "", http.StatusOK) })
+		}
+	})
+	t.Run("holds the lease", func(t *testing.T) {
+		eventually(t, func() error { return leaseHeld(t, admin, true) })
+	})
+	t.Run("gives metrics to those who may have them", func(t *testing.T) {
+		url := "https://" + opts.metricsAddress + "/metrics"
+		eventually(t, func() error { return wantStatus(t, url, "", http.StatusUnauthorized) })
+		eventually(t, func() error { return wantStatus(t, url, token(t, admin, otherNamespace), http.StatusForbidden) })
+		eventually(t, func() error { return wantStatus(t, url, token(t, admin, systemNamespace), http.StatusOK) })
+	})
+	t.Run("says what it cannot do yet", func(t *testing.T) { testStalls(t, admin) })
+	t.Run("says that something is suspended", func(t *testing.T) { testSuspended(t, admin) })
+	t.Run("leaves other namespaces alone", func(t *testing.T) { testOtherNamespace(t, admin) })
+	t.Run("runs in a pod that restricted namespaces take", func(t *testing.T) { testPodSecurity(t, admin) })
+
+	if err := stop(); err != nil {
+		t.Errorf("the manager ended with %v, want a graceful end", err)
+	}
+	if err := leaseHeld(t, admin, false); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestNewManagerSaysWhatFailed(t *testing.T) {
+	_, err := newManager(&rest.Config{Host: "not a host"}, &options{})
+	if err == nil || !strings.Contains(err.Error(), "create the manager") {
+		t.Errorf("error %v, want one that says what failed", err)
+	}
+}
+
+func testStalls(t *testing.T, admin client.Client) {
+	benchmark := &v1alpha1.CephBenchmark{}
+	sample(t, "cephbenchmark_radosbench.yaml", benchmark)
+	create(t, admin, benchmark)
+	sweep := &v1alpha1.CephTuningSweep{}
+	sample(t, "cephtuningsweep_pg_num.yaml", sweep)
+	create(t, admin, sweep)
+
+	want := []metav1.Condition{
+		{Type: "Ready", Status: "False", Reason: "NotImplemented", ObservedGeneration: 1},
+		{Type: "Stalled", Status: "True", Reason: "NotImplemented", ObservedGeneration: 1},
+	}
+	eventually(t, func() error {
+		return wantConditions(t, admin, benchmark, func() []metav1.Condition { return benchmark.Status.Conditions }, want)
+	})
+	eventually(t, func() error {
+		return wantConditions(t, admin, sweep, func() []metav1.Condition { return sweep.Status.Conditions }, want)
+	})
+	if benchmark.Status.ObservedRunID != "1" || benchmark.Status.ObservedGeneration != 1 {
+		t.Errorf("status is about run %q and generation %d, want 1 and 1", benchmark.Status.ObservedRunID, benchmark.Status.ObservedGeneration)
+	}
+	eventually(t, func() error { return wantEvent(t, admin, "CephBenchmark", "NotImplemented") })
+	eventually(t, func() error { return wantEvent(t, admin, "CephTuningSweep", "NotImplemented") })
+	quiet(t, admin, benchmark)
+
+	// A label is nothing to write about.
+	touch(t, admin, benchmark, `{"metadata": {"labels": {"a": "b"}}}`)
+	quiet(t, admin, benchmark)
+
+	// Another spec with the same answer is: status says that it was seen.
+	touch(t, admin, benchmark, `{"spec": {"historyLimit": 9}}`)
+	eventually(t, func() error {
+		if err := admin.Get(deadline(t), client.ObjectKeyFromObject(benchmark), benchmark); err != nil {
+			return err
+		}
+		if got := benchmark.Status.ObservedGeneration; got != 2 {
+			return fmt.Errorf("observed generation %d, want 2", got)
+		}
+		return nil
+	})
+	quiet(t, admin, benchmark)
+}
+
+func testSuspended(t *testing.T, admin client.Client) {
+	benchmark := &v1alpha1.CephBenchmark{}
+	sample(t, "cephbenchmark_fio_rbd.yaml", benchmark)
+	benchmark.Spec.Suspend = true
+	create(t, admin, benchmark)
+	eventually(t, func() error {
+		return wantConditions(t, admin, benchmark, func() []metav1.Condition { return benchmark.Status.Conditions },
+			[]metav1.Condition{{Type: "Ready", Status: "False", Reason: "Suspended", ObservedGeneration: 1}})
+	})
+}
+
+func testOtherNamespace(t *testing.T, admin client.Client) {
+	elsewhere := &v1alpha1.CephBenchmark{}
+	sample(t, "cephbenchmark_radosbench.yaml", elsewhere)
+	elsewhere.Namespace = otherNamespace
+	create(t, admin, elsewhere)
+	here := &v1alpha1.CephBenchmark{}
+	sample(t, "cephbenchmark_rbdbench.yaml", here)
+	create(t, admin, here)
+	// The one created later has been handled, so the other one would have been.
+	eventually(t, func() error {
+		if err := admin.Get(deadline(t), client.ObjectKeyFromObject(here), here); err != nil {
+			return err
+		}
+		if len(here.Status.Conditions) == 0 {
+			return errors.New("no conditions yet")
+		}
+		return nil
+	})
+	if err := admin.Get(deadline(t), client.ObjectKeyFromObject(elsewhere), elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if len(elsewhere.Status.Conditions) > 0 {
+		t.Errorf("an object in namespace %s got conditions %v", otherNamespace, elsewhere.Status.Conditions)
+	}
+}
+
+func testPodSecurity(t *testing.T, admin client.Client) {
+	folder := filepath.Join(apiserver.Root(t), "config", "manager")
+	namespace := manifests(t, filepath.Join(folder, "namespace.yaml"))[0]
+	namespace.SetName("restricted")
+	create(t, admin, namespace)
+	deployment := &appsv1.Deployment{}
+	read(t, filepath.Join(folder, "manager.yaml"), deployment)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: namespace.GetName()},
+		Spec:       deployment.Spec.Template.Spec,
+	}
+	if err := admin.Create(deadline(t), pod.DeepCopy(), client.DryRunAll); err != nil {
+		t.Error(err)
+	}
+	pod.Spec.SecurityContext = nil
+	if err := admin.Create(deadline(t), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
+		t.Errorf("a pod that may run as root: %v, want it forbidden", err)
+	}
+}
+
+// start runs a manager in the name of its service account. What it returns ends it
+// and waits for that.
+func start(t *testing.T, config *rest.Config, opts *options) func() error {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.Impersonate.UserName = serviceAccount
+	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
+	mgr, err := newManager(config, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(cancel)
+	return func() error {
+		cancel()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(patience):
+			return fmt.Errorf("it did not end within %s", patience)
+		}
+	}
+}
+
+// applyRBAC creates what config/rbac holds, but binds the manager's role in the
+// benchmark namespace alone, as config/namespaced does.
+func applyRBAC(t *testing.T, admin client.Client) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "rbac", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no manifests: %v", err)
+	}
+	for _, file := range files {
+		switch filepath.Base(file) {
+		case "kustomization.yaml", "role_binding.yaml":
+			continue
+		}
+		for _, object := range manifests(t, file) {
+			create(t, admin, object)
+		}
+	}
+	create(t, admin, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: benchNamespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "manager"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "manager", Namespace: systemNamespace}},
+	})
+	create(t, admin, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "metrics-reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "scraper", Namespace: systemNamespace}},
+	})
+	for _, namespace := range []string{systemNamespace, otherNamespace} {
+		create(t, admin, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "scraper", Namespace: namespace}})
+	}
+}
+
+func manifests(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	stream, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stream.Close() }()
+	var objects []*unstructured.Unstructured
+	decoder := utilyaml.NewYAMLOrJSONDecoder(stream, 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); err != nil {
+			return objects
+		}
+		objects = append(objects, object)
+	}
+}
+
+// sample reads an object from config/samples.
+func sample(t *testing.T, file string, into client.Object) {
+	t.Helper()
+	read(t, filepath.Join(apiserver.Root(t), "config", "samples", file), into)
+}
+
+func read(t *testing.T, file string, into client.Object) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func create(t *testing.T, admin client.Client, object client.Object) {
+	t.Helper()
+	if err := admin.Create(deadline(t), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func touch(t *testing.T, admin client.Client, object client.Object, patch string) {
+	t.Helper()
+	if err := admin.Patch(deadline(t), object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// quiet checks that nobody writes the object any more. Our own write starts no
+// pass, so a fraction of a second is long.
+func quiet(t *testing.T, admin client.Client, object client.Object) {
+	t.Helper()
+	if err := admin.Get(deadline(t), client.ObjectKeyFromObject(object), object); err != nil {
+		t.Fatal(err)
+	}
+	want := object.GetResourceVersion()
+	time.Sleep(300 * time.Millisecond)
+	if err := admin.Get(deadline(t), client.ObjectKeyFromObject(object), object); err != nil {
+		t.Fatal(err)
+	}
+	if got := object.GetResourceVersion(); got != want {
+		t.Errorf("the object was written again, resource version %s, want %s", got, want)
+	}
+}
+
+func wantConditions(t *testing.T, admin client.Client, object client.Object, got func() []metav1.Condition, want []metav1.Condition) error {
+	t.Helper()
+	if err := admin.Get(deadline(t), client.ObjectKeyFromObject(object), object); err != nil {
+		return err
+	}
+	if diff := cmp.Diff(want, got(), cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime", "Message")); diff != "" {
+		return fmt.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	return nil
+}
+
+func wantEvent(t *testing.T, admin client.Client, kind, reason string) error {
+	t.Helper()
+	list := &eventsv1.EventList{}
+	if err := admin.List(deadline(t), list, client.InNamespace(benchNamespace)); err != nil {
+		return err
+	}
+	for _, event := range list.Items {
+		if event.Regarding.Kind == kind && event.Reason == reason {
+			return nil
+		}
+	}
+	return fmt.Errorf("no event %s about a %s", reason, kind)
+}
+
+func wantStatus(t *testing.T, url, bearer string, want int) error {
+	t.Helper()
+	request, err := http.NewRequestWithContext(deadline(t), http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	transport := &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // self-signed, on this machine
+		DisableKeepAlives: true,
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != want {
+		return fmt.Errorf("%s: %s, want %d", url, response.Status, want)
+	}
+	return nil
+}
+
+// token is one of the service account scraper in a namespace.
+func token(t *testing.T, admin client.Client, namespace string) string {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "scraper", Namespace: namespace}}
+	request := &authenticationv1.TokenRequest{}
+	if err := admin.SubResource("token").Create(deadline(t), account, request); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+func leaseHeld(t *testing.T, admin client.Client, want bool) error {
+	t.Helper()
+	lease := &coordinationv1.Lease{}
+	err := admin.Get(deadline(t), client.ObjectKey{Namespace: systemNamespace, Name: leaseName}, lease)
+	if apierrors.IsNotFound(err) {
+		return errors.New("there is no lease")
+	}
+	if err != nil {
+		return err
+	}
+	holder := lease.Spec.HolderIdentity
+	if held := holder != nil && *holder != ""; held != want {
+		return fmt.Errorf("the lease is held: %t, want %t", held, want)
+	}
+	return nil
+}
+
+// eventually retries a check until it passes, or fails the test with its last
+// error.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	end := time.Now().Add(patience)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %v", patience, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(deadline(t), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}

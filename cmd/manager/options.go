@@ -1,0 +1,126 @@
+package main
+
+import (
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// leaseName names the Lease that the leading manager holds.
+const leaseName = "manager.cephtune.dev"
+
+// shutdownTimeout is how long workers have to finish their pass. The pod's
+// terminationGracePeriodSeconds has to be longer.
+const shutdownTimeout = 20 * time.Second
+
+// options are the settings of the manager.
+type options struct {
+	namespaces      namespaceList
+	probeAddress    string
+	leaderElect     bool
+	leaderNamespace string
+
+	metricsAddress string
+	metricsSecure  bool
+	metricsCertDir string
+	http2          bool
+}
+
+func (o *options) bind(fs *flag.FlagSet) {
+	fs.Var(&o.namespaces, "namespaces",
+		"The namespaces whose CephBenchmarks and CephTuningSweeps are handled, separated by commas. "+
+			"The flag may be repeated. Without it all namespaces are, which needs a ClusterRoleBinding.")
+	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
+		"The address that serves /healthz and /readyz. 0 serves neither.")
+	fs.BoolVar(&o.leaderElect, "leader-elect", false,
+		"Elect a leader, so that several managers can run while one of them works.")
+	fs.StringVar(&o.leaderNamespace, "leader-elect-namespace", "",
+		"The namespace of the Lease for leader election. In a cluster it is that of the pod.")
+	fs.StringVar(&o.metricsAddress, "metrics-bind-address", "0",
+		"The address that serves /metrics, such as :8443. 0 serves none.")
+	fs.BoolVar(&o.metricsSecure, "metrics-secure", true,
+		"Serve /metrics by HTTPS to those who may get it. With false, by HTTP to everyone.")
+	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
+		"The folder with tls.crt and tls.key for /metrics. Without it the certificate is self-signed.")
+	fs.BoolVar(&o.http2, "enable-http2", false,
+		"Serve /metrics by HTTP/2 too. It is off because of its denial-of-service defects (CVE-2023-44487, CVE-2023-39325).")
+}
+
+func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
+	timeout, skip := shutdownTimeout, true
+	return ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultNamespaces: o.namespaces.forCache()},
+		Metrics:                 o.forMetrics(),
+		HealthProbeBindAddress:  o.probeAddress,
+		LeaderElection:          o.leaderElect,
+		LeaderElectionID:        leaseName,
+		LeaderElectionNamespace: o.leaderNamespace,
+		// Safe, because the process ends as soon as the manager has.
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &timeout,
+		// The names are constants that differ. The check is by process, in which a
+		// test may run one manager after another.
+		Controller: config.Controller{SkipNameValidation: &skip},
+	}
+}
+
+func (o *options) forMetrics() metricsserver.Options {
+	m := metricsserver.Options{
+		BindAddress:   o.metricsAddress,
+		SecureServing: o.metricsSecure,
+		CertDir:       o.metricsCertDir,
+	}
+	if o.metricsSecure {
+		m.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	if !o.http2 {
+		m.TLSOpts = append(m.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
+	}
+	return m
+}
+
+// namespaceList is a flag that may be repeated and split by commas.
+type namespaceList []string
+
+var _ flag.Value = (*namespaceList)(nil)
+
+// String is the value as it would be given.
+func (l *namespaceList) String() string { return strings.Join(*l, ",") }
+
+// Set adds the names in value.
+func (l *namespaceList) Set(value string) error {
+	for name := range strings.SplitSeq(value, ",") {
+		name = strings.TrimSpace(name)
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return fmt.Errorf("%q is not the name of a namespace: %s", name, problems[0])
+		}
+		if !slices.Contains(*l, name) {
+			*l = append(*l, name)
+		}
+	}
+	return nil
+}
+
+// forCache is nil for all namespaces.
+func (l namespaceList) forCache() map[string]cache.Config {
+	if len(l) == 0 {
+		return nil
+	}
+	namespaces := make(map[string]cache.Config, len(l))
+	for _, name := range l {
+		namespaces[name] = cache.Config{}
+	}
+	return namespaces
+}

@@ -1,0 +1,111 @@
+// Package kstatus ends a reconciliation: it puts its outcome into conditions in
+// the form that kstatus, and so kubectl wait, Flux and Argo CD, understand, and
+// writes status in one patch, or not at all if nothing changed.
+package kstatus
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// maxMessage keeps the message of one condition from filling the status.
+const maxMessage = 1024
+
+// Outcome is what a pass has to tell. Its text has no timestamps and no lists in
+// random order: it is written only when it differs from what is there.
+type Outcome struct {
+	// Reason is a CamelCase word that makes sense as a phase.
+	Reason string
+	// Message is a sentence that tells the user what is going on or what to do.
+	Message string
+}
+
+// MarkStalled says that nothing more will happen until someone changes something.
+func MarkStalled(conditions *[]metav1.Condition, generation int64, o Outcome) {
+	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
+	set(conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, generation, o)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
+}
+
+// MarkReconciling says that the operator works, or waits for something that it
+// expects to happen by itself.
+func MarkReconciling(conditions *[]metav1.Condition, generation int64, o Outcome) {
+	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
+	set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, generation, o)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+}
+
+// MarkIdle says that there is nothing to do, although the run has not ended:
+// neither progress nor a problem.
+func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
+	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+}
+
+func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, generation int64, o Outcome) {
+	meta.SetStatusCondition(conditions, metav1.Condition{
+		Type:               kind,
+		Status:             status,
+		ObservedGeneration: generation,
+		Reason:             o.Reason,
+		Message:            truncate(o.Message),
+	})
+}
+
+func truncate(message string) string {
+	runes := []rune(message)
+	if len(runes) <= maxMessage {
+		return message
+	}
+	return string(runes[:maxMessage-1]) + "…"
+}
+
+// Patch writes the status of after where it differs from that of before, and
+// tells whether it did. An object that is gone is not an error.
+//
+// The patch carries the resource version: a merge patch replaces the whole list
+// of conditions, and so would undo what someone else wrote in the meantime.
+func Patch(ctx context.Context, c client.StatusClient, before, after client.Object) (bool, error) {
+	same, err := sameStatus(before, after)
+	if err != nil || same {
+		return false, err
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := c.Status().Patch(ctx, after, patch); err != nil {
+		return false, client.IgnoreNotFound(fmt.Errorf("write status: %w", err))
+	}
+	return true, nil
+}
+
+func sameStatus(before, after client.Object) (bool, error) {
+	was, err := statusOf(before)
+	if err != nil {
+		return false, err
+	}
+	is, err := statusOf(after)
+	if err != nil {
+		return false, err
+	}
+	return equality.Semantic.DeepEqual(was, is), nil
+}
+
+// statusOf is the status as it would be written, so that what JSON leaves out
+// makes no difference.
+func statusOf(object client.Object) (map[string]any, error) {
+	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("convert status: %w", err)
+	}
+	status, _, err := unstructured.NestedMap(written, "status")
+	return status, err
+}

@@ -1,0 +1,66 @@
+// Package apiserver gives tests a real kube-apiserver and etcd with the CRDs of
+// this project.
+package apiserver
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// assetsVariable names the folder of the binaries for envtest.
+const assetsVariable = "KUBEBUILDER_ASSETS"
+
+// startTimeout is the deadline for the API server and etcd, each.
+const startTimeout = 2 * time.Minute
+
+// Start starts an API server that ends with the test. The configuration it
+// returns is an administrator's.
+//
+// Binaries that are missing fail the test: one that is skipped proves nothing.
+func Start(t testing.TB) *rest.Config {
+	t.Helper()
+	if os.Getenv(assetsVariable) == "" {
+		t.Fatalf(`%s is not set: run "make test", or export %s="$(hack/envtest-assets)"`, assetsVariable, assetsVariable)
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join(Root(t), "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+		// The default of 20 s is too little on a machine that compiles meanwhile.
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+	}
+	config, err := env.Start()
+	if err != nil {
+		t.Fatalf("start the API server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Errorf("stop the API server: %v", err)
+		}
+	})
+	return config
+}
+
+// Root returns the folder of the module.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no folder above the test holds a PROJECT file")
+		}
+		dir = parent
+	}
+}
