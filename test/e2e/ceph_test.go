@@ -1,0 +1,119 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// rookObject is one of Rook's custom resources.
+func (c *cluster) rookObject(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind})
+	object.SetNamespace(c.rookNamespace)
+	object.SetName(name)
+	return object
+}
+
+// createReady creates one of Rook's objects, waits until Rook calls it Ready, and
+// has it removed at the test's end.
+func (c *cluster) createReady(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	if err := c.Create(t.Context(), object); err != nil {
+		t.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+	t.Cleanup(func() { c.deleteAndWait(t, object) })
+	eventually(t, 3*time.Minute, object.GetKind()+" "+object.GetName()+" to be Ready", func(ctx context.Context) error {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		if phase, _, _ := unstructured.NestedString(object.Object, "status", "phase"); phase != "Ready" {
+			return fmt.Errorf("its phase is %q", phase)
+		}
+		return nil
+	})
+}
+
+func (c *cluster) deleteAndWait(t *testing.T, object client.Object) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	defer cancel()
+	if err := client.IgnoreNotFound(c.Delete(ctx, object)); err != nil {
+		t.Errorf("delete %s: %v", object.GetName(), err)
+	}
+	for {
+		err := c.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if apierrors.IsNotFound(err) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Errorf("%s is still there: %v", object.GetName(), err)
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// createPool makes a replicated pool through Rook.
+func (c *cluster) createPool(t *testing.T, name string) {
+	t.Helper()
+	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
+		"failureDomain": c.failureDomain,
+		"replicated":    map[string]any{"size": int64(3)},
+	}))
+	t.Cleanup(func() { c.removeImages(t, name) }) // Rook keeps a pool that has images
+}
+
+func (c *cluster) removeImages(t *testing.T, pool string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	script := `for image in $(rbd -p "$1" ls); do rbd rm --no-progress "$1/$image" || exit; done`
+	if _, err := c.toolbox(ctx, "bash", "-c", script, "-", pool); err != nil {
+		t.Errorf("remove the images of pool %s: %v", pool, err)
+	}
+}
+
+// createClient makes a Ceph identity through Rook and returns its key.
+func (c *cluster) createClient(t *testing.T, name string, caps map[string]any) string {
+	t.Helper()
+	c.createReady(t, c.rookObject("CephClient", name, map[string]any{"caps": caps}))
+	var secret corev1.Secret
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: c.rookNamespace, Name: "rook-ceph-client-" + name}, &secret); err != nil {
+		t.Fatalf("read the key that Rook made for CephClient %s: %v", name, err)
+	}
+	return string(secret.Data[name])
+}
+
+// createCredentials puts what the tools need to reach Ceph into a Secret: a
+// ceph.conf and a keyring.
+func (c *cluster) createCredentials(t *testing.T, namespace, clientName, key string) *corev1.Secret {
+	t.Helper()
+	var rook corev1.Secret
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: c.rookNamespace, Name: "rook-ceph-config"}, &rook); err != nil {
+		t.Fatalf("read the monitors' addresses: %v", err)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ceph"},
+		StringData: map[string]string{
+			// librados refuses a ceph.conf whose last line does not end.
+			"ceph.conf": fmt.Sprintf("[global]\nmon_host = %s\nkeyring = /etc/ceph/keyring\n", rook.Data["mon_host"]),
+			"keyring":   fmt.Sprintf("[client.%s]\n\tkey = %s\n", clientName, key),
+		},
+	}
+	if err := c.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}

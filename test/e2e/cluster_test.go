@@ -1,0 +1,160 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// cluster is what tests know of the Kubernetes cluster and the Ceph in it.
+type cluster struct {
+	client.Client
+	settings
+	config *rest.Config
+	pods   *kubernetes.Clientset // for logs and exec
+}
+
+// forTest connects to the cluster of the environment's settings.
+func forTest(t *testing.T) *cluster {
+	t.Helper()
+	s, err := settingsFromEnvironment(os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func connect(s settings) (*cluster, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w; set KUBECONFIG", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	pods, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	return &cluster{Client: c, settings: s, config: config, pods: pods}, nil
+}
+
+// exitError is a command in a pod that ended with a status other than 0.
+type exitError struct {
+	status int
+	stderr string
+}
+
+func (e *exitError) Error() string {
+	return fmt.Sprintf("exit status %d: %s", e.status, strings.TrimSpace(e.stderr))
+}
+
+// toolbox runs a command in Rook's toolbox, as Ceph's administrator, and returns
+// its output. A command that fails is an *exitError.
+func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error) {
+	pod, err := c.runningPod(ctx, c.rookNamespace, "rook-ceph-tools")
+	if err != nil {
+		return "", err
+	}
+	request := c.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Command: command, Stdout: true, Stderr: true}, clientgoscheme.ParameterCodec)
+	executor, err := remotecommand.NewWebSocketExecutor(c.config, "GET", request.URL().String())
+	if err != nil {
+		return "", err
+	}
+	var stdout, stderr bytes.Buffer
+	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
+	var exit utilexec.CodeExitError
+	if errors.As(err, &exit) {
+		err = &exitError{status: exit.Code, stderr: stderr.String()}
+	}
+	return strings.TrimSpace(stdout.String()), err
+}
+
+// ceph runs the ceph command as administrator.
+func (c *cluster) ceph(ctx context.Context, args ...string) (string, error) {
+	return c.toolbox(ctx, append([]string{"ceph", "--connect-timeout", "15"}, args...)...)
+}
+
+// cephJSON runs the ceph command as administrator and decodes its output.
+func (c *cluster) cephJSON(ctx context.Context, into any, args ...string) error {
+	out, err := c.ceph(ctx, append(args, "-f", "json")...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(out), into)
+}
+
+func (c *cluster) runningPod(ctx context.Context, namespace, app string) (*corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app": app}); err != nil {
+		return nil, err
+	}
+	for i := range pods.Items {
+		if pods.Items[i].Status.Phase == corev1.PodRunning && pods.Items[i].DeletionTimestamp == nil {
+			return &pods.Items[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no pod of app %s runs in namespace %s", app, namespace)
+}
+
+// logs returns what a container wrote, at most a megabyte of it.
+func (c *cluster) logs(ctx context.Context, namespace, pod, container string) (string, error) {
+	stream, err := c.pods.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).Stream(ctx)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(stream, 1<<20))
+	return string(text), errors.Join(err, stream.Close())
+}
+
+// eventually polls until what holds, and fails the test with the last reason why
+// it does not.
+func eventually(t *testing.T, within time.Duration, what string, holds func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		err := holds(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited %v for %s: %v", within, what, err)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,25 @@
+//go:build e2e
+
+// Package e2e holds cephtune's stories on a real cluster with Rook and Ceph: the
+// lab's, or the one that KUBECONFIG names. Every wait has a deadline, and what a
+// test makes it removes, the cluster's Ceph included.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	settings, err := settingsFromEnvironment(os.LookupEnv)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+	if err := settings.check(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: this cluster cannot run the tests:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,84 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// The manager of this checkout runs, leads, and answers a CephBenchmark in its
+// status.
+func TestManagerAnswers(t *testing.T) {
+	c := forTest(t)
+	eventually(t, time.Minute, "the manager to be available with the image of this checkout", func(ctx context.Context) error {
+		var manager appsv1.Deployment
+		if err := c.Get(ctx, c.managerService, &manager); err != nil {
+			return err
+		}
+		if got := manager.Spec.Template.Spec.Containers[0].Image; got != c.operatorImage {
+			return fmt.Errorf("its image is %s, want %s", got, c.operatorImage)
+		}
+		if manager.Status.AvailableReplicas == 0 || manager.Status.ObservedGeneration != manager.Generation {
+			return fmt.Errorf("its status is %+v", manager.Status)
+		}
+		return nil
+	})
+	eventually(t, time.Minute, "the manager to hold the leader's lease", func(ctx context.Context) error {
+		var leases coordinationv1.LeaseList
+		if err := c.List(ctx, &leases, client.InNamespace(c.managerService.Namespace)); err != nil {
+			return err
+		}
+		for _, lease := range leases.Items {
+			if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
+				return nil
+			}
+		}
+		return errors.New("nobody holds a lease")
+	})
+
+	const namespace = "cephtune-e2e-manager"
+	c.createNamespace(t, namespace)
+	benchmark := c.sampleBenchmark(t, namespace)
+	if err := c.Create(t.Context(), benchmark); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, "the benchmark to have a condition of its generation", func(ctx context.Context) error {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(benchmark), benchmark); err != nil {
+			return err
+		}
+		ready := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionReady)
+		if ready == nil || ready.ObservedGeneration != benchmark.Generation {
+			return fmt.Errorf("its conditions are %+v", benchmark.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+// sampleBenchmark is one that config/samples shows to users.
+func (c *cluster) sampleBenchmark(t *testing.T, namespace string) *v1alpha1.CephBenchmark {
+	t.Helper()
+	text, err := os.ReadFile("../../config/samples/cephbenchmark_radosbench.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var benchmark v1alpha1.CephBenchmark
+	if err := yaml.UnmarshalStrict(text, &benchmark); err != nil {
+		t.Fatal(err)
+	}
+	benchmark.Namespace = namespace
+	benchmark.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: c.rookNamespace, Name: c.cephCluster}
+	return &benchmark
+}
