@@ -1,0 +1,95 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// MinRuns is the smallest number of runs of a configuration that can carry a
+// verdict.
+const MinRuns = 3
+
+// planningPower is the probability with which a planned number of runs should
+// reach its verdict if the effect is what it seems to be.
+const planningPower = 0.8
+
+// Question is what a planned number of runs has to answer: is a true effect at
+// distance Gap from a margin on the right side of it?
+type Question struct {
+	StdDev float64 // Contrast.StdDev, the spread per run on the log scale
+	Gap    float64 // |true log-ratio − margin|
+	Alpha  float64 // one-sided level of the test
+	Power  float64 // 0 means 0.8
+	Paired bool    // pairs have R−1 degrees of freedom, independent arms 2R−2
+}
+
+// Runs returns the smallest number of runs R of each side, from 3 to limit, for
+// which StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. found is false if there is none
+// within the limit: the effect is too close to the margin.
+func (q Question) Runs(limit int) (runs int, found bool, err error) {
+	if q, err = q.checked(); err != nil {
+		return 0, false, err
+	}
+	if limit < MinRuns {
+		return 0, false, nil
+	}
+	// Half-width falls with R, so the first sufficient R is found by bisection.
+	n := MinRuns + sort.Search(limit-MinRuns+1, func(i int) bool { return q.detectable(MinRuns+i) <= q.Gap })
+	return n, n <= limit, nil
+}
+
+// Detectable returns the smallest gap that a number of runs (at least 2)
+// answers with the given power.
+func (q Question) Detectable(runs int) (float64, error) {
+	q.Gap = 1
+	q, err := q.checked()
+	if err != nil {
+		return 0, err
+	}
+	if runs < 2 {
+		return 0, fmt.Errorf("detectable effect: %w: %d runs", ErrTooFew, runs)
+	}
+	return q.detectable(runs), nil
+}
+
+func (q Question) checked() (Question, error) {
+	if q.Power == 0 {
+		q.Power = planningPower
+	}
+	if err := checkOpenUnit("alpha", q.Alpha); err != nil {
+		return q, err
+	}
+	if err := checkOpenUnit("power", q.Power); err != nil {
+		return q, err
+	}
+	if !(q.StdDev >= 0) || math.IsInf(q.StdDev, 1) || math.IsNaN(q.Gap) {
+		return q, fmt.Errorf("%w: standard deviation %v, gap %v", ErrParameter, q.StdDev, q.Gap)
+	}
+	return q, nil
+}
+
+func (q Question) detectable(runs int) float64 {
+	df := float64(runs - 1)
+	if !q.Paired {
+		df *= 2
+	}
+	t := tUpperQuantile(q.Alpha, df) + tUpperQuantile(1-q.Power, df)
+	return q.StdDev * t / math.Sqrt(float64(runs))
+}
+
+// SmallestProvableRatio is the smallest true ratio, above 1 if higher is better
+// and below 1 if lower is, that a design with a number of blocks would prove to
+// exceed the minimum effect four times out of five. noise is the run-to-run
+// standard deviation of ln(value); a block's log-ratio has √2 times that, or
+// less with interpolated controls.
+func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
+	if err := c.validate(); err != nil {
+		return 0, err
+	}
+	gap, err := Question{StdDev: math.Sqrt2 * noise.StdDev, Alpha: 1 - c.Confidence, Paired: true}.Detectable(blocks)
+	if err != nil {
+		return 0, err
+	}
+	return math.Exp(c.Direction.sign() * (c.margin() + gap)), nil
+}
