@@ -164,8 +164,8 @@ func TestFilestoreOpThreads(t *testing.T) {
 		if diff := cmp.Diff(want, got, approx); diff != "" {
 			t.Errorf("numbers (-want +got):\n%s", diff)
 		}
-		if as[0].More.Needed < 1 {
-			t.Errorf("more runs: %+v, want some", as[0].More)
+		if more := as[0].MoreRuns(); more.Needed < 1 {
+			t.Errorf("more runs: %+v, want some", more)
 		}
 	})
 }

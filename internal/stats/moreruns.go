@@ -1,10 +1,44 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // countableRuns ends the search for R*: nobody makes more runs than this to
 // settle one question.
 const countableRuns = 100_000
+
+// MoreRuns says what it would take to decide.
+type MoreRuns struct {
+	Total    int     // R*, runs of each side in all; 0 if beyond counting
+	Needed   int     // Total less the runs there are, at least 1; 0 if nothing is missing
+	Toward   Verdict // which verdict they would reach if the estimate is right
+	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
+}
+
+// Duration is how long the missing runs take if one (with its share of
+// baseline and control runs) takes perRun.
+func (m MoreRuns) Duration(perRun time.Duration) time.Duration {
+	return time.Duration(m.Needed) * perRun
+}
+
+// MoreRuns answers "how many more runs would decide?" for an Inconclusive
+// candidate, and for an Invalid one how many are missing to the smallest number
+// that can carry a verdict. For a decided one it is zero.
+//
+// It is an estimate from the runs so far; with few of them a rough one. Making
+// just these runs and judging all of them again as if nothing had been looked
+// at before is peeking: see Looks, or start afresh.
+func (a Assessment) MoreRuns() MoreRuns {
+	switch {
+	case a.Runs < MinRuns:
+		return MoreRuns{Total: MinRuns, Needed: MinRuns - a.Runs, Toward: Inconclusive}
+	case a.Verdict == Inconclusive:
+		return a.criteria.runsToDecide(a.criteria.gain(a.contrast), a.Level, a.family)
+	}
+	return MoreRuns{}
+}
 
 // target is a verdict that would be reached if the estimated gain is the true
 // one, and the distances from margins that have to be resolved for it.

@@ -41,13 +41,11 @@ const (
 	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p after Holm of any gain, Limit level
 	LossShown         ReasonCode = "LossShown"         // Value p after Holm of a loss, Limit level
 
-	GainSizeOpen   ReasonCode = "GainSizeOpen"   // a gain is shown, Value p; whether it exceeds the minimum effect is open
-	GainRuledOut   ReasonCode = "GainRuledOut"   // Value largest gain the interval allows, Limit minimum effect
-	EffectOpen     ReasonCode = "EffectOpen"     // the interval holds both no gain and the minimum effect
-	AskedForMany   ReasonCode = "AskedForMany"   // Value p alone would do; not after Holm over Count candidates
-	NotConfirmed   ReasonCode = "NotConfirmed"   // shown in the race only, Value p; Superior rests on confirmation
-	MoreRunsDecide ReasonCode = "MoreRunsDecide" // Count more runs (blocks)
-	TooClose       ReasonCode = "TooClose"       // Count runs would be needed in all (0: beyond counting), Limit allowed
+	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p; whether it exceeds the minimum effect is open
+	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain the interval allows, Limit minimum effect
+	EffectOpen   ReasonCode = "EffectOpen"   // the interval holds both no gain and the minimum effect
+	AskedForMany ReasonCode = "AskedForMany" // Value p alone would do; not after Holm over Count candidates
+	NotConfirmed ReasonCode = "NotConfirmed" // shown in the race only, Value p; Superior rests on confirmation
 
 	IdenticalRuns ReasonCode = "IdenticalRuns" // warning: Count runs do not differ at all
 )
@@ -85,10 +83,6 @@ func (r Reason) String() string {
 		return fmt.Sprintf("its own p-value %s would do, but not as one of %d candidates", short(r.Value), r.Count)
 	case NotConfirmed:
 		return fmt.Sprintf("it passed in the race (p = %s) but only the winner was confirmed", short(r.Value))
-	case MoreRunsDecide:
-		return fmt.Sprintf("about %s would decide", plural(r.Count, "more run"))
-	case TooClose:
-		return "it is too close to a threshold to be decided with the runs allowed"
 	case IdenticalRuns:
 		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
 	}

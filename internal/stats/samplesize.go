@@ -3,7 +3,8 @@ package stats
 import (
 	"fmt"
 	"math"
-	"sort"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // MinRuns is the smallest number of runs of a configuration that can carry a
@@ -26,17 +27,24 @@ type Question struct {
 
 // Runs returns the smallest number of runs R of each side, from 3 to limit, for
 // which StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. found is false if there is none
-// within the limit: the effect is too close to the margin.
+// within the limit, when runs is limit+1: the effect is too close to the margin.
 func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if q, err = q.checked(); err != nil {
 		return 0, false, err
 	}
 	if limit < MinRuns {
-		return 0, false, nil
+		return limit + 1, false, nil
 	}
-	// Half-width falls with R, so the first sufficient R is found by bisection.
-	n := MinRuns + sort.Search(limit-MinRuns+1, func(i int) bool { return q.detectable(MinRuns+i) <= q.Gap })
-	return n, n <= limit, nil
+	// With normal quantiles R would be a little too small: start there, and walk.
+	z := -distuv.UnitNormal.Quantile(q.Alpha) + distuv.UnitNormal.Quantile(q.Power)
+	if lower := math.Pow(q.StdDev*z/q.Gap, 2); q.Gap > 0 && lower < float64(limit) {
+		for n := max(MinRuns, int(lower)); n <= limit; n++ {
+			if q.detectable(n) <= q.Gap {
+				return n, true, nil
+			}
+		}
+	}
+	return limit + 1, false, nil
 }
 
 // Detectable returns the smallest gap that a number of runs (at least 2)

@@ -27,7 +27,20 @@ func (a Assessment) claim() string {
 	case Inferior:
 		return "is worse than the baseline"
 	}
-	return fmt.Sprintf("is undecided (%s)", join(a.Reasons))
+	return fmt.Sprintf("is undecided (%s; %s)", join(a.Reasons), a.MoreRuns())
+}
+
+// String is what is missing as a clause of plain English.
+func (m MoreRuns) String() string {
+	switch {
+	case m.TooClose && m.Total == 0:
+		return "it is too close to a threshold to be decided"
+	case m.TooClose:
+		return fmt.Sprintf("it is too close to a threshold, about %s in all would decide", plural(m.Total, "run"))
+	case m.Needed == 0:
+		return "nothing is missing"
+	}
+	return fmt.Sprintf("about %s would decide", plural(m.Needed, "more run"))
 }
 
 func join(reasons []Reason) string {

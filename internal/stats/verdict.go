@@ -3,7 +3,6 @@ package stats
 import (
 	"fmt"
 	"math"
-	"time"
 )
 
 // Criteria are what a verdict is measured against. They are fixed before the
@@ -80,23 +79,9 @@ type Assessment struct {
 	PEquivalent float64 // of two one-sided tests
 	Level       float64 // what p-values are compared with: α, or less with several looks
 
-	More MoreRuns // for Inconclusive, and for Invalid from too few runs
-
 	criteria Criteria
-}
-
-// MoreRuns says what it would take to decide.
-type MoreRuns struct {
-	Total    int     // R*, runs of each side in all; 0 if beyond counting
-	Needed   int     // Total less the runs there are, at least 1; 0 if nothing is missing
-	Toward   Verdict // which verdict they would reach if the estimate is right
-	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
-}
-
-// Duration is how long the missing runs take if one (with its share of
-// baseline and control runs) takes perRun.
-func (m MoreRuns) Duration(perRun time.Duration) time.Duration {
-	return time.Duration(m.Needed) * perRun
+	contrast Contrast
+	family   int // number of valid candidates
 }
 
 // Judge gives each candidate its verdict, in the order of the input. The first
@@ -131,7 +116,9 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 		return nil, err
 	}
 	for i := range out {
-		criteria.decide(&out[i], comparisons[i], max(valid, 1))
+		if out[i].Verdict != Invalid {
+			out[i].decide()
+		}
 	}
 	return out, nil
 }
@@ -141,7 +128,7 @@ func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	level := c.Looks.Level(1-c.Confidence, family)
 	gain := c.gain(cmp.Contrast)
 	out := Assessment{
-		Name: cmp.Name, criteria: c, Runs: cmp.Contrast.Runs, Level: level,
+		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, family: family, Runs: cmp.Contrast.Runs, Level: level,
 		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - level),
 		P:           PValues{Superior: gain.PGreater(c.margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0)},
 		Holm:        PValues{1, 1, 1},
@@ -192,15 +179,10 @@ func adjustForMany(as []Assessment) error {
 	return nil
 }
 
-func (c Criteria) decide(a *Assessment, cmp Comparison, family int) {
-	if a.Verdict == Invalid {
-		if cmp.Contrast.Runs < MinRuns {
-			a.More = MoreRuns{Total: MinRuns, Needed: MinRuns - cmp.Contrast.Runs, Toward: Inconclusive}
-		}
-		return
-	}
-	bestGain := c.gain(cmp.Contrast).LogInterval(1 - a.Level).High
-	small := bestGain < c.margin()
+func (a *Assessment) decide() {
+	c := a.criteria
+	// The same as "the interval lies below the minimum effect".
+	small := c.gain(a.contrast).PLess(c.margin()) <= a.Level/2
 	switch {
 	case a.Holm.Superior <= a.Level:
 		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
@@ -211,11 +193,10 @@ func (c Criteria) decide(a *Assessment, cmp Comparison, family int) {
 	case a.Holm.Loss <= a.Level/2:
 		a.conclude(Inferior, Reason{Code: LossShown, Value: a.Holm.Loss, Limit: a.Level / 2})
 	default:
-		a.conclude(Inconclusive, c.whyOpen(*a, small, bestGain))
-		if family > 1 && a.P.Superior <= a.Level {
-			a.Reasons = append(a.Reasons, Reason{Code: AskedForMany, Value: a.P.Superior, Limit: a.Level, Count: family})
+		a.conclude(Inconclusive, a.whyOpen(small))
+		if a.family > 1 && a.P.Superior <= a.Level {
+			a.Reasons = append(a.Reasons, Reason{Code: AskedForMany, Value: a.P.Superior, Limit: a.Level, Count: a.family})
 		}
-		c.whatIsMissing(a, cmp.Contrast, family)
 	}
 }
 
@@ -223,23 +204,15 @@ func (a *Assessment) conclude(v Verdict, why Reason) {
 	a.Verdict, a.Reasons = v, []Reason{why}
 }
 
-func (c Criteria) whyOpen(a Assessment, small bool, bestGain float64) Reason {
+func (a *Assessment) whyOpen(small bool) Reason {
+	minimum := a.criteria.MinimumEffect
 	switch {
 	case a.Holm.AnyGain <= a.Level:
 		return Reason{Code: GainSizeOpen, Value: a.Holm.AnyGain, Limit: a.Level}
-	case small && c.Direction == LowerIsBetter:
-		return Reason{Code: GainRuledOut, Value: -math.Expm1(-bestGain), Limit: c.MinimumEffect}
+	case small && a.criteria.Direction == LowerIsBetter:
+		return Reason{Code: GainRuledOut, Value: 1 - a.Interval.Low, Limit: minimum}
 	case small:
-		return Reason{Code: GainRuledOut, Value: math.Expm1(bestGain), Limit: c.MinimumEffect}
+		return Reason{Code: GainRuledOut, Value: a.Interval.High - 1, Limit: minimum}
 	}
-	return Reason{Code: EffectOpen, Limit: c.MinimumEffect}
-}
-
-func (c Criteria) whatIsMissing(a *Assessment, k Contrast, family int) {
-	a.More = c.runsToDecide(c.gain(k), a.Level, family)
-	if a.More.TooClose {
-		a.Reasons = append(a.Reasons, Reason{Code: TooClose, Count: a.More.Total, Limit: float64(c.MaxRuns)})
-		return
-	}
-	a.Reasons = append(a.Reasons, Reason{Code: MoreRunsDecide, Count: a.More.Needed})
+	return Reason{Code: EffectOpen, Limit: minimum}
 }

@@ -1,0 +1,354 @@
+package stats
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// The simulation measures how often verdicts are wrong when the truth is known,
+// through the functions that production uses: seconds → MSER → rate of the run
+// → pairs within blocks → contrast → Holm → verdict. Its seed is fixed, so a
+// failure is a change of behaviour and not bad luck.
+//
+// The version in CI takes seconds. CEPHTUNE_SIMULATION=long makes 25 times as
+// many sweeps; docs/statistics.md prints what that measured.
+
+// world is a cluster whose truth is known.
+type world struct {
+	phi        float64 // autocorrelation of seconds within a run
+	cv         float64 // run-to-run noise
+	drift      drift   // what happens to the cluster between runs
+	candidates int
+	blocks     int
+	ratio      func(candidate int) float64 // the truth
+	noisier    float64                     // the first candidate's noise is this many times cv; 0 means 1
+}
+
+type drift string
+
+const (
+	noDrift     drift = "none"
+	linearDrift drift = "3%/run"
+	randomWalk  drift = "5% walk"
+)
+
+var criteriaUnderTest = Criteria{MinimumEffect: 0.10, Equivalence: 0.05, Confidence: 0.95}
+
+func always(ratio float64) func(int) float64 { return func(int) float64 { return ratio } }
+
+// sweep measures all blocks of the world and judges them.
+func (w world) sweep(t *testing.T, rng *rand.Rand) []Assessment {
+	runs := make([][]Observation, w.candidates+1)
+	state := 0.0
+	for b := range w.blocks {
+		state = 0.3 * rng.NormFloat64() // days pass between blocks
+		for _, config := range rng.Perm(w.candidates + 1) {
+			state += w.step(rng)
+			if rate, ok := w.run(t, rng, config, state); ok {
+				runs[config] = append(runs[config], Observation{Block: strconv.Itoa(b), Value: rate})
+			}
+		}
+	}
+	comparisons := make([]Comparison, w.candidates)
+	for c := range comparisons {
+		pairs, _, err := MakePairs(runs[0], runs[c+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		comparisons[c] = Comparison{Name: strconv.Itoa(c), Contrast: mustContrast(t, pairs)}
+	}
+	as, err := Judge(criteriaUnderTest, comparisons)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return as
+}
+
+func (w world) step(rng *rand.Rand) float64 {
+	switch w.drift {
+	case linearDrift:
+		return -0.03
+	case randomWalk:
+		return 0.05 * rng.NormFloat64()
+	}
+	return 0
+}
+
+// run measures one configuration as production does: 60 s, and once more at
+// double length if that was not steady.
+func (w world) run(t *testing.T, rng *rand.Rand, config int, state float64) (rate float64, ok bool) {
+	truth, cv := 1.0, w.cv
+	if config > 0 {
+		truth = w.ratio(config - 1)
+	}
+	if config == 1 && w.noisier > 0 {
+		cv *= w.noisier
+	}
+	level := 400 * truth * math.Exp(state+LogStdDev(cv)*rng.NormFloat64())
+	for _, seconds := range []int{60, 120} {
+		s, err := Summarize(series(rng, seconds, level, w.phi), Truncate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Steady {
+			return s.Rate, true
+		}
+	}
+	return 0, false
+}
+
+// series is a run of one-second rows with 10% noise and three seconds of
+// warm-up.
+func series(rng *rand.Rand, seconds int, level, phi float64) []Interval {
+	rows := make([]Interval, seconds)
+	for i, e := range ar1(rng, seconds, phi, 0.10) {
+		warm := min(1, 0.25*float64(i+1))
+		rows[i] = Interval{Amount: max(0, level*warm*(1+e)), Seconds: 1}
+	}
+	return rows
+}
+
+// tally counts sweeps in which something happened.
+type tally struct{ hits, sweeps int }
+
+func (c *tally) add(hit bool) {
+	c.sweeps++
+	if hit {
+		c.hits++
+	}
+}
+
+func (c tally) rate() float64 { return float64(c.hits) / float64(c.sweeps) }
+
+// standardError is the Monte Carlo error that the nominal rate would have.
+func (c tally) standardError(nominal float64) float64 {
+	return math.Sqrt(nominal * (1 - nominal) / float64(c.sweeps))
+}
+
+func (c tally) String() string { return fmt.Sprintf("%5.2f%%", 100*c.rate()) }
+
+func sweepsPerCell(n int) int {
+	if os.Getenv("CEPHTUNE_SIMULATION") == "long" {
+		return 25 * n
+	}
+	return n
+}
+
+func anyVerdict(as []Assessment, verdicts ...Verdict) bool {
+	for _, a := range as {
+		for _, v := range verdicts {
+			if a.Verdict == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errorsAt measures one cell of the grid.
+func errorsAt(t *testing.T, w world, rng *rand.Rand, sweeps int) (falseSuperior, falseGain, falseLoss tally) {
+	for range sweeps {
+		w.ratio = always(1 + criteriaUnderTest.MinimumEffect)
+		falseSuperior.add(anyVerdict(w.sweep(t, rng), Superior))
+		w.ratio = always(1)
+		as := w.sweep(t, rng)
+		falseGain.add(anyVerdict(as, Superior, Better))
+		falseLoss.add(anyVerdict(as, Inferior))
+	}
+	return falseSuperior, falseGain, falseLoss
+}
+
+// False Superior is measured where it is likeliest: every candidate is better
+// by exactly the minimum effect. False gains and losses are measured where all
+// candidates are the baseline itself.
+func TestSimulatedFamilyWiseErrorIsNominal(t *testing.T) {
+	const alpha = 0.05
+	type errorRates struct{ superior, gain, loss tally }
+	margins := map[string]*errorRates{}
+	count := func(key string, s, g, l tally) {
+		if margins[key] == nil {
+			margins[key] = &errorRates{}
+		}
+		for _, x := range []struct {
+			sum  *tally
+			part tally
+		}{{&margins[key].superior, s}, {&margins[key].gain, g}, {&margins[key].loss, l}} {
+			x.sum.hits += x.part.hits
+			x.sum.sweeps += x.part.sweeps
+		}
+	}
+	rng := rand.New(rand.NewPCG(2026, 5))
+	cells := 0
+	for _, candidates := range []int{2, 4, 8} {
+		for _, phi := range []float64{0, 0.5, 0.8, 0.9} {
+			for _, cv := range []float64{0.03, 0.10, 0.20} {
+				for _, d := range []drift{noDrift, linearDrift, randomWalk} {
+					w := world{phi: phi, cv: cv, drift: d, candidates: candidates, blocks: 6}
+					s, g, l := errorsAt(t, w, rng, sweepsPerCell(500))
+					cells++
+					for _, key := range []string{
+						"all", fmt.Sprintf("φ=%v", phi), fmt.Sprintf("CV=%v", cv), fmt.Sprintf("drift %s", d), fmt.Sprintf("C=%d", candidates),
+					} {
+						count(key, s, g, l)
+					}
+					// One cell of many: four standard errors is two for all of them.
+					checkRate(t, fmt.Sprintf("%+v, false Superior", w), s, alpha, 4)
+					checkRate(t, fmt.Sprintf("%+v, false gain", w), g, alpha, 4)
+					checkRate(t, fmt.Sprintf("%+v, false loss", w), l, alpha/2, 4)
+				}
+			}
+		}
+	}
+	t.Logf("%d cells, %d sweeps for each truth; nominal 5%%, 5%%, 2.5%%", cells, margins["all"].superior.sweeps)
+	t.Logf("%-14s %10s %10s %10s", "", "Superior", "gain", "loss")
+	for _, key := range slices.Sorted(maps.Keys(margins)) {
+		m := margins[key]
+		t.Logf("%-14s %10s %10s %10s", key, m.superior, m.gain, m.loss)
+		checkRate(t, key+", false Superior", m.superior, alpha, 2)
+		checkRate(t, key+", false gain", m.gain, alpha, 2)
+		checkRate(t, key+", false loss", m.loss, alpha/2, 2)
+	}
+}
+
+func checkRate(t *testing.T, what string, got tally, nominal, standardErrors float64) {
+	t.Helper()
+	if limit := nominal + standardErrors*got.standardError(nominal); got.rate() > limit {
+		t.Errorf("%s: %.2f%% in %d sweeps, want at most %.2f%%", what, 100*got.rate(), got.sweeps, 100*limit)
+	}
+}
+
+// A configuration that is itself noisier than the others must not borrow their
+// quietness: pooled variance gives 10.7% here.
+func TestSimulatedErrorHoldsForOneNoisierCandidate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 6))
+	for _, cv := range []float64{0.03, 0.10} {
+		w := world{phi: 0.5, cv: cv, drift: noDrift, candidates: 4, blocks: 6, noisier: 3}
+		s, g, l := errorsAt(t, w, rng, sweepsPerCell(1500))
+		t.Logf("CV %v, one candidate 3× noisier: Superior %s, gain %s, loss %s", cv, s, g, l)
+		checkRate(t, "false Superior", s, 0.05, 2)
+		checkRate(t, "false gain", g, 0.05, 2)
+		checkRate(t, "false loss", l, 0.025, 2)
+	}
+}
+
+// False Equivalent is likeliest at the edge of the margin; it is a statement
+// about each candidate by itself.
+func TestSimulatedEquivalenceErrorIsNominal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 7))
+	for _, cv := range []float64{0.01, 0.03} {
+		for _, edge := range []float64{1.05, 1 / 1.05} {
+			w := world{phi: 0.5, cv: cv, drift: noDrift, candidates: 1, blocks: 8, ratio: always(edge)}
+			var falseEquivalent tally
+			for range sweepsPerCell(3000) {
+				falseEquivalent.add(anyVerdict(w.sweep(t, rng), Equivalent))
+			}
+			t.Logf("CV %v, true ratio %.3f: false Equivalent %s", cv, edge, falseEquivalent)
+			checkRate(t, fmt.Sprintf("CV %v, ratio %.3f", cv, edge), falseEquivalent, 0.05, 2)
+		}
+	}
+}
+
+// What a true effect is worth: one candidate of four is 30% better, the others
+// are the baseline; a win has to exceed 10%.
+func TestSimulatedPower(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 8))
+	t.Logf("%-6s %-8s %-8s %10s %22s", "CV", "blocks", "drift", "found", "others Equivalent")
+	for _, tc := range []struct {
+		cv      float64
+		blocks  int
+		drift   drift
+		atLeast float64
+	}{
+		{0.03, 4, noDrift, 0.80}, {0.03, 6, noDrift, 0.99}, {0.03, 8, noDrift, 0.99},
+		{0.05, 4, noDrift, 0.50}, {0.05, 6, noDrift, 0.90}, {0.05, 8, noDrift, 0.99},
+		{0.10, 6, noDrift, 0.40}, {0.10, 8, noDrift, 0.60}, {0.10, 12, noDrift, 0.85},
+		{0.05, 6, linearDrift, 0.50}, {0.05, 6, randomWalk, 0.30}, {0.05, 12, randomWalk, 0.80},
+	} {
+		w := world{
+			phi: 0.5, cv: tc.cv, drift: tc.drift, candidates: 4, blocks: tc.blocks,
+			ratio: func(c int) float64 { return []float64{1.3, 1, 1, 1}[c] },
+		}
+		var found, equivalent tally
+		for range sweepsPerCell(400) {
+			as := w.sweep(t, rng)
+			found.add(as[0].Verdict == Superior)
+			equivalent.add(as[1].Verdict == Equivalent)
+		}
+		t.Logf("%-6v %-8d %-8s %10s %22s", tc.cv, tc.blocks, tc.drift, found, equivalent)
+		if found.rate() < tc.atLeast {
+			t.Errorf("CV %v, %d blocks, drift %s: a gain of 30%% is found in %s, want at least %v", tc.cv, tc.blocks, tc.drift, found, tc.atLeast)
+		}
+	}
+}
+
+// The rule that rejects blocks for drift must neither reject steady blocks nor
+// move the estimate by selecting on the baseline.
+func TestSimulatedDriftRuleRejectsAlmostNoSteadyBlock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 9))
+	margin := criteriaUnderTest.margin()
+	t.Logf("%-6s %12s %18s %18s", "CV", "rejected", "half margin alone", "bias of log-ratio")
+	for _, cv := range []float64{0.03, 0.05, 0.10, 0.20, 0.30} {
+		var rejected, byFirstBound tally
+		var bias float64
+		kept := 0
+		sd := LogStdDev(cv)
+		for range sweepsPerCell(20000) {
+			first, last, candidate := math.Exp(sd*rng.NormFloat64()), math.Exp(sd*rng.NormFloat64()), sd*rng.NormFloat64()
+			d, err := CheckDrift(first, last, margin, sd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rejected.add(d.Rejected)
+			byFirstBound.add(math.Abs(d.LogRatio) > margin/2)
+			if !d.Rejected {
+				baseline, err := BaselineAt([]Control{{0, first}, {2, last}}, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bias += candidate - baseline
+				kept++
+			}
+		}
+		bias /= float64(kept)
+		t.Logf("%-6v %12s %18s %18.5f", cv, rejected, byFirstBound, bias)
+		if rejected.rate() > 0.0135 { // P(|N(0,1)| > 2.5) is 1.24%
+			t.Errorf("CV %v: %s of steady blocks rejected", cv, rejected)
+		}
+		if limit := 4 * 1.5 * sd / math.Sqrt(float64(kept)); math.Abs(bias) > limit {
+			t.Errorf("CV %v: bias %v, want within %v", cv, bias, limit)
+		}
+	}
+}
+
+// A steady run must not be called unsteady, at the lengths that tools use.
+func TestSimulatedMSERSeldomCallsASteadyRunUnsteady(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 10))
+	t.Logf("%-8s %8s %14s", "φ", "seconds", "not steady")
+	for _, tc := range []struct {
+		phi     float64
+		seconds int
+		atMost  float64
+	}{
+		{0, 10, 0.15}, {0, 30, 0.03}, {0, 60, 0.01}, {0, 120, 0.005},
+		{0.5, 60, 0.05}, {0.8, 60, 0.15}, {0.9, 60, 0.25}, {0.9, 120, 0.15},
+	} {
+		var unsteady tally
+		for range sweepsPerCell(4000) {
+			cut, err := MSER(ar1(rng, tc.seconds, tc.phi, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			unsteady.add(!cut.Steady)
+		}
+		t.Logf("%-8v %8d %14s", tc.phi, tc.seconds, unsteady)
+		if unsteady.rate() > tc.atMost {
+			t.Errorf("φ=%v, %d s: %s not steady, want at most %v", tc.phi, tc.seconds, unsteady, tc.atMost)
+		}
+	}
+}
