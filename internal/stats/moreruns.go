@@ -34,8 +34,13 @@ func (a Assessment) MoreRuns() MoreRuns {
 	switch {
 	case a.Runs < MinRuns:
 		return MoreRuns{Total: MinRuns, Needed: MinRuns - a.Runs, Toward: Inconclusive}
+	case a.Verdict == Inconclusive && a.Reasons[0].Code == NotConfirmed:
+		// Confirmation starts afresh: the runs of the race do not count.
+		fresh := a.contrast
+		fresh.Runs = 0
+		return a.criteria.runsToDecide(a.criteria.Gain(fresh), 1-a.criteria.Confidence, 1)
 	case a.Verdict == Inconclusive:
-		return a.criteria.runsToDecide(a.criteria.gain(a.contrast), a.Level, a.family)
+		return a.criteria.runsToDecide(a.criteria.Gain(a.contrast), a.Level, a.family)
 	}
 	return MoreRuns{}
 }
@@ -76,7 +81,7 @@ func (c Criteria) runsToDecide(gain Contrast, level float64, family int) MoreRun
 // those of Judge; for Holm it is the strictest, because which step a candidate
 // will stand on is not known.
 func (c Criteria) targets(gain Contrast, level float64, family int) []target {
-	g, m, e := gain.LogRatio, c.margin(), math.Log1p(c.Equivalence)
+	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
 	strict := level / float64(family)
 	ask := func(gap, alpha float64) Question {
 		return Question{StdDev: gain.StdDev, Gap: gap, Alpha: alpha, Paired: gain.Paired}
@@ -107,12 +112,12 @@ func (c Criteria) targets(gain Contrast, level float64, family int) []target {
 // log-ratio (pooled over candidates it is steadier than the winner's own). The
 // lead is optimistic, since it was picked for being large; hence the floor.
 func (c Criteria) ConfirmationBlocks(race Contrast, stdDev float64, floor, limit int) (blocks int, enough bool, err error) {
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return 0, false, err
 	}
 	q := Question{
 		StdDev: stdDev, Alpha: 1 - c.Confidence, Paired: true,
-		Gap: c.gain(race).LogRatio - c.margin(),
+		Gap: c.Gain(race).LogRatio - c.Margin(),
 	}
 	n, enough, err := q.Runs(limit)
 	if err != nil {

@@ -33,6 +33,7 @@ const (
 	TooFewRuns ReasonCode = "TooFewRuns" // Count runs, Limit needed
 	NotSteady  ReasonCode = "NotSteady"  // Count runs that never became steady
 	Drifted    ReasonCode = "Drifted"    // Value ln(last/first control), Limit on it, Count blocks rejected
+	NoControls ReasonCode = "NoControls" // Count blocks without a valid control at both ends
 	Inert      ReasonCode = "Inert"      // Count runs in which the setting had no effect on the cluster
 	RunsFailed ReasonCode = "RunsFailed" // Count failed runs
 
@@ -62,11 +63,16 @@ type Reason struct {
 func (r Reason) String() string {
 	switch r.Code {
 	case TooFewRuns:
-		return fmt.Sprintf("%s, and at least %.0f are needed: one run tells nothing about the next", plural(r.Count, "run"), r.Limit)
+		if r.Count == 1 {
+			return fmt.Sprintf("there is 1 run where %.0f are needed: it cannot tell what the next would give", r.Limit)
+		}
+		return fmt.Sprintf("there are %s where %.0f are needed", plural(r.Count, "run"), r.Limit)
 	case NotSteady:
 		return fmt.Sprintf("%s never became steady", plural(r.Count, "run"))
 	case Drifted:
 		return fmt.Sprintf("the baseline itself changed by %s inside a block, in %s", percent(math.Expm1(r.Value)), plural(r.Count, "block"))
+	case NoControls:
+		return fmt.Sprintf("the baseline gave no valid run at an end of %s", plural(r.Count, "block"))
 	case Inert:
 		return "the setting had no effect on the running cluster"
 	case RunsFailed:
@@ -82,7 +88,7 @@ func (r Reason) String() string {
 	case AskedForMany:
 		return fmt.Sprintf("its own p-value %s would do, but not as one of %d candidates", short(r.Value), r.Count)
 	case NotConfirmed:
-		return fmt.Sprintf("it passed in the race (p = %s) but only the winner was confirmed", short(r.Value))
+		return fmt.Sprintf("it passed in the race (p = %s) but was not confirmed in fresh blocks", short(r.Value))
 	case IdenticalRuns:
 		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
 	}

@@ -92,12 +92,13 @@ func (q Question) detectable(runs int) float64 {
 // standard deviation of ln(value); a block's log-ratio has √2 times that, or
 // less with interpolated controls.
 func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return 0, err
 	}
-	gap, err := Question{StdDev: math.Sqrt2 * noise.StdDev, Alpha: 1 - c.Confidence, Paired: true}.Detectable(blocks)
+	level := c.Looks.Level(1-c.Confidence, 1)
+	gap, err := Question{StdDev: math.Sqrt2 * noise.StdDev, Alpha: level, Paired: true}.Detectable(blocks)
 	if err != nil {
 		return 0, err
 	}
-	return math.Exp(c.Direction.sign() * (c.margin() + gap)), nil
+	return math.Exp(c.Direction.sign() * (c.Margin() + gap)), nil
 }

@@ -291,7 +291,7 @@ func TestSimulatedPower(t *testing.T) {
 // move the estimate by selecting on the baseline.
 func TestSimulatedDriftRuleRejectsAlmostNoSteadyBlock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 9))
-	margin := criteriaUnderTest.margin()
+	margin := criteriaUnderTest.Margin()
 	t.Logf("%-6s %12s %18s %18s", "CV", "rejected", "half margin alone", "bias of log-ratio")
 	for _, cv := range []float64{0.03, 0.05, 0.10, 0.20, 0.30} {
 		var rejected, byFirstBound tally

@@ -16,7 +16,8 @@ type Criteria struct {
 	MaxRuns       int     // more than this is "too close"; 0 sets no limit
 }
 
-func (c Criteria) validate() error {
+// Validate reports the first setting that means nothing, wrapping ErrParameter.
+func (c Criteria) Validate() error {
 	if err := checkOpenUnit("confidence", c.Confidence); err != nil {
 		return err
 	}
@@ -32,8 +33,9 @@ func (c Criteria) validate() error {
 	return nil
 }
 
-// margin is the gain that a superior candidate exceeds, on the log scale.
-func (c Criteria) margin() float64 {
+// Margin is the gain on the log scale that a superior candidate exceeds:
+// ln(1+δ) for a rate, −ln(1−δ) for a latency.
+func (c Criteria) Margin() float64 {
 	if c.Direction == LowerIsBetter {
 		return -math.Log1p(-c.MinimumEffect)
 	}
@@ -99,7 +101,7 @@ type Assessment struct {
 // 1−Confidence, and so is that of any false Better; that of any false Inferior
 // is half of it. Equivalent is a statement about each candidate by itself.
 func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
-	if err := criteria.validate(); err != nil {
+	if err := criteria.Validate(); err != nil {
 		return nil, err
 	}
 	valid := 0
@@ -126,11 +128,11 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 // describe fills in what does not depend on other candidates.
 func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	level := c.Looks.Level(1-c.Confidence, family)
-	gain := c.gain(cmp.Contrast)
+	gain := c.Gain(cmp.Contrast)
 	out := Assessment{
 		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, family: family, Runs: cmp.Contrast.Runs, Level: level,
 		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - level),
-		P:           PValues{Superior: gain.PGreater(c.margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0)},
+		P:           PValues{Superior: gain.PGreater(c.Margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0)},
 		Holm:        PValues{1, 1, 1},
 		PEquivalent: gain.PEquivalent(math.Log1p(c.Equivalence)),
 	}
@@ -143,8 +145,8 @@ func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	return out
 }
 
-// gain turns a contrast so that positive is better.
-func (c Criteria) gain(k Contrast) Contrast {
+// Gain turns a contrast so that positive is better.
+func (c Criteria) Gain(k Contrast) Contrast {
 	if c.Direction == LowerIsBetter {
 		return k.Negated()
 	}
@@ -182,7 +184,7 @@ func adjustForMany(as []Assessment) error {
 func (a *Assessment) decide() {
 	c := a.criteria
 	// The same as "the interval lies below the minimum effect".
-	small := c.gain(a.contrast).PLess(c.margin()) <= a.Level/2
+	small := c.Gain(a.contrast).PLess(c.Margin()) <= a.Level/2
 	switch {
 	case a.Holm.Superior <= a.Level:
 		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
@@ -202,6 +204,17 @@ func (a *Assessment) decide() {
 
 func (a *Assessment) conclude(v Verdict, why Reason) {
 	a.Verdict, a.Reasons = v, []Reason{why}
+}
+
+// Unconfirmed is the assessment of a candidate that passed in a race without
+// having been confirmed. The race looks for the best; being picked for a large
+// value is not evidence of a large effect, so Superior becomes Inconclusive.
+// Other verdicts stay.
+func (a Assessment) Unconfirmed() Assessment {
+	if a.Verdict == Superior {
+		a.conclude(Inconclusive, Reason{Code: NotConfirmed, Value: a.Holm.Superior, Limit: a.Level})
+	}
+	return a
 }
 
 func (a *Assessment) whyOpen(small bool) Reason {
