@@ -98,3 +98,44 @@ func TestIdenticalRunsDecideAtTheLimit(t *testing.T) {
 		t.Errorf("p-values (-want +got):\n%s", diff)
 	}
 }
+
+func TestErrorsSayWhatWasWanted(t *testing.T) {
+	_, err := WelchLogRatio([]float64{1, -2}, []float64{1})
+	if want := "baseline run 1 is -2, want a value that is positive and finite"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	for name, call := range map[string]func() error{
+		"a detectable effect of one run": func() error { _, err := (Question{StdDev: 1, Alpha: 0.05}).Detectable(1); return err },
+		"noise of too few runs":          func() error { _, err := BetweenRunVariance([]float64{1}, []float64{1}); return err },
+		"autocorrelation of nothing":     func() error { _, err := Autocorrelation([]float64{1, 2}, 1); return err },
+		"a change point of three":        func() error { _, err := FindChangePoint([]float64{1, 2, 3}); return err },
+		"a difference of no blocks":      func() error { _, err := PairedDifferences(nil); return err },
+	} {
+		if err := call(); !errors.Is(err, ErrTooFew) {
+			t.Errorf("%s: %v, want ErrTooFew", name, err)
+		}
+	}
+	for name, call := range map[string]func() error{
+		"runs for no level":            func() error { _, _, err := (Question{StdDev: 1, Gap: 1}).Runs(9); return err },
+		"runs for certainty":           func() error { _, _, err := (Question{StdDev: 1, Gap: 1, Alpha: 0.05, Power: 1}).Runs(9); return err },
+		"runs for noise below nothing": func() error { _, _, err := (Question{StdDev: -1, Gap: 1, Alpha: 0.05}).Runs(9); return err },
+		"unequal lists":                func() error { _, err := BetweenRunVariance([]float64{1, 2}, []float64{1}); return err },
+		"no time between runs":         func() error { _, err := OptimalRunSeconds(0, 1, 1, 1); return err },
+		"looks before there are runs":  func() error { _, err := CalibrateLevel(Looks{1, 3}, 1, 0.05, 1000, nil); return err },
+		"trials that show nothing":     func() error { _, err := CalibrateLevel(Looks{3, 8}, 1, 0.001, 100, nil); return err },
+		"confirming by no criteria": func() error {
+			_, _, err := (Criteria{}).ConfirmationBlocks(Contrast{}, 1, 5, 8)
+			return err
+		},
+	} {
+		if err := call(); !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: %v, want ErrParameter", name, err)
+		}
+	}
+	if n, found, err := (Question{StdDev: 1, Gap: 0, Alpha: 0.05}).Runs(100); found || err != nil || n != 101 {
+		t.Errorf("no gap at all: %d, %v, %v; want not found", n, found, err)
+	}
+	if n, found, err := (Question{StdDev: 0, Gap: 1, Alpha: 0.05}).Runs(100); !found || err != nil || n != MinRuns {
+		t.Errorf("no noise at all: %d, %v, %v; want the fewest", n, found, err)
+	}
+}

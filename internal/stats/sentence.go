@@ -12,7 +12,14 @@ func (a Assessment) Sentence() string {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))
 	}
 	return fmt.Sprintf("%s %s: ratio %.3f, %s%% interval %.3f to %.3f, %s.",
-		a.Name, a.claim(), a.Ratio, short(100*a.Interval.Confidence), a.Interval.Low, a.Interval.High, plural(a.Runs, "run"))
+		a.Name, a.claim(), a.Ratio, short(100*a.Interval.Confidence), a.Interval.Low, a.Interval.High, a.evidence())
+}
+
+func (a Assessment) evidence() string {
+	if a.contrast.Paired {
+		return plural(a.Runs, "block")
+	}
+	return plural(a.Runs, "run") + " a side"
 }
 
 func (a Assessment) claim() string {

@@ -215,10 +215,10 @@ func TestJudgeRefusesCriteriaThatMeanNothing(t *testing.T) {
 func TestSentences(t *testing.T) {
 	criteria := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95}
 	for want, c := range map[string]Contrast{
-		"pg_num=64 is better than the baseline by more than 20%: ratio 1.400, 95% interval 1.296 to 1.512, 6 runs.":                                                                                normalised(math.Log(1.4), 0.03, 6),
-		"pg_num=64 differs from the baseline by less than 5%: ratio 1.000, 95% interval 0.987 to 1.013, 6 runs.":                                                                                   normalised(0, 0.005, 6),
-		"pg_num=64: no verdict, because there is 1 run where 3 are needed: it cannot tell what the next would give.":                                                                               {LogRatio: 1, Runs: 1},
-		"pg_num=64 is undecided (a gain is shown, but not whether it exceeds the minimum effect; it is too close to a threshold to be decided): ratio 1.200, 95% interval 1.083 to 1.330, 6 runs.": normalised(math.Log(1.2), 0.04, 6),
+		"pg_num=64 is better than the baseline by more than 20%: ratio 1.400, 95% interval 1.296 to 1.512, 6 blocks.":                                                                                normalised(math.Log(1.4), 0.03, 6),
+		"pg_num=64 differs from the baseline by less than 5%: ratio 1.000, 95% interval 0.987 to 1.013, 6 blocks.":                                                                                   normalised(0, 0.005, 6),
+		"pg_num=64: no verdict, because there is 1 run where 3 are needed: it cannot tell what the next would give.":                                                                                 {LogRatio: 1, Runs: 1},
+		"pg_num=64 is undecided (a gain is shown, but not whether it exceeds the minimum effect; it is too close to a threshold to be decided): ratio 1.200, 95% interval 1.083 to 1.330, 6 blocks.": normalised(math.Log(1.2), 0.04, 6),
 	} {
 		as, err := Judge(criteria, []Comparison{{Name: "pg_num=64", Contrast: c}})
 		if err != nil {
@@ -228,6 +228,53 @@ func TestSentences(t *testing.T) {
 			t.Errorf("sentence (-want +got):\n%s", diff)
 		}
 	}
+}
+
+func TestEveryVerdictHasASentence(t *testing.T) {
+	criteria := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95, MaxRuns: 14}
+	for want, c := range map[string]Contrast{
+		"is better than the baseline, but by less than 20%":       normalised(math.Log(1.1), 0.02, 8),
+		"is worse than the baseline":                              normalised(math.Log(0.8), 0.03, 6),
+		"about 17 runs in all would decide":                       normalised(math.Log(1.1), 0.06, 4),
+		"about 9 more runs would decide":                          {LogRatio: math.Log(1.35), StdErr: 0.08, StdDev: 0.16, DF: 6, Runs: 4},
+		"ratio 1.350, 95% interval 1.110 to 1.642, 4 runs a side": {LogRatio: math.Log(1.35), StdErr: 0.08, StdDev: 0.16, DF: 6, Runs: 4},
+	} {
+		as, err := Judge(criteria, []Comparison{{Name: "x", Contrast: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := as[0].Sentence(); !strings.Contains(got, want) {
+			t.Errorf("sentence %q does not say %q", got, want)
+		}
+	}
+	if got := (MoreRuns{}).String(); got != "nothing is missing" {
+		t.Errorf("of a decided candidate: %q", got)
+	}
+}
+
+func TestPassingARaceIsNotBeingConfirmed(t *testing.T) {
+	criteria := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95}
+	as, err := Judge(criteria, []Comparison{
+		{Name: "fast", Contrast: normalised(math.Log(1.4), 0.03, 6)},
+		{Name: "slow", Contrast: normalised(math.Log(0.7), 0.03, 6)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast, slow := as[0].Unconfirmed(), as[1].Unconfirmed()
+	if as[0].Verdict != Superior || fast.Verdict != Inconclusive || fast.Reasons[0].Code != NotConfirmed {
+		t.Errorf("%s became %s because %v", as[0].Verdict, fast.Verdict, fast.Reasons)
+	}
+	if diff := cmp.Diff(as[1], slow, approx); diff != "" {
+		t.Errorf("a loss needs no confirmation (-want +got):\n%s", diff)
+	}
+	// What is missing is a confirmation from scratch, not the rest of the race.
+	if more := fast.MoreRuns(); more.Toward != Superior || more.Needed != more.Total {
+		t.Errorf("missing %+v, want fresh runs towards Superior", more)
+	}
+}
+
+func TestEveryReasonHasAClause(t *testing.T) {
 	for _, code := range []ReasonCode{
 		TooFewRuns, NotSteady, Drifted, NoControls, Inert, RunsFailed, ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown,
 		GainSizeOpen, GainRuledOut, EffectOpen, AskedForMany, NotConfirmed, IdenticalRuns,
