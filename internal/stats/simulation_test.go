@@ -441,3 +441,68 @@ func TestSimulatedMSERSeldomCallsASteadyRunUnsteady(t *testing.T) {
 		}
 	}
 }
+
+// Why one run is no evidence: a t-test over the 60 seconds of one run each,
+// when the truth is exactly at the threshold, finds "more than 20%" far too
+// often, also after correcting for autocorrelation by batch means. The figures
+// are what docs/statistics.md prints.
+func TestSimulatedSecondsAreNoSubstituteForRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 11))
+	const nominal = 0.005
+	t.Logf("%-6s %14s %14s", "CV", "seconds", "batch means")
+	for _, cv := range []float64{0.05, 0.10, 0.20} {
+		var bySeconds, byBatches tally
+		for range sweepsPerCell(4000) {
+			baseline := rates(t, series(rng, 60, 400*math.Exp(LogStdDev(cv)*rng.NormFloat64()), 0.5))
+			candidate := rates(t, series(rng, 60, 480*math.Exp(LogStdDev(cv)*rng.NormFloat64()), 0.5))
+			c, err := WelchLogRatio(baseline, candidate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bySeconds.add(c.PGreater(math.Log(1.2)) <= nominal)
+			b0, err0 := BatchMeans(logs(baseline))
+			b1, err1 := BatchMeans(logs(candidate))
+			if err0 != nil || err1 != nil {
+				t.Fatal(err0, err1)
+			}
+			c.StdErr, c.DF = math.Hypot(b0.StdErr, b1.StdErr), float64(b0.Count+b1.Count-2)
+			byBatches.add(c.PGreater(math.Log(1.2)) <= nominal)
+		}
+		t.Logf("%-6v %14s %14s", cv, bySeconds, byBatches)
+		if bySeconds.rate() < 10*nominal || byBatches.rate() < 10*nominal {
+			t.Errorf("CV %v: seconds %s, batches %s; documented as far above %v", cv, bySeconds, byBatches, nominal)
+		}
+	}
+}
+
+// rates are the seconds of a run after its warm-up.
+func rates(t *testing.T, rows []Interval) []float64 {
+	t.Helper()
+	s, err := Summarize(rows, Truncate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xs, err := intervalRates(rows[s.Dropped:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xs
+}
+
+// Why looks have levels: looking after each of runs 3 to 12 with the full level
+// is wrong in many sweeps; with Looks.Level it is not.
+func TestSimulatedPeeking(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 12))
+	looks := Looks{First: 3, Last: 12}
+	var naive, levelled tally
+	for range sweepsPerCell(20000) {
+		p := smallestP(looks, 1, rng)
+		naive.add(p <= 0.05)
+		levelled.add(p <= looks.Level(0.05, 1))
+	}
+	t.Logf("ten looks at 5%%: %s without, %s with a level for each look", naive, levelled)
+	checkRate(t, "levelled looks", levelled, 0.05, 2)
+	if naive.rate() < 0.10 {
+		t.Errorf("peeking errs in %s, documented as above 10%%", naive)
+	}
+}
