@@ -1,0 +1,238 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Pair is one block's evidence about one candidate: both values were measured
+// near each other in time, so what changed between blocks cancels.
+type Pair struct {
+	Baseline  float64 // a rate, or a latency; above 0
+	Candidate float64 // the same metric in the same unit
+}
+
+// Observation is one run with the block that it belongs to.
+type Observation struct {
+	Block string
+	Value float64
+}
+
+// MakePairs matches the runs of two configurations by block, in the order in
+// which the baseline's blocks first appear. Several runs of one configuration in
+// a block count once, by their geometric mean: they share what made the block
+// what it was. Runs whose block lacks the other configuration are left out and
+// counted in unpaired.
+func MakePairs(baseline, candidate []Observation) (pairs []Pair, unpaired int, err error) {
+	base, order, err := geometricMeans("baseline run", baseline)
+	if err != nil {
+		return nil, 0, err
+	}
+	cand, _, err := geometricMeans("candidate run", candidate)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, block := range order {
+		if c, ok := cand[block]; ok {
+			pairs = append(pairs, Pair{Baseline: base[block], Candidate: c})
+		}
+	}
+	return pairs, countOutside(baseline, cand) + countOutside(candidate, base), nil
+}
+
+func geometricMeans(what string, runs []Observation) (means map[string]float64, order []string, err error) {
+	values := map[string][]float64{}
+	for i, run := range runs {
+		if !(run.Value > 0) || math.IsInf(run.Value, 1) {
+			return nil, nil, &ValueError{What: what, Index: i, Value: run.Value, Want: "positive and finite"}
+		}
+		if _, seen := values[run.Block]; !seen {
+			order = append(order, run.Block)
+		}
+		values[run.Block] = append(values[run.Block], run.Value)
+	}
+	means = make(map[string]float64, len(values))
+	for block, vs := range values {
+		means[block] = GeometricMean(vs)
+	}
+	return means, order, nil
+}
+
+func countOutside(runs []Observation, blocks map[string]float64) (n int) {
+	for _, run := range runs {
+		if _, ok := blocks[run.Block]; !ok {
+			n++
+		}
+	}
+	return n
+}
+
+// GeometricMean is the mean that belongs to ratios: the ratio of two geometric
+// means is the geometric mean of the ratios. Of one value it is that value
+// exactly. Values must be positive; of none it is NaN.
+func GeometricMean(xs []float64) float64 {
+	if len(xs) == 1 {
+		return xs[0]
+	}
+	mean := 0.0
+	for _, x := range xs {
+		mean += math.Log(x) / float64(len(xs))
+	}
+	if len(xs) == 0 {
+		return math.NaN()
+	}
+	return math.Exp(mean)
+}
+
+// Contrast is the estimated effect of a candidate against the baseline on the
+// scale of logarithms, with the noise that runs (not seconds) showed.
+type Contrast struct {
+	LogRatio float64 // mean of ln(candidate/baseline)
+	// StdDev is the spread per run: StdErr at R runs is StdDev/√R. Paired, it is
+	// the standard deviation of the blocks' log-ratios; unpaired √(s_b²+s_c²).
+	StdDev float64
+	StdErr float64 // of LogRatio; 0 if all runs were identical
+	DF     float64 // degrees of freedom; 0 means that there is no estimate of noise
+	Runs   int     // blocks that hold both; unpaired, runs of the smaller side
+	Paired bool
+}
+
+// PairedLogRatio contrasts candidate and baseline within blocks, one pair for
+// each block, in any order. It is the paired t method on d_b = ln(c_b/b_b):
+// R: t.test(log(c), log(b), paired=TRUE).
+//
+// One pair gives an estimate without noise (DF 0). No pair is an error wrapping
+// ErrTooFew; values that have no logarithm are *ValueErrors.
+func PairedLogRatio(pairs []Pair) (Contrast, error) {
+	diffs := make([]float64, len(pairs))
+	for i, p := range pairs {
+		if err := checkPositive(fmt.Sprintf("pair %d: value", i), []float64{p.Baseline, p.Candidate}); err != nil {
+			return Contrast{}, err
+		}
+		diffs[i] = math.Log(p.Candidate) - math.Log(p.Baseline)
+	}
+	return PairedDifferences(diffs)
+}
+
+// PairedDifferences is PairedLogRatio for blocks whose log-ratios are known
+// already, for instance because the baseline was interpolated between controls.
+func PairedDifferences(diffs []float64) (Contrast, error) {
+	if len(diffs) == 0 {
+		return Contrast{}, fmt.Errorf("paired contrast: %w: no block holds both configurations", ErrTooFew)
+	}
+	if err := checkFinite("log-ratio", diffs); err != nil {
+		return Contrast{}, err
+	}
+	if len(diffs) == 1 {
+		return Contrast{LogRatio: diffs[0], Runs: 1, Paired: true}, nil
+	}
+	mean, sd := meanStdDev(diffs)
+	n := float64(len(diffs))
+	return Contrast{LogRatio: mean, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: len(diffs), Paired: true}, nil
+}
+
+// WelchLogRatio contrasts two sets of runs that share no blocks, by Welch's
+// method on logarithms: R: t.test(log(candidate), log(baseline)). Anything that
+// changed between the two sets is taken for an effect of the configuration,
+// which blocks avoid; prefer them.
+//
+// A side with one run gives an estimate without noise (DF 0), an empty side an
+// error wrapping ErrTooFew, values without a logarithm *ValueErrors.
+func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
+	if len(baseline) == 0 || len(candidate) == 0 {
+		return Contrast{}, fmt.Errorf("contrast: %w: %d baseline and %d candidate runs", ErrTooFew, len(baseline), len(candidate))
+	}
+	if err := checkPositive("baseline run", baseline); err != nil {
+		return Contrast{}, err
+	}
+	if err := checkPositive("candidate run", candidate); err != nil {
+		return Contrast{}, err
+	}
+	meanB, sdB := meanStdDev(logs(baseline))
+	meanC, sdC := meanStdDev(logs(candidate))
+	nB, nC := float64(len(baseline)), float64(len(candidate))
+	out := Contrast{LogRatio: meanC - meanB, Runs: min(len(baseline), len(candidate))}
+	if out.Runs < 2 {
+		return out, nil
+	}
+	varB, varC := sdB*sdB/nB, sdC*sdC/nC
+	out.StdDev = math.Hypot(sdB, sdC)
+	out.StdErr = math.Sqrt(varB + varC)
+	// Welch–Satterthwaite; with no variance at all the pooled count is its limit.
+	out.DF = nB + nC - 2
+	if out.StdErr > 0 {
+		out.DF = (varB + varC) * (varB + varC) / (varB*varB/(nB-1) + varC*varC/(nC-1))
+	}
+	return out, nil
+}
+
+// ratio is candidate ÷ baseline, or 0 for a contrast of nothing.
+func (c Contrast) ratio() float64 {
+	if c.Runs == 0 {
+		return 0
+	}
+	return math.Exp(c.LogRatio)
+}
+
+// HasNoise reports whether the contrast has an estimate of its own uncertainty,
+// which takes two runs of each side.
+func (c Contrast) HasNoise() bool { return c.DF > 0 }
+
+// PGreater returns the one-sided p-value against "the true log-ratio is at most
+// margin": small values are evidence that it is greater. Without an estimate of
+// noise it is 1: one run is evidence of nothing. With identical runs it is the
+// limit, 0 or 1; Judge then warns.
+func (c Contrast) PGreater(margin float64) float64 {
+	return c.pUpper(c.LogRatio - margin)
+}
+
+// PLess is PGreater for the other side: small values are evidence that the true
+// log-ratio is less than margin.
+func (c Contrast) PLess(margin float64) float64 {
+	return c.pUpper(margin - c.LogRatio)
+}
+
+func (c Contrast) pUpper(distance float64) float64 {
+	switch {
+	case !c.HasNoise():
+		return 1
+	case c.StdErr > 0:
+		return tUpperTail(distance/c.StdErr, c.DF)
+	case distance > negligible:
+		return 0
+	default:
+		return 1
+	}
+}
+
+// Bounds is a confidence interval.
+type Bounds struct {
+	Low, High  float64
+	Confidence float64 // such as 0.95, two-sided
+}
+
+// LogInterval returns the two-sided confidence interval of the log-ratio,
+// LogRatio ± t·StdErr. Without an estimate of noise it is the whole line.
+func (c Contrast) LogInterval(confidence float64) Bounds {
+	if !c.HasNoise() {
+		return Bounds{Low: math.Inf(-1), High: math.Inf(1), Confidence: confidence}
+	}
+	half := 0.0
+	if c.StdErr > 0 {
+		half = tUpperQuantile((1-confidence)/2, c.DF) * c.StdErr
+	}
+	return Bounds{Low: c.LogRatio - half, High: c.LogRatio + half, Confidence: confidence}
+}
+
+// RatioInterval is LogInterval as candidate ÷ baseline. Without an estimate of
+// noise it is 0 to +Inf.
+func (c Contrast) RatioInterval(confidence float64) Bounds {
+	b := c.LogInterval(confidence)
+	return Bounds{Low: math.Exp(b.Low), High: math.Exp(b.High), Confidence: confidence}
+}
+
+// Negated is the contrast of baseline against candidate.
+func (c Contrast) Negated() Contrast {
+	c.LogRatio = -c.LogRatio
+	return c
+}

@@ -1,0 +1,81 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Drift compares the first and the last control of a block: the same
+// configuration, measured at both ends of the time in which candidates were
+// compared.
+type Drift struct {
+	LogRatio float64 // ln(last/first)
+	Limit    float64 // on |LogRatio|
+	Rejected bool    // the block is measured again
+}
+
+// CheckDrift rejects a block if |ln(last/first)| exceeds both half the margin
+// and 2.5·√2·noise, where margin is the log-ratio that a win must exceed and
+// noise the standard deviation of ln(control) from run to run.
+//
+// The second bound matters. The first alone discards half of all steady blocks
+// at 10% noise, and always those whose baseline came out oddly, which selects
+// on the quantity that everything is compared with.
+//
+// Where noise is not known yet, pass +Inf: nothing is rejected.
+func CheckDrift(first, last, margin, noise float64) (Drift, error) {
+	if err := checkPositive("control", []float64{first, last}); err != nil {
+		return Drift{}, err
+	}
+	if math.IsNaN(margin) || !(noise >= 0) {
+		return Drift{}, fmt.Errorf("%w: margin %v, noise %v", ErrParameter, margin, noise)
+	}
+	out := Drift{
+		LogRatio: math.Log(last) - math.Log(first),
+		Limit:    max(math.Abs(margin)/2, 2.5*math.Sqrt2*noise),
+	}
+	out.Rejected = math.Abs(out.LogRatio) > out.Limit
+	return out, nil
+}
+
+// Control is a run of the baseline at a position within a block.
+type Control struct {
+	At    float64 // position or time, in any unit, ascending
+	Value float64 // above 0
+}
+
+// BaselineAt estimates ln(baseline) at a position between controls by linear
+// interpolation of their logarithms, so that a candidate is compared with what
+// the baseline would have given at that moment. Before the first and after the
+// last control it is theirs. Under drift this halves the error of using one
+// control; without drift it costs nothing, because two controls average out.
+//
+// It returns an error wrapping ErrTooFew without controls, ErrParameter if
+// they are not in ascending order, and a *ValueError for a value without a
+// logarithm.
+func BaselineAt(controls []Control, at float64) (float64, error) {
+	if len(controls) == 0 {
+		return 0, fmt.Errorf("baseline at %v: %w: no controls", at, ErrTooFew)
+	}
+	for i, c := range controls {
+		if err := checkPositive("control", []float64{c.Value}); err != nil {
+			return 0, &ValueError{What: "control", Index: i, Value: c.Value, Want: "positive and finite"}
+		}
+		if i > 0 && !(c.At > controls[i-1].At) {
+			return 0, fmt.Errorf("%w: control %d at %v does not follow %v", ErrParameter, i, c.At, controls[i-1].At)
+		}
+	}
+	after := 0
+	for after < len(controls) && controls[after].At < at {
+		after++
+	}
+	switch after {
+	case 0:
+		return math.Log(controls[0].Value), nil
+	case len(controls):
+		return math.Log(controls[len(controls)-1].Value), nil
+	}
+	a, b := controls[after-1], controls[after]
+	share := (at - a.At) / (b.At - a.At)
+	return (1-share)*math.Log(a.Value) + share*math.Log(b.Value), nil
+}

@@ -1,0 +1,53 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrTooFew is wrapped by errors of functions that were given fewer values than
+// they need.
+var ErrTooFew = errors.New("too few values")
+
+// ErrParameter is wrapped by errors about settings, such as a confidence of 2.
+var ErrParameter = errors.New("parameter out of range")
+
+// ValueError reports a measured value that cannot be used. A caller that knows
+// files and lines finds the place by Index.
+type ValueError struct {
+	What  string  // what the value was meant to be, such as "baseline run"
+	Index int     // position in the input, from 0
+	Value float64 // the offending value
+	Want  string  // such as "positive and finite"
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("%s %d is %v, want a value that is %s", e.What, e.Index, e.Value, e.Want)
+}
+
+func checkPositive(what string, xs []float64) error {
+	for i, x := range xs {
+		// The negated comparison also catches NaN, which compares false.
+		if !(x > 0) || math.IsInf(x, 1) {
+			return &ValueError{What: what, Index: i, Value: x, Want: "positive and finite"}
+		}
+	}
+	return nil
+}
+
+func checkFinite(what string, xs []float64) error {
+	for i, x := range xs {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return &ValueError{What: what, Index: i, Value: x, Want: "finite"}
+		}
+	}
+	return nil
+}
+
+func checkOpenUnit(what string, x float64) error {
+	if !(x > 0 && x < 1) {
+		return fmt.Errorf("%w: %s is %v, want a value between 0 and 1", ErrParameter, what, x)
+	}
+	return nil
+}

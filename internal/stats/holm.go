@@ -1,0 +1,34 @@
+package stats
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Holm returns the p-values adjusted for having asked about all of them, in the
+// order of the input: reject those with an adjusted p ≤ α, and the probability
+// of any false rejection is at most α whatever the dependence between them
+// (Holm 1979). R: p.adjust(p, method="holm").
+//
+// It returns a *ValueError for a p outside 0 to 1.
+func Holm(ps []float64) ([]float64, error) {
+	for i, p := range ps {
+		if !(p >= 0 && p <= 1) {
+			return nil, &ValueError{What: "p-value", Index: i, Value: p, Want: "between 0 and 1"}
+		}
+	}
+	order := make([]int, len(ps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
+	adjusted := make([]float64, len(ps))
+	// The running maximum keeps the step-down order: nothing is rejected after
+	// the first that is not.
+	running := 0.0
+	for rank, i := range order {
+		running = max(running, min(1, float64(len(ps)-rank)*ps[i]))
+		adjusted[i] = running
+	}
+	return adjusted, nil
+}

@@ -1,0 +1,127 @@
+package stats
+
+import (
+	"math"
+	"time"
+)
+
+// countableRuns ends the search for R*: nobody makes more runs than this to
+// settle one question.
+const countableRuns = 100_000
+
+// MoreRuns says what it would take to decide.
+type MoreRuns struct {
+	Total    int     // R*, runs of each side in all; 0 if beyond counting
+	Needed   int     // Total less the runs there are, at least 1; 0 if nothing is missing
+	Toward   Verdict // which verdict they would reach if the estimate is right
+	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
+}
+
+// Duration is how long the missing runs take if one (with its share of
+// baseline and control runs) takes perRun.
+func (m MoreRuns) Duration(perRun time.Duration) time.Duration {
+	return time.Duration(m.Needed) * perRun
+}
+
+// MoreRuns answers "how many more runs would decide?" for an Inconclusive
+// candidate, and for an Invalid one how many are missing to the smallest number
+// that can carry a verdict. For a decided one it is zero.
+//
+// It is an estimate from the runs so far; with few of them a rough one. Making
+// just these runs and judging all of them again as if nothing had been looked
+// at before is peeking: see Looks, or start afresh.
+func (a Assessment) MoreRuns() MoreRuns {
+	switch {
+	case a.Runs < MinRuns:
+		return MoreRuns{Total: MinRuns, Needed: MinRuns - a.Runs, Toward: Inconclusive}
+	case a.Verdict == Inconclusive && a.Reasons[0].Code == NotConfirmed:
+		// Confirmation starts afresh: the runs of the race do not count.
+		fresh := a.contrast
+		fresh.Runs = 0
+		return a.criteria.runsToDecide(a.criteria.Gain(fresh), 1-a.criteria.Confidence, 1)
+	case a.Verdict == Inconclusive:
+		return a.criteria.runsToDecide(a.criteria.Gain(a.contrast), a.Level, a.family)
+	}
+	return MoreRuns{}
+}
+
+// target is a verdict that would be reached if the estimated gain is the true
+// one, and the distances from margins that have to be resolved for it.
+type target struct {
+	verdict Verdict
+	parts   []Question
+}
+
+// runsToDecide finds R*: the fewest runs of each side with which the estimated
+// gain and noise would lead, four times out of five, to some verdict other than
+// Inconclusive. It takes the verdict that is nearest in runs, not the margin
+// that is nearest in size: an estimate just above 1 is nowhere near being shown
+// to exceed 1, but may soon be shown to be Equivalent.
+func (c Criteria) runsToDecide(gain Contrast, level float64, family int) MoreRuns {
+	best := MoreRuns{TooClose: true}
+	for _, t := range c.targets(gain, level, family) {
+		total, ok := 0, true
+		for _, q := range t.parts {
+			n, found, err := q.Runs(countableRuns)
+			ok = ok && found && err == nil
+			total = max(total, n)
+		}
+		if ok && (best.Total == 0 || total < best.Total) {
+			best = MoreRuns{Total: total, Toward: t.verdict}
+		}
+	}
+	if best.Total > 0 {
+		best.Needed = max(1, best.Total-gain.Runs)
+		best.TooClose = c.MaxRuns > 0 && best.Total > c.MaxRuns
+	}
+	return best
+}
+
+// targets lists the verdicts that the estimate itself points to. Levels are
+// those of Judge; for Holm it is the strictest, because which step a candidate
+// will stand on is not known.
+func (c Criteria) targets(gain Contrast, level float64, family int) []target {
+	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
+	strict := level / float64(family)
+	ask := func(gap, alpha float64) Question {
+		return Question{StdDev: gain.StdDev, Gap: gap, Alpha: alpha, Paired: gain.Paired}
+	}
+	var ts []target
+	if g > m {
+		ts = append(ts, target{Superior, []Question{ask(g-m, strict)}})
+	}
+	if math.Abs(g) < e {
+		ts = append(ts, target{Equivalent, []Question{ask(e-math.Abs(g), level)}})
+	}
+	if 0 < g && g < m {
+		ts = append(ts, target{Better, []Question{ask(g, strict), ask(m-g, level/2)}})
+	}
+	if g < 0 {
+		ts = append(ts, target{Inferior, []Question{ask(-g, strict/2)}})
+	}
+	return ts
+}
+
+// ConfirmationBlocks fixes, before the first of them, how many fresh blocks are
+// to confirm the winner of a race: as many as resolve its lead over the minimum
+// effect with 80% power, given the noise that the race showed, but at least
+// floor and at most limit. enough is false if the limit is what decided: the
+// lead may be too small to confirm.
+//
+// race is the winner's contrast in the race, and stdDev the noise of a block's
+// log-ratio (pooled over candidates it is steadier than the winner's own). The
+// lead is optimistic, since it was picked for being large; hence the floor.
+func (c Criteria) ConfirmationBlocks(race Contrast, stdDev float64, floor, limit int) (blocks int, enough bool, err error) {
+	if err := c.Validate(); err != nil {
+		return 0, false, err
+	}
+	q := Question{
+		StdDev: stdDev, Alpha: 1 - c.Confidence, Paired: true,
+		Gap: c.Gain(race).LogRatio - c.Margin(),
+	}
+	n, enough, err := q.Runs(limit)
+	if err != nil {
+		return 0, false, err
+	}
+	return min(max(n, floor), limit), enough, nil
+}

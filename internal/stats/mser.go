@@ -1,0 +1,57 @@
+package stats
+
+import "fmt"
+
+// minSteadySeries is the shortest series in which MSER is asked for a warm-up.
+// Below it the half that must remain has no more than three values, and the
+// smallest of them decides by luck.
+const minSteadySeries = 8
+
+// Truncation says how much of the beginning of a series is warm-up.
+type Truncation struct {
+	// Drop is the number of leading values to leave out, 0 ≤ Drop ≤ ⌊n/2⌋.
+	Drop int
+	// Steady is false if the best place to cut is the last one allowed: the
+	// series was still changing halfway through, so that its mean describes no
+	// state of the cluster. Such a run is repeated once at double length.
+	Steady bool
+}
+
+// MSER finds the warm-up of a series of equally long intervals, in time order,
+// by the marginal standard error rule: drop the d values for which
+//
+//	Σ_{i>d} (x_i − x̄_d)² / (n−d)²   over 0 ≤ d ≤ ⌊n/2⌋
+//
+// is smallest, and the earliest such d on a tie (White 1997, "An effective
+// truncation heuristic for bias reduction in simulation output"). The bound at
+// half keeps an odd value near the end from swallowing the run; reaching it
+// means not steady. Not reaching it does not mean steady to the end: a level
+// that changes late in the run goes unseen. Zeros are data: a second without I/O is a stall, not a gap.
+//
+// It returns an error wrapping ErrTooFew for fewer than 8 values, and a
+// *ValueError for values that are not finite.
+func MSER(xs []float64) (Truncation, error) {
+	n := len(xs)
+	if n < minSteadySeries {
+		return Truncation{}, fmt.Errorf("MSER: %w: %d intervals, want at least %d", ErrTooFew, n, minSteadySeries)
+	}
+	if err := checkFinite("interval", xs); err != nil {
+		return Truncation{}, err
+	}
+	bound := n / 2
+	best, bestScore := 0, 0.0
+	// From the end to the beginning, Welford's update makes one pass enough and
+	// does not cancel as sums of squares would.
+	mean, squares := 0.0, 0.0
+	for d := n - 1; d >= 0; d-- {
+		kept := float64(n - d)
+		delta := xs[d] - mean
+		mean += delta / kept
+		squares += delta * (xs[d] - mean)
+		score := squares / (kept * kept)
+		if d <= bound && (d == bound || score <= bestScore) {
+			best, bestScore = d, score
+		}
+	}
+	return Truncation{Drop: best, Steady: best < bound}, nil
+}

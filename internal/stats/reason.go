@@ -1,0 +1,108 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Verdict is what the runs support about one candidate. There is no verdict
+// "not significant": that is Inconclusive.
+type Verdict string
+
+const (
+	// Superior: better than the baseline by more than the minimum effect.
+	Superior Verdict = "Superior"
+	// Better: better than the baseline, but by less than the minimum effect.
+	Better Verdict = "Better"
+	// Equivalent: any difference is smaller than the equivalence margin.
+	Equivalent Verdict = "Equivalent"
+	// Inferior: worse than the baseline.
+	Inferior Verdict = "Inferior"
+	// Inconclusive: the runs allow more than one of these.
+	Inconclusive Verdict = "Inconclusive"
+	// Invalid: the runs are no evidence at all.
+	Invalid Verdict = "Invalid"
+)
+
+// ReasonCode names a reason. The comment says what Value, Limit and Count of
+// the Reason are; what is not named is 0. Effects are fractions: 0.1 is 10%.
+type ReasonCode string
+
+const (
+	TooFewRuns ReasonCode = "TooFewRuns" // Count runs, Limit needed
+	NotSteady  ReasonCode = "NotSteady"  // Count runs that never became steady
+	Drifted    ReasonCode = "Drifted"    // Value ln(last/first control), Limit on it, Count blocks rejected
+	NoControls ReasonCode = "NoControls" // Count blocks without a valid control at both ends
+	Inert      ReasonCode = "Inert"      // Count runs in which the setting had no effect on the cluster
+	RunsFailed ReasonCode = "RunsFailed" // Count failed runs
+
+	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value p after Holm, Limit level
+	WithinEquivalence ReasonCode = "WithinEquivalence" // Value p of TOST, Limit level
+	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p after Holm of any gain, Limit level
+	LossShown         ReasonCode = "LossShown"         // Value p after Holm of a loss, Limit level
+
+	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p; whether it exceeds the minimum effect is open
+	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain the interval allows, Limit minimum effect
+	EffectOpen   ReasonCode = "EffectOpen"   // the interval holds both no gain and the minimum effect
+	AskedForMany ReasonCode = "AskedForMany" // Value p alone would do; not after Holm over Count candidates
+	NotConfirmed ReasonCode = "NotConfirmed" // shown in the race only, Value p; Superior rests on confirmation
+
+	IdenticalRuns ReasonCode = "IdenticalRuns" // warning: Count runs do not differ at all
+)
+
+// Reason is why a verdict is what it is, as data.
+type Reason struct {
+	Code  ReasonCode
+	Value float64
+	Limit float64
+	Count int
+}
+
+// String is the reason as a clause of plain English.
+func (r Reason) String() string {
+	switch r.Code {
+	case TooFewRuns:
+		if r.Count == 1 {
+			return fmt.Sprintf("there is 1 run where %.0f are needed: it cannot tell what the next would give", r.Limit)
+		}
+		return fmt.Sprintf("there are %s where %.0f are needed", plural(r.Count, "run"), r.Limit)
+	case NotSteady:
+		return fmt.Sprintf("%s never became steady", plural(r.Count, "run"))
+	case Drifted:
+		return fmt.Sprintf("the baseline itself changed by %s inside a block, in %s", percent(math.Expm1(r.Value)), plural(r.Count, "block"))
+	case NoControls:
+		return fmt.Sprintf("the baseline gave no valid run at an end of %s", plural(r.Count, "block"))
+	case Inert:
+		return "the setting had no effect on the running cluster"
+	case RunsFailed:
+		return plural(r.Count, "run") + " failed"
+	case ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown:
+		return fmt.Sprintf("p = %s at level %s", short(r.Value), short(r.Limit))
+	case GainSizeOpen:
+		return "a gain is shown, but not whether it exceeds the minimum effect"
+	case GainRuledOut:
+		return fmt.Sprintf("a gain of %s is ruled out, at most %s is possible", percent(r.Limit), percent(r.Value))
+	case EffectOpen:
+		return "both no gain and the minimum effect are possible"
+	case AskedForMany:
+		return fmt.Sprintf("its own p-value %s would do, but not as one of %d candidates", short(r.Value), r.Count)
+	case NotConfirmed:
+		return fmt.Sprintf("it passed in the race (p = %s) but was not confirmed in fresh blocks", short(r.Value))
+	case IdenticalRuns:
+		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
+	}
+	return string(r.Code)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// percent keeps three significant digits, and none that are only rounding.
+func percent(fraction float64) string { return short(100*fraction) + "%" }
+
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }

@@ -1,0 +1,105 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Interval is one row of a tool's report: what was moved in how long. Seconds
+// are carried because tools print rows late and end early.
+type Interval struct {
+	Amount  float64 // bytes or operations, 0 for a stalled interval
+	Seconds float64 // length of the interval, above 0
+}
+
+// Warmup says what Summarize does about the beginning of a run.
+type Warmup int
+
+const (
+	// Truncate drops the warm-up that MSER finds. It needs rows that are
+	// independent of each other.
+	Truncate Warmup = iota
+	// KeepAll drops nothing. For tools whose rows are averages over several
+	// seconds (rbd bench): smoothing makes MSER see steadiness or a trend that
+	// is not there.
+	KeepAll
+)
+
+// RunSummary is what one run contributes to a verdict (Rate), with the
+// quality of that number.
+type RunSummary struct {
+	Rate float64 // ΣAmount/ΣSeconds over the kept window, per second
+	// Window of the run that Rate describes, in seconds from the first row.
+	// Latencies must be taken from the same window to belong to the same
+	// observation.
+	FromSeconds, ToSeconds float64
+	Dropped                int  // rows before the window
+	Steady                 bool // false: the run is no evidence, see Truncation
+	// RelativeStdErr is the standard error of Rate inside the run relative to
+	// Rate, which is that of ln(Rate); 0 with HasStdErr false if the run is too
+	// short for batch means.
+	RelativeStdErr float64
+	EffectiveSize  float64
+	HasStdErr      bool
+}
+
+// Summarize reduces the rows of one run, in time order, to its rate. The rate
+// is computed from totals: the mean of a cumulative column counts early seconds
+// many times over, and a printed average may be truncated to an integer.
+//
+// It returns a *ValueError for rows that cannot be, and an error wrapping
+// ErrTooFew for fewer rows than MSER needs, or for a run that moved nothing:
+// that is a failed run, never a slow one.
+func Summarize(rows []Interval, warmup Warmup) (RunSummary, error) {
+	rates, err := intervalRates(rows)
+	if err != nil {
+		return RunSummary{}, err
+	}
+	cut := Truncation{Steady: true}
+	if warmup == Truncate {
+		if cut, err = MSER(rates); err != nil {
+			return RunSummary{}, err
+		}
+	}
+	from, _ := totals(rows[:cut.Drop])
+	seconds, amount := totals(rows[cut.Drop:])
+	if amount == 0 {
+		return RunSummary{}, fmt.Errorf("summary of a run: %w: no I/O in %v s", ErrTooFew, seconds)
+	}
+	out := RunSummary{
+		Rate:        amount / seconds,
+		FromSeconds: from, ToSeconds: from + seconds,
+		Dropped: cut.Drop, Steady: cut.Steady,
+	}
+	if batches, err := BatchMeans(rates[cut.Drop:]); err == nil {
+		out.RelativeStdErr = batches.StdErr / out.Rate
+		out.EffectiveSize = batches.EffectiveSize
+		out.HasStdErr = true
+	}
+	return out, nil
+}
+
+func intervalRates(rows []Interval) ([]float64, error) {
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("summary of a run: %w: no intervals", ErrTooFew)
+	}
+	rates := make([]float64, len(rows))
+	for i, row := range rows {
+		if !(row.Seconds > 0) || math.IsInf(row.Seconds, 1) {
+			return nil, &ValueError{What: "length in seconds of interval", Index: i, Value: row.Seconds, Want: "positive and finite"}
+		}
+		if !(row.Amount >= 0) || math.IsInf(row.Amount, 1) {
+			return nil, &ValueError{What: "amount of interval", Index: i, Value: row.Amount, Want: "0 or more and finite"}
+		}
+		rates[i] = row.Amount / row.Seconds
+	}
+	return rates, nil
+}
+
+func totals(rows []Interval) (seconds, amount float64) {
+	for _, row := range rows {
+		seconds += row.Seconds
+		amount += row.Amount
+	}
+	return seconds, amount
+}

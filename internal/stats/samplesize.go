@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// MinRuns is the smallest number of runs of a configuration that can carry a
+// verdict.
+const MinRuns = 3
+
+// planningPower is the probability with which a planned number of runs should
+// reach its verdict if the effect is what it seems to be.
+const planningPower = 0.8
+
+// Question is what a planned number of runs has to answer: is a true effect at
+// distance Gap from a margin on the right side of it?
+type Question struct {
+	StdDev float64 // Contrast.StdDev, the spread per run on the log scale
+	Gap    float64 // |true log-ratio − margin|
+	Alpha  float64 // one-sided level of the test
+	Power  float64 // 0 means 0.8
+	Paired bool    // pairs have R−1 degrees of freedom, independent arms 2R−2
+}
+
+// Runs returns the smallest number of runs R of each side, from 3 to limit, for
+// which StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. found is false if there is none
+// within the limit, when runs is limit+1: the effect is too close to the margin.
+func (q Question) Runs(limit int) (runs int, found bool, err error) {
+	if q, err = q.checked(); err != nil {
+		return 0, false, err
+	}
+	if limit < MinRuns {
+		return limit + 1, false, nil
+	}
+	// With normal quantiles R would be a little too small: start there, and walk.
+	z := -distuv.UnitNormal.Quantile(q.Alpha) + distuv.UnitNormal.Quantile(q.Power)
+	if lower := math.Pow(q.StdDev*z/q.Gap, 2); q.Gap > 0 && lower < float64(limit) {
+		for n := max(MinRuns, int(lower)); n <= limit; n++ {
+			if q.detectable(n) <= q.Gap {
+				return n, true, nil
+			}
+		}
+	}
+	return limit + 1, false, nil
+}
+
+// Detectable returns the smallest gap that a number of runs (at least 2)
+// answers with the given power.
+func (q Question) Detectable(runs int) (float64, error) {
+	q.Gap = 1
+	q, err := q.checked()
+	if err != nil {
+		return 0, err
+	}
+	if runs < 2 {
+		return 0, fmt.Errorf("detectable effect: %w: %d runs", ErrTooFew, runs)
+	}
+	return q.detectable(runs), nil
+}
+
+func (q Question) checked() (Question, error) {
+	if q.Power == 0 {
+		q.Power = planningPower
+	}
+	if err := checkOpenUnit("alpha", q.Alpha); err != nil {
+		return q, err
+	}
+	if err := checkOpenUnit("power", q.Power); err != nil {
+		return q, err
+	}
+	if !(q.StdDev >= 0) || math.IsInf(q.StdDev, 1) || math.IsNaN(q.Gap) {
+		return q, fmt.Errorf("%w: standard deviation %v, gap %v", ErrParameter, q.StdDev, q.Gap)
+	}
+	return q, nil
+}
+
+func (q Question) detectable(runs int) float64 {
+	df := float64(runs - 1)
+	if !q.Paired {
+		df *= 2
+	}
+	t := tUpperQuantile(q.Alpha, df) + tUpperQuantile(1-q.Power, df)
+	return q.StdDev * t / math.Sqrt(float64(runs))
+}
+
+// SmallestProvableRatio is the smallest true ratio, above 1 if higher is better
+// and below 1 if lower is, that a design with a number of blocks would prove to
+// exceed the minimum effect four times out of five. noise is the run-to-run
+// standard deviation of ln(value); a block's log-ratio has √2 times that, or
+// less with interpolated controls.
+func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
+	if err := c.Validate(); err != nil {
+		return 0, err
+	}
+	level := c.Looks.Level(1-c.Confidence, 1)
+	gap, err := Question{StdDev: math.Sqrt2 * noise.StdDev, Alpha: level, Paired: true}.Detectable(blocks)
+	if err != nil {
+		return 0, err
+	}
+	return math.Exp(c.Direction.sign() * (c.Margin() + gap)), nil
+}

@@ -1,0 +1,205 @@
+package stats
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// mserByDefinition is the formula, term by term.
+func mserByDefinition(xs []float64) Truncation {
+	n, best, bestScore := len(xs), 0, math.Inf(1)
+	for d := 0; d <= n/2; d++ {
+		kept := xs[d:]
+		mean := 0.0
+		for _, x := range kept {
+			mean += x / float64(len(kept))
+		}
+		score := 0.0
+		for _, x := range kept {
+			score += (x - mean) * (x - mean) / float64(len(kept)*len(kept))
+		}
+		if score < bestScore {
+			best, bestScore = d, score
+		}
+	}
+	return Truncation{Drop: best, Steady: best < n/2}
+}
+
+func TestMSERAgreesWithItsDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for trial := range 2000 {
+		xs := make([]float64, minSteadySeries+rng.IntN(120))
+		warm := rng.IntN(len(xs))
+		for i := range xs {
+			xs[i] = 400 + 20*rng.NormFloat64()
+			if i < warm {
+				xs[i] *= float64(i+1) / float64(warm)
+			}
+		}
+		before := slices.Clone(xs)
+		got, err := MSER(xs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(mserByDefinition(xs), got); diff != "" {
+			t.Fatalf("trial %d, %v (-want +got):\n%s", trial, xs, diff)
+		}
+		if !slices.Equal(before, xs) {
+			t.Fatal("MSER changed its input")
+		}
+	}
+}
+
+func TestMSER(t *testing.T) {
+	flat := func(n int, x float64) []float64 { return slices.Repeat([]float64{x}, n) }
+	for name, tc := range map[string]struct {
+		xs   []float64
+		want Truncation
+	}{
+		"identical values have no warm-up":                         {flat(60, 244), Truncation{0, true}},
+		"a ramp of two seconds is cut":                             {append([]float64{10, 120}, flat(58, 244)...), Truncation{2, true}},
+		"a change at one third is warm-up":                         {append(flat(20, 100), flat(40, 200)...), Truncation{20, true}},
+		"a late change goes unseen: the rule looks for beginnings": {append(flat(40, 100), flat(20, 200)...), Truncation{0, true}},
+		"a steady climb is not steady":                             {[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, Truncation{6, false}},
+		"stalled seconds are data, not a gap":                      {[]float64{0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9}, Truncation{3, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := MSER(tc.xs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("truncation (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := MSER(flat(7, 1)); !errors.Is(err, ErrTooFew) {
+		t.Errorf("7 values: %v, want ErrTooFew", err)
+	}
+	var bad *ValueError
+	if _, err := MSER(append(flat(20, 1), math.NaN())); !errors.As(err, &bad) || bad.Index != 20 {
+		t.Errorf("NaN: %v, want a ValueError at 20", err)
+	}
+}
+
+func TestBatchMeansOfIndependentSecondsKnowTheirSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	ratio := func(phi float64) float64 {
+		var sum float64
+		const trials = 400
+		for range trials {
+			b, err := BatchMeans(ar1(rng, 600, phi, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += b.StdErr * math.Sqrt(600) / trials
+		}
+		return sum
+	}
+	// Independent: SE·√n is σ = 1. At φ = 0.5 theory gives √((1+φ)/(1−φ)) = 1.73.
+	if got := ratio(0); math.Abs(got-1) > 0.05 {
+		t.Errorf("independent seconds: SE·√n = %.3f, want 1", got)
+	}
+	if got := ratio(0.5); math.Abs(got-1.73) > 0.1 {
+		t.Errorf("autocorrelated seconds: SE·√n = %.3f, want 1.73", got)
+	}
+}
+
+func TestBatchMeans(t *testing.T) {
+	alternating := make([]float64, 60)
+	for i := range alternating {
+		alternating[i] = 10 + float64(i%2)
+	}
+	got, err := BatchMeans(alternating)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Batches of four hold two of each value: their means do not vary at all.
+	if diff := cmp.Diff(Batches{Count: 15, Size: 4, EffectiveSize: 60}, got); diff != "" {
+		t.Errorf("alternating series (-want +got):\n%s", diff)
+	}
+	for n, want := range map[int][2]int{20: {10, 2}, 39: {10, 3}, 61: {15, 4}, 300: {20, 15}} {
+		got, err := BatchMeans(make([]float64, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Count != want[0] || got.Size != want[1] {
+			t.Errorf("%d values: %d batches of %d, want %v", n, got.Count, got.Size, want)
+		}
+	}
+	if _, err := BatchMeans(make([]float64, 19)); !errors.Is(err, ErrTooFew) {
+		t.Errorf("19 values: %v, want ErrTooFew", err)
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	rows := []Interval{{10, 1}, {60, 1}}
+	for range 22 {
+		rows = append(rows, Interval{100, 1})
+	}
+	rows = append(rows, Interval{50, 0.5}) // a last row that ended early
+	for name, tc := range map[string]struct {
+		warmup Warmup
+		want   RunSummary
+	}{
+		"the rate is that of the window after the warm-up": {
+			Truncate, RunSummary{Rate: 100, FromSeconds: 2, ToSeconds: 24.5, Dropped: 2, Steady: true, EffectiveSize: 20, HasStdErr: true},
+		},
+		"rolling rows are kept, and counted by their length": {
+			KeepAll, RunSummary{Rate: 2320 / 24.5, ToSeconds: 24.5, Steady: true, EffectiveSize: 20, HasStdErr: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Summarize(rows, tc.warmup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, approx); diff != "" {
+				t.Errorf("summary (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSummarizeRefusesWhatIsNoMeasurement(t *testing.T) {
+	good := slices.Repeat([]Interval{{100, 1}}, 30)
+	with := func(row Interval) []Interval { return append(slices.Clone(good), row) }
+	for name, rows := range map[string][]Interval{
+		"a negative amount":            with(Interval{-1, 1}),
+		"an amount that is no number":  with(Interval{math.NaN(), 1}),
+		"an interval without a length": with(Interval{100, 0}),
+		"an infinite interval":         with(Interval{100, math.Inf(1)}),
+	} {
+		var bad *ValueError
+		if _, err := Summarize(rows, Truncate); !errors.As(err, &bad) || bad.Index != 30 {
+			t.Errorf("%s: %v, want a ValueError at 30", name, err)
+		}
+	}
+	for name, rows := range map[string][]Interval{
+		"no rows":              nil,
+		"too few rows":         good[:7],
+		"a run that moved nil": slices.Repeat([]Interval{{0, 1}}, 30),
+	} {
+		if _, err := Summarize(rows, Truncate); !errors.Is(err, ErrTooFew) {
+			t.Errorf("%s: %v, want ErrTooFew", name, err)
+		}
+	}
+}
+
+// ar1 is a stationary first-order autoregressive series with standard
+// deviation sd around 0.
+func ar1(rng *rand.Rand, n int, phi, sd float64) []float64 {
+	xs := make([]float64, n)
+	innovation := sd * math.Sqrt(1-phi*phi)
+	x := sd * rng.NormFloat64()
+	for i := range xs {
+		xs[i] = x
+		x = phi*x + innovation*rng.NormFloat64()
+	}
+	return xs
+}

@@ -1,0 +1,513 @@
+package stats
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// The simulation measures how often verdicts are wrong when the truth is known,
+// through the functions that production uses: seconds → MSER → rate of the run
+// → pairs within blocks → contrast → Holm → verdict. Its seed is fixed, so a
+// failure is a change of behaviour and not bad luck.
+//
+// The version in CI takes seconds. CEPHTUNE_SIMULATION=long makes 25 times as
+// many sweeps; docs/statistics.md prints what that measured.
+
+// world is a cluster whose truth is known.
+type world struct {
+	phi        float64 // autocorrelation of seconds within a run
+	cv         float64 // run-to-run noise
+	drift      drift   // what happens to the cluster between runs
+	candidates int
+	blocks     int
+	ratio      func(candidate int) float64 // the truth
+	noisier    float64                     // the first candidate's noise is this many times cv; 0 means 1
+	controls   bool                        // candidates are compared with controls around them, as a sweep does
+}
+
+type drift string
+
+const (
+	noDrift     drift = "none"
+	linearDrift drift = "3%/run"
+	randomWalk  drift = "5% walk"
+)
+
+var criteriaUnderTest = Criteria{MinimumEffect: 0.10, Equivalence: 0.05, Confidence: 0.95}
+
+func always(ratio float64) func(int) float64 { return func(int) float64 { return ratio } }
+
+// sweep measures all blocks of the world and judges them.
+func (w world) sweep(t *testing.T, rng *rand.Rand) []Assessment {
+	t.Helper()
+	measure := w.plainBlock
+	if w.controls {
+		measure = w.controlledBlock
+	}
+	diffs := make([][]float64, w.candidates)
+	for range w.blocks {
+		for c, diff := range measure(t, rng) {
+			diffs[c] = append(diffs[c], diff)
+		}
+	}
+	comparisons := make([]Comparison, w.candidates)
+	for c := range comparisons {
+		k, err := PairedDifferences(diffs[c])
+		if err != nil {
+			t.Fatal(err)
+		}
+		comparisons[c] = Comparison{Name: strconv.Itoa(c), Contrast: k}
+	}
+	as, err := Judge(criteriaUnderTest, comparisons)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return as
+}
+
+// plainBlock runs each configuration once, in random order, and compares each
+// candidate with the one run of the baseline.
+func (w world) plainBlock(t *testing.T, rng *rand.Rand) map[int]float64 {
+	runs := w.runInOrder(t, rng, rng.Perm(w.candidates+1))
+	diffs := map[int]float64{}
+	for config, at := range runs.place {
+		if base, ok := runs.place[0]; ok && config > 0 {
+			diffs[config-1] = math.Log(runs.value[at]) - math.Log(runs.value[base])
+		}
+	}
+	return diffs
+}
+
+// controlledBlock adds runs of the baseline at both ends and at most four
+// candidates apart, and compares with what lies between them.
+func (w world) controlledBlock(t *testing.T, rng *rand.Rand) map[int]float64 {
+	order, since := []int{0}, 0
+	for _, config := range rng.Perm(w.candidates + 1) {
+		if since == 4 && config != 0 {
+			order, since = append(order, 0), 0
+		}
+		order, since = append(order, config), since+1
+		if config == 0 {
+			since = 0
+		}
+	}
+	order = append(order, 0)
+	runs := w.runInOrder(t, rng, order)
+	var controls []Control
+	for at, config := range order {
+		if value, ok := runs.value[at]; ok && config == 0 {
+			controls = append(controls, Control{At: float64(at), Value: value})
+		}
+	}
+	diffs := map[int]float64{}
+	for config, at := range runs.place {
+		if config == 0 {
+			continue
+		}
+		base, err := BaselineAt(controls, float64(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		diffs[config-1] = math.Log(runs.value[at]) - base
+	}
+	return diffs
+}
+
+// measured are the steady runs of a block.
+type measured struct {
+	value map[int]float64 // rate by position
+	place map[int]int     // a position of each configuration
+}
+
+func (w world) runInOrder(t *testing.T, rng *rand.Rand, order []int) measured {
+	out := measured{value: map[int]float64{}, place: map[int]int{}}
+	state := 0.3 * rng.NormFloat64() // days pass between blocks
+	for at, config := range order {
+		state += w.step(rng)
+		if rate, ok := w.run(t, rng, config, state); ok {
+			out.value[at], out.place[config] = rate, at
+		}
+	}
+	return out
+}
+
+func (w world) step(rng *rand.Rand) float64 {
+	switch w.drift {
+	case linearDrift:
+		return -0.03
+	case randomWalk:
+		return 0.05 * rng.NormFloat64()
+	}
+	return 0
+}
+
+// run measures one configuration as production does: 60 s, and once more at
+// double length if that was not steady.
+func (w world) run(t *testing.T, rng *rand.Rand, config int, state float64) (rate float64, ok bool) {
+	truth, cv := 1.0, w.cv
+	if config > 0 {
+		truth = w.ratio(config - 1)
+	}
+	if config == 1 && w.noisier > 0 {
+		cv *= w.noisier
+	}
+	level := 400 * truth * math.Exp(state+LogStdDev(cv)*rng.NormFloat64())
+	for _, seconds := range []int{60, 120} {
+		s, err := Summarize(series(rng, seconds, level, w.phi), Truncate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Steady {
+			return s.Rate, true
+		}
+	}
+	return 0, false
+}
+
+// series is a run of one-second rows with 10% noise and three seconds of
+// warm-up.
+func series(rng *rand.Rand, seconds int, level, phi float64) []Interval {
+	rows := make([]Interval, seconds)
+	for i, e := range ar1(rng, seconds, phi, 0.10) {
+		warm := min(1, 0.25*float64(i+1))
+		rows[i] = Interval{Amount: max(0, level*warm*(1+e)), Seconds: 1}
+	}
+	return rows
+}
+
+// tally counts sweeps in which something happened.
+type tally struct{ hits, sweeps int }
+
+func (c *tally) add(hit bool) {
+	c.sweeps++
+	if hit {
+		c.hits++
+	}
+}
+
+func (c tally) rate() float64 { return float64(c.hits) / float64(c.sweeps) }
+
+// standardError is the Monte Carlo error that the nominal rate would have.
+func (c tally) standardError(nominal float64) float64 {
+	return math.Sqrt(nominal * (1 - nominal) / float64(c.sweeps))
+}
+
+func (c tally) String() string { return fmt.Sprintf("%5.2f%%", 100*c.rate()) }
+
+func sweepsPerCell(n int) int {
+	if os.Getenv("CEPHTUNE_SIMULATION") == "long" {
+		return 25 * n
+	}
+	return n
+}
+
+func anyVerdict(as []Assessment, verdicts ...Verdict) bool {
+	for _, a := range as {
+		for _, v := range verdicts {
+			if a.Verdict == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errorsAt measures one cell of the grid.
+func errorsAt(t *testing.T, w world, rng *rand.Rand, sweeps int) (falseSuperior, falseGain, falseLoss tally) {
+	for range sweeps {
+		w.ratio = always(1 + criteriaUnderTest.MinimumEffect)
+		falseSuperior.add(anyVerdict(w.sweep(t, rng), Superior))
+		w.ratio = always(1)
+		as := w.sweep(t, rng)
+		falseGain.add(anyVerdict(as, Superior, Better))
+		falseLoss.add(anyVerdict(as, Inferior))
+	}
+	return falseSuperior, falseGain, falseLoss
+}
+
+type errorRates struct{ superior, gain, loss tally }
+
+func (e *errorRates) add(superior, gain, loss tally) {
+	for _, x := range []struct {
+		sum  *tally
+		part tally
+	}{{&e.superior, superior}, {&e.gain, gain}, {&e.loss, loss}} {
+		x.sum.hits += x.part.hits
+		x.sum.sweeps += x.part.sweeps
+	}
+}
+
+// False Superior is measured where it is likeliest: every candidate is better
+// by exactly the minimum effect. False gains and losses are measured where all
+// candidates are the baseline itself.
+func TestSimulatedFamilyWiseErrorIsNominal(t *testing.T) {
+	const alpha = 0.05
+	for name, tc := range map[string]struct {
+		controls bool
+		// lossInCell is the nominal rate of false losses in a cell. Without
+		// controls, steady drift makes log-ratios follow the distance in a random
+		// order, which is not normal; far out in the tail, where losses are
+		// judged, eight candidates then see 3.2% for 2.5% (1.35 million sweeps).
+		lossInCell float64
+	}{
+		"blocks with controls, as in a sweep": {true, alpha / 2},
+		"plain blocks, as in a table of runs": {false, 0.033},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sums := map[string]*errorRates{}
+			rng := rand.New(rand.NewPCG(2026, 5))
+			for _, w := range errorGrid() {
+				w.controls = tc.controls
+				s, g, l := errorsAt(t, w, rng, sweepsPerCell(250))
+				for _, key := range []string{
+					"all", fmt.Sprintf("φ=%v", w.phi), fmt.Sprintf("CV=%v", w.cv), fmt.Sprintf("drift %s", w.drift), fmt.Sprintf("C=%d", w.candidates),
+				} {
+					if sums[key] == nil {
+						sums[key] = &errorRates{}
+					}
+					sums[key].add(s, g, l)
+				}
+				// One cell of many: four standard errors is two for all of them.
+				cell := fmt.Sprintf("φ=%v CV=%v drift %s C=%d", w.phi, w.cv, w.drift, w.candidates)
+				checkRate(t, cell+", false Superior", s, alpha, 4)
+				checkRate(t, cell+", false gain", g, alpha, 4)
+				checkRate(t, cell+", false loss", l, tc.lossInCell, 4)
+			}
+			t.Logf("%d sweeps for each truth; nominal 5%%, 5%%, 2.5%%", sums["all"].superior.sweeps)
+			t.Logf("%-14s %10s %10s %10s", "", "Superior", "gain", "loss")
+			for _, key := range slices.Sorted(maps.Keys(sums)) {
+				m := sums[key]
+				t.Logf("%-14s %10s %10s %10s", key, m.superior, m.gain, m.loss)
+				checkRate(t, key+", false Superior", m.superior, alpha, 2)
+				checkRate(t, key+", false gain", m.gain, alpha, 2)
+				checkRate(t, key+", false loss", m.loss, alpha/2, 2)
+			}
+		})
+	}
+}
+
+func errorGrid() (worlds []world) {
+	for _, candidates := range []int{2, 4, 8} {
+		for _, phi := range []float64{0, 0.5, 0.8, 0.9} {
+			for _, cv := range []float64{0.03, 0.10, 0.20} {
+				for _, d := range []drift{noDrift, linearDrift, randomWalk} {
+					worlds = append(worlds, world{phi: phi, cv: cv, drift: d, candidates: candidates, blocks: 6})
+				}
+			}
+		}
+	}
+	return worlds
+}
+
+func checkRate(t *testing.T, what string, got tally, nominal, standardErrors float64) {
+	t.Helper()
+	if limit := nominal + standardErrors*got.standardError(nominal); got.rate() > limit {
+		t.Errorf("%s: %.2f%% in %d sweeps, want at most %.2f%%", what, 100*got.rate(), got.sweeps, 100*limit)
+	}
+}
+
+// A configuration that is itself noisier than the others must not borrow their
+// quietness: pooled variance gives 10.7% here.
+func TestSimulatedErrorHoldsForOneNoisierCandidate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 6))
+	for _, cv := range []float64{0.03, 0.10} {
+		w := world{phi: 0.5, cv: cv, drift: noDrift, candidates: 4, blocks: 6, noisier: 3}
+		s, g, l := errorsAt(t, w, rng, sweepsPerCell(1500))
+		t.Logf("CV %v, one candidate 3× noisier: Superior %s, gain %s, loss %s", cv, s, g, l)
+		checkRate(t, "false Superior", s, 0.05, 2)
+		checkRate(t, "false gain", g, 0.05, 2)
+		checkRate(t, "false loss", l, 0.025, 2)
+	}
+}
+
+// False Equivalent is likeliest at the edge of the margin; it is a statement
+// about each candidate by itself.
+func TestSimulatedEquivalenceErrorIsNominal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 7))
+	var all tally
+	for _, cv := range []float64{0.01, 0.03} {
+		for _, edge := range []float64{1.05, 1 / 1.05} {
+			w := world{phi: 0.5, cv: cv, drift: noDrift, candidates: 1, blocks: 8, ratio: always(edge)}
+			var falseEquivalent tally
+			for range sweepsPerCell(6000) {
+				falseEquivalent.add(anyVerdict(w.sweep(t, rng), Equivalent))
+			}
+			t.Logf("CV %v, true ratio %.3f: false Equivalent %s", cv, edge, falseEquivalent)
+			checkRate(t, fmt.Sprintf("CV %v, ratio %.3f", cv, edge), falseEquivalent, 0.05, 4)
+			all.hits += falseEquivalent.hits
+			all.sweeps += falseEquivalent.sweeps
+		}
+	}
+	t.Logf("all: false Equivalent %s of %d", all, all.sweeps)
+	checkRate(t, "false Equivalent", all, 0.05, 2)
+}
+
+// What a true effect is worth: one candidate of four is 30% better, the others
+// are the baseline; a win has to exceed 10%.
+func TestSimulatedPower(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 8))
+	t.Logf("%-6s %-8s %-8s %10s %22s", "CV", "blocks", "drift", "found", "others Equivalent")
+	for _, tc := range []struct {
+		cv      float64
+		blocks  int
+		drift   drift
+		atLeast float64
+	}{
+		{0.03, 4, noDrift, 0.80}, {0.03, 6, noDrift, 0.99}, {0.03, 8, noDrift, 0.99},
+		{0.05, 4, noDrift, 0.50}, {0.05, 6, noDrift, 0.90}, {0.05, 8, noDrift, 0.99},
+		{0.10, 6, noDrift, 0.40}, {0.10, 8, noDrift, 0.60}, {0.10, 12, noDrift, 0.85},
+		{0.05, 6, linearDrift, 0.50}, {0.05, 6, randomWalk, 0.30}, {0.05, 12, randomWalk, 0.80},
+	} {
+		w := world{
+			phi: 0.5, cv: tc.cv, drift: tc.drift, candidates: 4, blocks: tc.blocks, controls: true,
+			ratio: func(c int) float64 { return []float64{1.3, 1, 1, 1}[c] },
+		}
+		var found, equivalent tally
+		for range sweepsPerCell(400) {
+			as := w.sweep(t, rng)
+			found.add(as[0].Verdict == Superior)
+			equivalent.add(as[1].Verdict == Equivalent)
+		}
+		t.Logf("%-6v %-8d %-8s %10s %22s", tc.cv, tc.blocks, tc.drift, found, equivalent)
+		if found.rate() < tc.atLeast {
+			t.Errorf("CV %v, %d blocks, drift %s: a gain of 30%% is found in %s, want at least %v", tc.cv, tc.blocks, tc.drift, found, tc.atLeast)
+		}
+	}
+}
+
+// The rule that rejects blocks for drift must neither reject steady blocks nor
+// move the estimate by selecting on the baseline.
+func TestSimulatedDriftRuleRejectsAlmostNoSteadyBlock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 9))
+	margin := criteriaUnderTest.Margin()
+	t.Logf("%-6s %12s %18s %18s", "CV", "rejected", "half margin alone", "bias of log-ratio")
+	for _, cv := range []float64{0.03, 0.05, 0.10, 0.20, 0.30} {
+		var rejected, byFirstBound tally
+		var bias float64
+		kept := 0
+		sd := LogStdDev(cv)
+		for range sweepsPerCell(20000) {
+			first, last, candidate := math.Exp(sd*rng.NormFloat64()), math.Exp(sd*rng.NormFloat64()), sd*rng.NormFloat64()
+			d, err := CheckDrift(first, last, margin, sd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rejected.add(d.Rejected)
+			byFirstBound.add(math.Abs(d.LogRatio) > margin/2)
+			if !d.Rejected {
+				baseline, err := BaselineAt([]Control{{0, first}, {2, last}}, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bias += candidate - baseline
+				kept++
+			}
+		}
+		bias /= float64(kept)
+		t.Logf("%-6v %12s %18s %18.5f", cv, rejected, byFirstBound, bias)
+		if rejected.rate() > 0.0135 { // P(|N(0,1)| > 2.5) is 1.24%
+			t.Errorf("CV %v: %s of steady blocks rejected", cv, rejected)
+		}
+		if limit := 4 * 1.5 * sd / math.Sqrt(float64(kept)); math.Abs(bias) > limit {
+			t.Errorf("CV %v: bias %v, want within %v", cv, bias, limit)
+		}
+	}
+}
+
+// A steady run must not be called unsteady, at the lengths that tools use.
+func TestSimulatedMSERSeldomCallsASteadyRunUnsteady(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 10))
+	t.Logf("%-8s %8s %14s", "φ", "seconds", "not steady")
+	for _, tc := range []struct {
+		phi     float64
+		seconds int
+		atMost  float64
+	}{
+		{0, 10, 0.15}, {0, 30, 0.03}, {0, 60, 0.01}, {0, 120, 0.005},
+		{0.5, 60, 0.05}, {0.8, 60, 0.15}, {0.9, 60, 0.25}, {0.9, 120, 0.15},
+	} {
+		var unsteady tally
+		for range sweepsPerCell(4000) {
+			cut, err := MSER(ar1(rng, tc.seconds, tc.phi, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			unsteady.add(!cut.Steady)
+		}
+		t.Logf("%-8v %8d %14s", tc.phi, tc.seconds, unsteady)
+		if unsteady.rate() > tc.atMost {
+			t.Errorf("φ=%v, %d s: %s not steady, want at most %v", tc.phi, tc.seconds, unsteady, tc.atMost)
+		}
+	}
+}
+
+// Why one run is no evidence: a t-test over the 60 seconds of one run each,
+// when the truth is exactly at the threshold, finds "more than 20%" far too
+// often, also after correcting for autocorrelation by batch means. The figures
+// are what docs/statistics.md prints.
+func TestSimulatedSecondsAreNoSubstituteForRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 11))
+	const nominal = 0.005
+	t.Logf("%-6s %14s %14s", "CV", "seconds", "batch means")
+	for _, cv := range []float64{0.05, 0.10, 0.20} {
+		var bySeconds, byBatches tally
+		for range sweepsPerCell(4000) {
+			baseline := rates(t, series(rng, 60, 400*math.Exp(LogStdDev(cv)*rng.NormFloat64()), 0.5))
+			candidate := rates(t, series(rng, 60, 480*math.Exp(LogStdDev(cv)*rng.NormFloat64()), 0.5))
+			c, err := WelchLogRatio(baseline, candidate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bySeconds.add(c.PGreater(math.Log(1.2)) <= nominal)
+			b0, err0 := BatchMeans(logs(baseline))
+			b1, err1 := BatchMeans(logs(candidate))
+			if err0 != nil || err1 != nil {
+				t.Fatal(err0, err1)
+			}
+			c.StdErr, c.DF = math.Hypot(b0.StdErr, b1.StdErr), float64(b0.Count+b1.Count-2)
+			byBatches.add(c.PGreater(math.Log(1.2)) <= nominal)
+		}
+		t.Logf("%-6v %14s %14s", cv, bySeconds, byBatches)
+		if bySeconds.rate() < 10*nominal || byBatches.rate() < 10*nominal {
+			t.Errorf("CV %v: seconds %s, batches %s; documented as far above %v", cv, bySeconds, byBatches, nominal)
+		}
+	}
+}
+
+// rates are the seconds of a run after its warm-up.
+func rates(t *testing.T, rows []Interval) []float64 {
+	t.Helper()
+	s, err := Summarize(rows, Truncate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xs, err := intervalRates(rows[s.Dropped:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xs
+}
+
+// Why looks have levels: looking after each of runs 3 to 12 with the full level
+// is wrong in many sweeps; with Looks.Level it is not.
+func TestSimulatedPeeking(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 12))
+	looks := Looks{First: 3, Last: 12}
+	var naive, levelled tally
+	for range sweepsPerCell(20000) {
+		p := smallestP(looks, 1, rng)
+		naive.add(p <= 0.05)
+		levelled.add(p <= looks.Level(0.05, 1))
+	}
+	t.Logf("ten looks at 5%%: %s without, %s with a level for each look", naive, levelled)
+	checkRate(t, "levelled looks", levelled, 0.05, 2)
+	if naive.rate() < 0.10 {
+		t.Errorf("peeking errs in %s, documented as above 10%%", naive)
+	}
+}

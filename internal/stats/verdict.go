@@ -1,0 +1,231 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Criteria are what a verdict is measured against. They are fixed before the
+// first run: a threshold chosen after seeing the data proves nothing.
+type Criteria struct {
+	Direction     Direction
+	MinimumEffect float64 // δ: 0.10 asks for a rate above 1.10, or a latency below 0.90 of the baseline
+	Equivalence   float64 // ε: 0.05 calls ratios between 1/1.05 and 1.05 the same
+	Confidence    float64 // 1−α, such as 0.95
+	Looks         Looks   // zero: the data are judged once
+	MaxRuns       int     // more than this is "too close"; 0 sets no limit
+}
+
+// Validate reports the first setting that means nothing, wrapping ErrParameter.
+func (c Criteria) Validate() error {
+	if err := checkOpenUnit("confidence", c.Confidence); err != nil {
+		return err
+	}
+	if err := checkOpenUnit("equivalence margin", c.Equivalence); err != nil {
+		return err
+	}
+	if !(c.MinimumEffect >= 0) || math.IsInf(c.MinimumEffect, 1) || (c.Direction == LowerIsBetter && c.MinimumEffect >= 1) {
+		return fmt.Errorf("%w: minimum effect %v", ErrParameter, c.MinimumEffect)
+	}
+	if k := c.Looks; k != (Looks{}) && (k.First < 1 || k.Last < k.First) {
+		return fmt.Errorf("%w: looks after %d to %d runs", ErrParameter, k.First, k.Last)
+	}
+	return nil
+}
+
+// Margin is the gain on the log scale that a superior candidate exceeds:
+// ln(1+δ) for a rate, −ln(1−δ) for a latency.
+func (c Criteria) Margin() float64 {
+	if c.Direction == LowerIsBetter {
+		return -math.Log1p(-c.MinimumEffect)
+	}
+	return math.Log1p(c.MinimumEffect)
+}
+
+// Comparison is one candidate to judge. Faults, if any, make it Invalid: they
+// say that its runs, whatever their values, are no evidence.
+type Comparison struct {
+	Name     string
+	Contrast Contrast
+	Faults   []Reason
+}
+
+func (c Comparison) faults() []Reason {
+	faults := append([]Reason(nil), c.Faults...)
+	if c.Contrast.Runs < MinRuns {
+		faults = append(faults, Reason{Code: TooFewRuns, Count: c.Contrast.Runs, Limit: MinRuns})
+	}
+	return faults
+}
+
+// PValues are one-sided.
+type PValues struct {
+	Superior float64 // against "the gain is at most the minimum effect"
+	AnyGain  float64 // against "there is no gain"
+	Loss     float64 // against "there is no loss"
+}
+
+// Assessment is the verdict on one candidate with everything it rests on.
+type Assessment struct {
+	Name     string
+	Verdict  Verdict
+	Reasons  []Reason // the first is the one that decided
+	Warnings []Reason
+
+	Ratio    float64 // candidate ÷ baseline, of geometric means; 0 if nothing could be compared
+	Interval Bounds  // of Ratio; 0 to +Inf where noise is unknown
+	Runs     int     // blocks that hold both, or runs of the smaller side
+
+	P           PValues // unadjusted; 1 where noise is unknown
+	Holm        PValues // adjusted for the number of valid candidates
+	PEquivalent float64 // of two one-sided tests
+	Level       float64 // what p-values are compared with: α, or less with several looks
+
+	criteria Criteria
+	contrast Contrast
+	family   int // number of valid candidates
+}
+
+// Judge gives each candidate its verdict, in the order of the input. The first
+// rule that applies decides:
+//
+//	Invalid       any fault, or fewer than 3 runs
+//	Superior      p of "gain > minimum effect" after Holm ≤ level
+//	Equivalent    the 1−2·level interval lies inside ±ln(1+ε)
+//	Better        p of "any gain" after Holm ≤ level, and the interval
+//	              excludes the minimum effect
+//	Inferior      p of "a loss" after Holm ≤ level/2: the interval excludes 1
+//	Inconclusive  otherwise
+//
+// Over all candidates, the probability of any false Superior is at most
+// 1−Confidence, and so is that of any false Better; that of any false Inferior
+// is half of it. Equivalent is a statement about each candidate by itself.
+func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
+	if err := criteria.Validate(); err != nil {
+		return nil, err
+	}
+	valid := 0
+	for _, c := range comparisons {
+		if len(c.faults()) == 0 {
+			valid++
+		}
+	}
+	out := make([]Assessment, len(comparisons))
+	for i, c := range comparisons {
+		out[i] = criteria.describe(c, max(valid, 1))
+	}
+	if err := adjustForMany(out); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if out[i].Verdict != Invalid {
+			out[i].decide()
+		}
+	}
+	return out, nil
+}
+
+// describe fills in what does not depend on other candidates.
+func (c Criteria) describe(cmp Comparison, family int) Assessment {
+	level := c.Looks.Level(1-c.Confidence, family)
+	gain := c.Gain(cmp.Contrast)
+	out := Assessment{
+		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, family: family, Runs: cmp.Contrast.Runs, Level: level,
+		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - level),
+		P:           PValues{Superior: gain.PGreater(c.Margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0)},
+		Holm:        PValues{1, 1, 1},
+		PEquivalent: gain.PEquivalent(math.Log1p(c.Equivalence)),
+	}
+	if cmp.Contrast.HasNoise() && cmp.Contrast.StdErr == 0 {
+		out.Warnings = append(out.Warnings, Reason{Code: IdenticalRuns, Count: cmp.Contrast.Runs})
+	}
+	if faults := cmp.faults(); len(faults) > 0 {
+		out.Verdict, out.Reasons = Invalid, faults
+	}
+	return out
+}
+
+// Gain turns a contrast so that positive is better.
+func (c Criteria) Gain(k Contrast) Contrast {
+	if c.Direction == LowerIsBetter {
+		return k.Negated()
+	}
+	return k
+}
+
+// adjustForMany applies Holm to each question over the valid candidates. The
+// invalid ones claim nothing, so they take no share of the error.
+func adjustForMany(as []Assessment) error {
+	questions := []func(*PValues) *float64{
+		func(p *PValues) *float64 { return &p.Superior },
+		func(p *PValues) *float64 { return &p.AnyGain },
+		func(p *PValues) *float64 { return &p.Loss },
+	}
+	for _, question := range questions {
+		var ps []float64
+		for i := range as {
+			if as[i].Verdict != Invalid {
+				ps = append(ps, *question(&as[i].P))
+			}
+		}
+		adjusted, err := Holm(ps)
+		if err != nil {
+			return err
+		}
+		for i := range as {
+			if as[i].Verdict != Invalid {
+				*question(&as[i].Holm), adjusted = adjusted[0], adjusted[1:]
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Assessment) decide() {
+	c := a.criteria
+	// The same as "the interval lies below the minimum effect".
+	small := c.Gain(a.contrast).PLess(c.Margin()) <= a.Level/2
+	switch {
+	case a.Holm.Superior <= a.Level:
+		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
+	case a.PEquivalent <= a.Level:
+		a.conclude(Equivalent, Reason{Code: WithinEquivalence, Value: a.PEquivalent, Limit: a.Level})
+	case a.Holm.AnyGain <= a.Level && small:
+		a.conclude(Better, Reason{Code: GainIsSmall, Value: a.Holm.AnyGain, Limit: a.Level})
+	case a.Holm.Loss <= a.Level/2:
+		a.conclude(Inferior, Reason{Code: LossShown, Value: a.Holm.Loss, Limit: a.Level / 2})
+	default:
+		a.conclude(Inconclusive, a.whyOpen(small))
+		if a.family > 1 && a.P.Superior <= a.Level {
+			a.Reasons = append(a.Reasons, Reason{Code: AskedForMany, Value: a.P.Superior, Limit: a.Level, Count: a.family})
+		}
+	}
+}
+
+func (a *Assessment) conclude(v Verdict, why Reason) {
+	a.Verdict, a.Reasons = v, []Reason{why}
+}
+
+// Unconfirmed is the assessment of a candidate that passed in a race without
+// having been confirmed. The race looks for the best; being picked for a large
+// value is not evidence of a large effect, so Superior becomes Inconclusive.
+// Other verdicts stay.
+func (a Assessment) Unconfirmed() Assessment {
+	if a.Verdict == Superior {
+		a.conclude(Inconclusive, Reason{Code: NotConfirmed, Value: a.Holm.Superior, Limit: a.Level})
+	}
+	return a
+}
+
+func (a *Assessment) whyOpen(small bool) Reason {
+	minimum := a.criteria.MinimumEffect
+	switch {
+	case a.Holm.AnyGain <= a.Level:
+		return Reason{Code: GainSizeOpen, Value: a.Holm.AnyGain, Limit: a.Level}
+	case small && a.criteria.Direction == LowerIsBetter:
+		return Reason{Code: GainRuledOut, Value: 1 - a.Interval.Low, Limit: minimum}
+	case small:
+		return Reason{Code: GainRuledOut, Value: a.Interval.High - 1, Limit: minimum}
+	}
+	return Reason{Code: EffectOpen, Limit: minimum}
+}

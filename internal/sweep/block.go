@@ -1,0 +1,94 @@
+package sweep
+
+import (
+	"math"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// measurement is a valid run in its place.
+type measurement struct {
+	slot   Slot
+	values []float64 // objective, then constraints
+}
+
+// block is an accepted attempt at a block.
+type block struct {
+	stage     Stage
+	drift     stats.Drift
+	baselines []float64 // objective of each baseline and control run, in run order
+	// logRatios hold, for each candidate that has a valid run, ln(candidate ÷
+	// interpolated baseline) of the objective, then of each constraint.
+	logRatios map[int][]float64
+}
+
+// makeBlock compares each candidate of an attempt with the baseline at its
+// moment. Both ends must have been measured.
+func makeBlock(stage Stage, measured []measurement, drift stats.Drift) (block, error) {
+	out := block{stage: stage, drift: drift, logRatios: map[int][]float64{}}
+	metrics := len(measured[0].values)
+	for metric := range metrics {
+		controls := controlsOf(measured, metric)
+		if metric == 0 {
+			for _, c := range controls {
+				out.baselines = append(out.baselines, c.Value)
+			}
+		}
+		for _, m := range measured {
+			if m.slot.Role != Candidate {
+				continue
+			}
+			base, err := stats.BaselineAt(controls, float64(m.slot.Position))
+			if err != nil {
+				return block{}, err
+			}
+			c := m.slot.Configuration
+			out.logRatios[c] = append(out.logRatios[c], math.Log(m.values[metric])-base)
+		}
+	}
+	return out, nil
+}
+
+// controlsOf are the runs of the baseline, whatever their role, in run order.
+func controlsOf(measured []measurement, metric int) []stats.Control {
+	var out []stats.Control
+	for _, m := range measured {
+		if m.slot.Configuration == 0 {
+			out = append(out, stats.Control{At: float64(m.slot.Position), Value: m.values[metric]})
+		}
+	}
+	return out
+}
+
+// contrast is a candidate's effect on one metric over the blocks of a stage; a
+// contrast of nothing if no block holds it.
+func contrast(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
+	var diffs []float64
+	for _, b := range blocks {
+		if ratios, ok := b.logRatios[candidate]; ok && b.stage == stage {
+			diffs = append(diffs, ratios[metric])
+		}
+	}
+	if len(diffs) == 0 {
+		return stats.Contrast{}, nil
+	}
+	return stats.PairedDifferences(diffs)
+}
+
+// noiseOf is what runs of the baseline differ by within blocks.
+func noiseOf(blocks []block) (stats.Noise, error) {
+	values := make([][]float64, len(blocks))
+	for i, b := range blocks {
+		values[i] = b.baselines
+	}
+	return stats.NoiseFloor(values)
+}
+
+func countBlocks(blocks []block, stage Stage) (n int) {
+	for _, b := range blocks {
+		if b.stage == stage {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,150 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// cluster answers slots as a simulated Ceph cluster would.
+type cluster struct {
+	rng     *rand.Rand
+	cv      float64           // run-to-run noise
+	truth   func(int) float64 // objective of a configuration ÷ baseline
+	side    func(int) float64 // the constrained metric, likewise; nil for no constraint
+	drift   func(run int) float64
+	outcome func(run int, s Slot) Outcome // nil: all runs are valid
+	runs    int
+}
+
+func (c *cluster) answer(s Slot) Run {
+	c.runs++
+	run := Run{
+		Block: s.Block, Attempt: s.Attempt, Slot: s.Position, Configuration: s.Configuration,
+		Seconds: 75 * s.LengthFactor, MiB: 4096,
+	}
+	if c.outcome != nil {
+		if run.Outcome = c.outcome(c.runs, s); run.Outcome != Valid {
+			return run
+		}
+	}
+	state := 0.0
+	if c.drift != nil {
+		state = c.drift(c.runs)
+	}
+	noise := func() float64 { return math.Exp(state + stats.LogStdDev(c.cv)*c.rng.NormFloat64()) }
+	run.Values = []float64{400 * c.truth(s.Configuration) * noise()}
+	if c.side != nil {
+		run.Values = append(run.Values, 900*c.side(s.Configuration)*noise())
+	}
+	return run.Rounded()
+}
+
+// ratios is the truth for configurations 1, 2, …; the baseline and all others
+// are 1.
+func ratios(rs ...float64) func(int) float64 {
+	return func(c int) float64 {
+		if c < 1 || c > len(rs) {
+			return 1
+		}
+		return rs[c-1]
+	}
+}
+
+func grid(values ...string) Space {
+	p := Parameter{Name: "pg_num"}
+	for _, v := range values {
+		p.Values = append(p.Values, Set(v))
+	}
+	return Space{Parameters: []Parameter{p}, Baseline: map[string]Value{"pg_num": Set("32")}}
+}
+
+func defaults() Settings {
+	return Settings{
+		MinimumEffect: 0.10, Equivalence: 0.05, Confidence: 0.95,
+		MinBlocks: 4, MaxBlocks: 12, Racing: true, ConfirmationBlocks: 8,
+		MaxFailedRuns: 3, MaxRejectedBlocks: 3,
+		Expected: Cost{Time: 75 * time.Second, Bytes: 4 << 30}, Seed: 42,
+	}
+}
+
+// sweepThrough plays a whole sweep and returns its ledger with the decision at
+// every point of it, the first before any run.
+func sweepThrough(t *testing.T, plan Plan, c *cluster) (ledger []Run, decisions []Decision) {
+	t.Helper()
+	for {
+		d, err := Next(plan, ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decisions = append(decisions, d)
+		if d.Action == Conclude {
+			return ledger, decisions
+		}
+		ledger = append(ledger, c.answer(d.Slot))
+	}
+}
+
+// transcript is a whole sweep as text.
+func transcript(t *testing.T, plan Plan, ledger []Run, decisions []Decision) string {
+	t.Helper()
+	p, err := New(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	smallest, largest := p.Estimate()
+	fmt.Fprintf(&b, "planner %d, seed %d: %d to %d runs, %v to %v\n", Version, plan.Settings.Seed, smallest.Runs, largest.Runs, smallest.Time, largest.Time)
+	for i, c := range p.Configurations() {
+		var values []string
+		for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+			values = append(values, name+"="+c.Values[name].String())
+		}
+		fmt.Fprintf(&b, "  %d %s: %s\n", i, c.Name, strings.Join(values, " "))
+	}
+	for i, d := range decisions {
+		for _, e := range d.Events {
+			fmt.Fprintf(&b, "    %s: %s\n", e.Code, e)
+		}
+		if d.Action == RunSlot {
+			writeSlot(&b, d, ledger[i])
+			continue
+		}
+		writeConclusion(&b, d.Conclusion)
+	}
+	return b.String()
+}
+
+func writeSlot(b *strings.Builder, d Decision, run Run) {
+	s := d.Slot
+	if s.Position == 0 && s.Repeat == 0 {
+		fmt.Fprintf(b, "%s block %d attempt %d: order %v, at most %d runs or %v left\n", s.Stage, s.Block, s.Attempt, d.Progress.Order, d.Progress.RunsLeft, d.Progress.TimeLeft)
+	}
+	what := fmt.Sprintf("%.4g", run.Values)
+	if run.Outcome != Valid {
+		what = run.Outcome.clause()
+	}
+	fmt.Fprintf(b, "  %2d.%d %-9s %d %s\n", s.Position, s.Repeat, s.Role, s.Configuration, what)
+}
+
+func writeConclusion(b *strings.Builder, c *Conclusion) {
+	fmt.Fprintf(b, "conclusion: %s, winner %d, %d runs (%d failed) in %v, %d GiB\n", c.Stop, c.Winner, c.Runs, c.FailedRuns, c.Time, c.Bytes>>30)
+	fmt.Fprintf(b, "  noise %.2f%% with %d df, largest drift %.3f, %d blocks rejected\n", 100*c.Noise.CV(), c.Noise.DF, c.Controls.LargestDrift, c.Controls.RejectedBlocks)
+	for _, row := range c.Rows {
+		a := row.Assessment
+		fmt.Fprintf(b, "  %d %-12s %-12s %-18s %2d blocks, ratio %.3f [%.3f, %.3f] at %.4g%%", row.Configuration, a.Verdict, row.Stage, row.Left,
+			a.Runs, a.Ratio, a.Interval.Low, a.Interval.High, 100*a.Interval.Confidence)
+		for _, k := range row.Constraints {
+			fmt.Fprintf(b, ", %s %s", k.Name, k.State)
+		}
+		fmt.Fprintf(b, "\n    %s\n", row.Sentence())
+	}
+	fmt.Fprintf(b, "  %s\n", c.Sentence)
+}

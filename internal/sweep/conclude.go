@@ -1,0 +1,232 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// Row is the conclusion about one candidate.
+type Row struct {
+	Configuration int
+	Assessment    stats.Assessment
+	Constraints   []stats.ConstraintResult
+	// Stage holds the blocks that the assessment rests on.
+	Stage Stage
+	// Left says how it left the race: CandidateDecided, CandidateBeaten,
+	// CandidateWithdrawn, ConstraintBroken, or nothing if it stayed to the end.
+	Left EventCode
+	// Lag of a beaten candidate behind the race's leader, in logs, below 0.
+	Lag float64
+}
+
+// Sentence is the row in one line of plain English. A candidate that was beaten
+// was not followed further, which says more than that it is undecided.
+func (r Row) Sentence() string {
+	a := r.Assessment
+	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {
+		return fmt.Sprintf("%s was beaten in the race, %s against its leader, and not followed further: ratio %.3f to the baseline after %d blocks.",
+			a.Name, percent(r.Lag), a.Ratio, a.Runs)
+	}
+	return a.Sentence()
+}
+
+// ControlHistory is what the controls say about the cluster over the sweep.
+type ControlHistory struct {
+	LargestDrift   float64 // |ln(last/first control)| over accepted blocks
+	RejectedBlocks int
+	// Change is the block after which the baseline most likely changed its
+	// level, and how sure that is; nil for fewer than four blocks. Blocks cancel
+	// such a change; it is shown because someone may want to know what happened.
+	Change *stats.ChangePoint
+}
+
+// Conclusion is the result of a sweep.
+type Conclusion struct {
+	Stop StopCode
+	// Winner is the configuration that is Superior with every constraint Kept,
+	// by its confirmation if there is one; 0 if there is none.
+	Winner     int
+	Rows       []Row // one for each candidate, in the order of configurations
+	Noise      stats.Noise
+	Controls   ControlHistory
+	WeakOrder  bool // values were visited in turn, not at random
+	Runs       int
+	FailedRuns int
+	Time       time.Duration
+	Bytes      int64
+	Sentence   string
+}
+
+func (r *replay) conclude() (*Conclusion, error) {
+	noise, err := noiseOf(r.blocks)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.rows()
+	if err != nil {
+		return nil, err
+	}
+	out := &Conclusion{
+		Stop: r.stop, Rows: rows, Noise: noise, Controls: r.controlHistory(), WeakOrder: r.inTurn,
+		Runs: r.spent.runs, FailedRuns: r.failed, Time: r.spent.time(), Bytes: r.spent.bytes(),
+	}
+	best := r.bestRow(rows)
+	if best != nil && best.Assessment.Verdict == stats.Superior && constraintsKept(best.Constraints) {
+		out.Winner = best.Configuration
+	}
+	out.Sentence = out.sentence(best, r.settings.MinimumEffect)
+	return out, nil
+}
+
+// rows judges every candidate: one that left the race as it was when it left,
+// the winner by its confirmation, the rest by the whole race.
+func (r *replay) rows() ([]Row, error) {
+	race, err := r.finalRace()
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for c := 1; c < len(r.configurations); c++ {
+		row := Row{Configuration: c, Stage: Race, Left: r.left[c].why, Lag: r.left[c].lag}
+		j := race[c]
+		if d, ok := r.left[c]; ok && d.why != CandidateWithdrawn {
+			j = d.judgement
+		}
+		if r.settings.ConfirmationBlocks > 0 {
+			j.assessment = j.assessment.Unconfirmed()
+		}
+		if c == r.winner {
+			if confirmed, rests, err := r.confirmation(); err != nil {
+				return nil, err
+			} else if rests {
+				j, row.Stage = confirmed, Confirmation
+			}
+		}
+		row.Assessment, row.Constraints = j.assessment, j.constraints
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (r *replay) finalRace() (map[int]judgement, error) {
+	var all []int
+	faults := map[int][]stats.Reason{}
+	for c := 1; c < len(r.configurations); c++ {
+		all = append(all, c)
+		if c != r.winner {
+			faults[c] = r.left[c].faults
+		}
+		if _, left := r.left[c]; !left && r.stage == Race {
+			faults[c] = append(faults[c], r.rejection()...)
+		}
+	}
+	return r.judge(r.blocks, Race, all, faults)
+}
+
+// confirmation judges the winner by its fresh blocks alone. They carry a
+// verdict if there are enough of them, or if what went wrong in them is one; a
+// confirmation that the budget cut short before that says nothing, and what the
+// race showed then stands, unconfirmed.
+func (r *replay) confirmation() (j judgement, rests bool, err error) {
+	faults := append(r.rejection(), r.left[r.winner].faults...)
+	if countBlocks(r.blocks, Confirmation) < stats.MinRuns && len(faults) == 0 {
+		return judgement{}, false, nil
+	}
+	js, err := r.judge(r.blocks, Confirmation, []int{r.winner}, map[int][]stats.Reason{r.winner: faults})
+	return js[r.winner], true, err
+}
+
+// rejection is the fault of a stage that ended with too many rejected blocks.
+func (r *replay) rejection() []stats.Reason {
+	switch {
+	case r.stop != TooManyRejectedBlocks:
+		return nil
+	case r.drifted > 0:
+		return []stats.Reason{{Code: stats.Drifted, Value: r.lastDrift.LogRatio, Limit: r.lastDrift.Limit, Count: r.drifted}}
+	}
+	return []stats.Reason{{Code: stats.NoControls, Count: r.rejected}}
+}
+
+// bestRow is the row that the sweep is about: the winner of the race, or else
+// the best candidate that is Superior with its constraints kept, or else the
+// best with any runs; nil if there is none.
+func (r *replay) bestRow(rows []Row) *Row {
+	criteria := r.settings.criteria(stats.Looks{})
+	rank := func(row Row) float64 {
+		if row.Assessment.Ratio == 0 {
+			return math.Inf(-1)
+		}
+		gain := criteria.Gain(stats.Contrast{LogRatio: math.Log(row.Assessment.Ratio)}).LogRatio
+		if row.Assessment.Verdict == stats.Superior && constraintsKept(row.Constraints) {
+			gain += 1e6
+		}
+		return gain
+	}
+	var best *Row
+	for i := range rows {
+		switch {
+		case rows[i].Configuration == r.winner:
+			return &rows[i]
+		case rows[i].Assessment.Verdict == stats.Invalid:
+		case best == nil || rank(rows[i]) > rank(*best):
+			best = &rows[i]
+		}
+	}
+	return best
+}
+
+func (r *replay) controlHistory() ControlHistory {
+	out := ControlHistory{RejectedBlocks: r.rejected}
+	var levels []float64
+	for _, b := range r.blocks {
+		out.LargestDrift = max(out.LargestDrift, math.Abs(b.drift.LogRatio))
+		levels = append(levels, math.Log(stats.GeometricMean(b.baselines)))
+	}
+	if change, err := stats.FindChangePoint(levels); err == nil {
+		out.Change = &change
+	}
+	return out
+}
+
+func constraintsKept(ks []stats.ConstraintResult) bool {
+	return judgement{constraints: ks}.keepsConstraints()
+}
+
+func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
+	var parts []string
+	switch {
+	case c.Winner != 0:
+		parts = append(parts, best.Sentence())
+		if best.Stage == Confirmation {
+			parts = append(parts, "Confirmed in fresh blocks.")
+		}
+	case best == nil:
+		parts = append(parts, "No candidate has a valid run: "+c.Stop.clause()+".")
+	case best.Assessment.Verdict == stats.Superior:
+		parts = append(parts, best.Sentence(), "It is no winner: "+notKept(best.Constraints)+".")
+	default:
+		parts = append(parts, fmt.Sprintf("No candidate is shown to be better than the baseline by more than %.3g%%: %s.", 100*minimumEffect, c.Stop.clause()),
+			best.Sentence())
+	}
+	if c.WeakOrder {
+		parts = append(parts, "Values were visited up and down in turn, which is weaker than a random order.")
+	}
+	return strings.Join(parts, " ")
+}
+
+func notKept(ks []stats.ConstraintResult) string {
+	var clauses []string
+	for _, k := range ks {
+		switch k.State {
+		case stats.Broken:
+			clauses = append(clauses, k.Name+" is broken")
+		case stats.Unknown:
+			clauses = append(clauses, k.Name+" is not known to be kept")
+		}
+	}
+	return strings.Join(clauses, ", ")
+}

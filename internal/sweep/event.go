@@ -1,0 +1,117 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+)
+
+// EventCode names something that the ledger made happen.
+type EventCode string
+
+const (
+	RunRepeated         EventCode = "RunRepeated"         // Outcome of the first try
+	RunMissing          EventCode = "RunMissing"          // Outcome of the second
+	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are no evidence: Outcome
+	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again in another order
+	BlockRejected       EventCode = "BlockRejected"       // Value ln(last/first control), Limit; measured again
+	BlockLostControl    EventCode = "BlockLostControl"    // no valid control at an end; measured again
+	BlockAccepted       EventCode = "BlockAccepted"       // Value ln(last/first control)
+	CandidateDecided    EventCode = "CandidateDecided"    // left the race with a verdict that cannot win
+	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race: Value its gain less the leader's, in logs
+	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race: it cannot win
+	ConfirmationStarted EventCode = "ConfirmationStarted" // Count blocks; Value the lead in the race, in logs
+	ConfirmationIsShort EventCode = "ConfirmationIsShort" // Count blocks are allowed, fewer than the lead needs
+	SweepStopped        EventCode = "SweepStopped"        // Stop says why
+)
+
+// Event is something that the last entry of the ledger made happen, as data for
+// Kubernetes Events and transcripts. Fields that a code does not use are zero.
+type Event struct {
+	Code         EventCode
+	Block        int
+	Candidate    string // name of the configuration
+	Outcome      Outcome
+	Value, Limit float64
+	Count        int
+	Stop         StopCode
+}
+
+// String is the event in one line of plain English.
+func (e Event) String() string {
+	switch e.Code {
+	case RunRepeated:
+		return fmt.Sprintf("%s in block %d %s: it is repeated", e.Candidate, e.Block, e.Outcome.clause())
+	case RunMissing:
+		return fmt.Sprintf("%s in block %d %s again: the block goes on without it", e.Candidate, e.Block, e.Outcome.clause())
+	case CandidateWithdrawn:
+		return fmt.Sprintf("%s is withdrawn: it %s", e.Candidate, e.Outcome.clause())
+	case BlockInterrupted:
+		return fmt.Sprintf("block %d was interrupted and starts again", e.Block)
+	case BlockRejected:
+		return fmt.Sprintf("block %d is measured again: the baseline changed by %s in it, more than %s", e.Block, percent(e.Value), percent(e.Limit))
+	case BlockLostControl:
+		return fmt.Sprintf("block %d is measured again: it has no control at one end", e.Block)
+	case BlockAccepted:
+		return fmt.Sprintf("block %d is complete: the baseline changed by %s in it", e.Block, percent(e.Value))
+	case CandidateDecided:
+		return fmt.Sprintf("%s leaves the race after block %d: its verdict is known", e.Candidate, e.Block)
+	case CandidateBeaten:
+		return fmt.Sprintf("%s leaves the race after block %d: %s behind the leader", e.Candidate, e.Block, percent(e.Value))
+	case ConstraintBroken:
+		return fmt.Sprintf("%s leaves the race after block %d: it breaks a constraint", e.Candidate, e.Block)
+	case ConfirmationStarted:
+		return fmt.Sprintf("%s won the race by %s and is confirmed in %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
+	case ConfirmationIsShort:
+		return fmt.Sprintf("%d blocks of confirmation are allowed, fewer than so small a lead needs", e.Count)
+	case SweepStopped:
+		return "the sweep ends: " + e.Stop.clause()
+	}
+	return string(e.Code)
+}
+
+func (o Outcome) clause() string {
+	switch o {
+	case NotSteady:
+		return "did not become steady"
+	case Failed:
+		return "failed"
+	case Inert:
+		return "had no effect on the cluster"
+	case Interrupted:
+		return "was interrupted"
+	}
+	return "was measured"
+}
+
+// percent shows a difference of logarithms as a signed percentage.
+func percent(logRatio float64) string { return fmt.Sprintf("%+.1f%%", 100*math.Expm1(logRatio)) }
+
+// StopCode says why a sweep ended.
+type StopCode string
+
+const (
+	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are there
+	Decided               StopCode = "Decided"               // no candidate is left to race, or the last one passed
+	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
+	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger
+	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     //
+	TooManyRejectedBlocks StopCode = "TooManyRejectedBlocks" // the cluster drifts, or controls fail
+)
+
+func (s StopCode) clause() string {
+	switch s {
+	case Confirmed:
+		return "the winner's confirmation is complete"
+	case Decided:
+		return "nothing is left to decide in the race"
+	case MaxBlocksReached:
+		return "all blocks of the race are done"
+	case BudgetSpent:
+		return "the budget does not hold another step"
+	case TooManyFailedRuns:
+		return "too many runs failed"
+	case TooManyRejectedBlocks:
+		return "too many blocks had to be rejected"
+	}
+	return string(s)
+}

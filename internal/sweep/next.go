@@ -1,0 +1,98 @@
+package sweep
+
+import "time"
+
+// Action is what a decision asks for.
+type Action string
+
+const (
+	RunSlot  Action = "RunSlot"
+	Conclude Action = "Conclude"
+)
+
+// Decision is the next step of a sweep.
+type Decision struct {
+	Action     Action
+	Slot       Slot        // for RunSlot: its outcome is the next entry of the ledger
+	Conclusion *Conclusion // for Conclude
+	Events     []Event     // what the last entry of the ledger made happen
+	Progress   Progress
+}
+
+// Progress is where a sweep stands.
+type Progress struct {
+	Stage   Stage
+	Block   int
+	Attempt int
+	// Order is the configurations of the current attempt, slot by slot; kept in
+	// status, it lets another version of the planner finish the block.
+	Order              []int
+	Live               []int // candidates still in the race, or the winner
+	AcceptedBlocks     int
+	ConfirmationBlocks int // fixed when the confirmation starts, 0 before
+	Runs               int // entries of the ledger
+	// At most: candidates that leave, and a race without a winner, save runs;
+	// repeated runs and blocks are not counted.
+	RunsLeft  int
+	TimeLeft  time.Duration
+	BytesLeft int64
+}
+
+// Next decides what to do after the runs in the ledger, oldest first. It is a
+// pure function: the same plan and ledger give the same decision.
+//
+// Errors wrap ErrPlan for a plan that cannot be swept, and ErrLedger for a
+// ledger that this plan did not lead to.
+func Next(plan Plan, ledger []Run) (Decision, error) {
+	p, err := New(plan)
+	if err != nil {
+		return Decision{}, err
+	}
+	return p.Next(ledger)
+}
+
+// Next is the function Next for a plan that was checked before.
+func (p *Planner) Next(ledger []Run) (Decision, error) {
+	r, err := p.read(ledger)
+	if err != nil {
+		return Decision{}, err
+	}
+	return r.decision()
+}
+
+func (r *replay) decision() (Decision, error) {
+	d := Decision{Action: RunSlot, Events: r.events, Progress: r.progress()}
+	if r.stop == "" {
+		d.Slot = r.slot()
+		return d, nil
+	}
+	conclusion, err := r.conclude()
+	d.Action, d.Conclusion = Conclude, conclusion
+	return d, err
+}
+
+func (r *replay) progress() Progress {
+	out := Progress{
+		Stage: r.stage, Block: r.block, Attempt: r.attempt, Live: append([]int(nil), r.candidates()...),
+		AcceptedBlocks: len(r.blocks), ConfirmationBlocks: r.confirm, Runs: r.spent.runs, RunsLeft: r.runsLeft(),
+	}
+	for _, s := range r.order {
+		out.Order = append(out.Order, s.Configuration)
+	}
+	each := r.spent.perRun(r.settings.Expected)
+	out.TimeLeft = (time.Duration(out.RunsLeft) * each.Time).Round(time.Second)
+	out.BytesLeft = int64(out.RunsLeft) * each.Bytes
+	return out
+}
+
+func (r *replay) runsLeft() int {
+	if r.stop != "" {
+		return 0
+	}
+	left := len(r.order) - r.next
+	if r.stage == Confirmation {
+		return left + (r.confirm-countBlocks(r.blocks, Confirmation)-1)*r.runsPerBlock(1)
+	}
+	rounds := r.settings.MaxBlocks - countBlocks(r.blocks, Race) - 1
+	return left + rounds*r.runsPerBlock(len(r.live)) + r.settings.ConfirmationBlocks*r.runsPerBlock(1)
+}

@@ -1,0 +1,106 @@
+package sweep
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// Stage is a part of a sweep.
+type Stage string
+
+const (
+	Race         Stage = "Race"
+	Confirmation Stage = "Confirmation"
+)
+
+// Role is what a run is for.
+type Role string
+
+const (
+	Candidate Role = "Candidate"
+	Baseline  Role = "Baseline" // the baseline's own turn in the block
+	Control   Role = "Control"  // an extra run of the baseline
+)
+
+// Slot is one run to make.
+type Slot struct {
+	Stage         Stage
+	Block         int // from 1, through both stages
+	Attempt       int // from 1
+	Position      int // from 0 in the block
+	Configuration int // index into Planner.Configurations
+	Role          Role
+	Repeat        int // 1 if the slot's first run was not valid
+	LengthFactor  int // 1, or 2 after a run that was not steady
+}
+
+// identity is the part of a slot that its ledger entry repeats.
+func (s Slot) identity() Slot {
+	return Slot{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
+}
+
+// order lays out one attempt at a block of the given candidates: they and the
+// baseline in an order drawn from the seed, with a control at each end and
+// wherever more than four candidates would follow each other.
+func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
+	members := append([]int{0}, candidates...)
+	shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt))
+	if p.inTurn {
+		p.visitInTurn(members, block)
+	}
+	slots := []Slot{{Role: Control}}
+	since := 0
+	for _, c := range members {
+		// Going back to the baseline in mid-block is just what parameters that
+		// are hard to change must avoid: theirs get the two ends only.
+		if c != 0 && since == maxRunsWithoutCtrl && !p.inTurn {
+			slots, since = append(slots, Slot{Role: Control}), 0
+		}
+		role := Candidate
+		if since++; c == 0 {
+			role, since = Baseline, 0
+		}
+		slots = append(slots, Slot{Configuration: c, Role: role})
+	}
+	slots = append(slots, Slot{Role: Control})
+	for i := range slots {
+		slots[i].Stage, slots[i].Block, slots[i].Attempt, slots[i].Position = stage, block, attempt, i
+		slots[i].LengthFactor = 1
+	}
+	return slots
+}
+
+// visitInTurn sorts by value, upwards in one block and downwards in the next.
+// Sorting is stable, so what is not hard to change keeps its random order.
+func (p *Planner) visitInTurn(members []int, block int) {
+	direction := 1
+	if (uint64(block)+p.settings.Seed)%2 == 0 {
+		direction = -1
+	}
+	slices.SortStableFunc(members, func(a, b int) int {
+		return direction * (p.configurations[a].turn - p.configurations[b].turn)
+	})
+}
+
+// shuffle is Fisher–Yates on a PCG stream. It is written out because the
+// standard library fixes the stream of a PCG but not how rand.Shuffle uses it,
+// and an order must survive an upgrade of the toolchain.
+func shuffle(xs []int, seed, stream uint64) {
+	source := rand.NewPCG(seed, stream)
+	for i := len(xs) - 1; i > 0; i-- {
+		// The bias of multiplying instead of rejecting is below n/2^64.
+		j, _ := bits.Mul64(source.Uint64(), uint64(i+1))
+		xs[i], xs[j] = xs[j], xs[i]
+	}
+}
+
+// runsPerBlock is the number of slots in a block of so many candidates, at
+// most: where the baseline falls can save a control.
+func (p *Planner) runsPerBlock(candidates int) int {
+	runs := candidates + 3
+	if !p.inTurn {
+		runs += (candidates - 1) / maxRunsWithoutCtrl
+	}
+	return runs
+}

@@ -1,0 +1,109 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// Whatever the seed, a block visits every candidate and the baseline once, and
+// has a control at each end and at most four candidates apart.
+func TestEveryOrderIsABlock(t *testing.T) {
+	for candidates := 1; candidates <= 20; candidates++ {
+		p := planFor(t, candidates, 1, nil)
+		live := make([]int, candidates)
+		for i := range live {
+			live[i] = i + 1
+		}
+		for seed := range uint64(200) {
+			p.settings.Seed = seed
+			slots := p.order(Race, int(seed)%7+1, 1, live)
+			if len(slots) > p.runsPerBlock(candidates) {
+				t.Fatalf("%d candidates, seed %d: %d slots, more than the %d estimated", candidates, seed, len(slots), p.runsPerBlock(candidates))
+			}
+			var visited []int
+			since := 0
+			for i, s := range slots {
+				if s.Position != i {
+					t.Fatalf("slot %d says %d", i, s.Position)
+				}
+				if s.Role != Control {
+					visited = append(visited, s.Configuration)
+				}
+				if since++; s.Configuration == 0 {
+					since = 0
+				}
+				if since > maxRunsWithoutCtrl {
+					t.Fatalf("%d candidates, seed %d: %d runs without the baseline", candidates, seed, since)
+				}
+			}
+			if slots[0].Role != Control || slots[len(slots)-1].Role != Control {
+				t.Fatalf("%d candidates, seed %d: no control at an end", candidates, seed)
+			}
+			slices.Sort(visited)
+			if !slices.Equal(visited, append([]int{0}, live...)) {
+				t.Fatalf("%d candidates, seed %d: visited %v", candidates, seed, visited)
+			}
+		}
+	}
+}
+
+// Each of the 24 orders of four members must be about as likely.
+func TestOrdersAreRandom(t *testing.T) {
+	p := planFor(t, 3, 1, nil)
+	counts := map[[4]int]int{}
+	const blocks = 24_000
+	for b := range blocks {
+		var key [4]int
+		slots := p.order(Race, b+1, 1, []int{1, 2, 3})
+		for i, s := range slots[1:5] {
+			key[i] = s.Configuration
+		}
+		counts[key]++
+	}
+	if len(counts) != 24 {
+		t.Errorf("%d orders, want 24", len(counts))
+	}
+	for order, n := range counts {
+		if math.Abs(float64(n)-1000) > 5*math.Sqrt(1000) {
+			t.Errorf("order %v: %d of %d blocks, want about 1000", order, n, blocks)
+		}
+	}
+}
+
+// The order is part of what a sweep is. If this fails, an upgrade would change
+// the order of a block that is under way: raise Version.
+func TestOrderOfASeedNeverChanges(t *testing.T) {
+	p := planFor(t, 6, 42, nil)
+	var got []int
+	for _, s := range p.order(Race, 3, 2, []int{1, 2, 3, 4, 5, 6}) {
+		got = append(got, s.Configuration)
+	}
+	want := []int{0, 3, 6, 5, 0, 1, 4, 2, 0}
+	if !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+}
+
+func TestValuesInTurnGoUpAndDown(t *testing.T) {
+	space := grid("8", "16", "32", "64")
+	space.Parameters[0].InTurn = true
+	p, err := New(Plan{Version: Version, Space: space, Settings: defaults()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block, want := range map[int][]int{
+		// The baseline, 32, has its place between 16 and 64 (2 and 3).
+		1: {0, 1, 2, 0, 3, 0},
+		2: {0, 3, 0, 2, 1, 0},
+		3: {0, 1, 2, 0, 3, 0},
+	} {
+		var got []int
+		for _, s := range p.order(Race, block, 1, []int{1, 2, 3}) {
+			got = append(got, s.Configuration)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("block %d: order %v, want %v", block, got, want)
+		}
+	}
+}

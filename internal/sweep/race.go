@@ -1,0 +1,160 @@
+package sweep
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// judgement is what the runs of a stage say about a candidate.
+type judgement struct {
+	assessment  stats.Assessment
+	constraints []stats.ConstraintResult
+}
+
+func (j judgement) breaksConstraint() bool {
+	for _, k := range j.constraints {
+		if k.State == stats.Broken {
+			return true
+		}
+	}
+	return false
+}
+
+func (j judgement) keepsConstraints() bool {
+	for _, k := range j.constraints {
+		if k.State != stats.Kept {
+			return false
+		}
+	}
+	return true
+}
+
+// judge assesses candidates on the blocks of one stage. faults hold what makes
+// a candidate's runs no evidence, whatever their values.
+func (p *Planner) judge(blocks []block, stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
+	criteria := p.settings.raceCriteria()
+	if stage == Confirmation {
+		criteria = p.settings.confirmationCriteria()
+	}
+	comparisons := make([]stats.Comparison, len(candidates))
+	for i, c := range candidates {
+		k, err := contrast(blocks, stage, c, 0)
+		if err != nil {
+			return nil, err
+		}
+		comparisons[i] = stats.Comparison{Name: p.configurations[c].Name, Contrast: k, Faults: faults[c]}
+	}
+	assessments, err := stats.Judge(criteria, comparisons)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int]judgement, len(candidates))
+	for i, c := range candidates {
+		j := judgement{assessment: assessments[i]}
+		for metric, constraint := range p.settings.Constraints {
+			k, err := contrast(blocks, stage, c, metric+1)
+			if err != nil {
+				return nil, err
+			}
+			result, err := constraint.Check(k, 1-assessments[i].Level)
+			if err != nil {
+				return nil, err
+			}
+			j.constraints = append(j.constraints, result)
+		}
+		out[c] = j
+	}
+	return out, nil
+}
+
+// gain is a candidate's mean gain in the race on the log scale, positive if
+// better, with its noise.
+func (p *Planner) gain(blocks []block, candidate int) (stats.Contrast, error) {
+	k, err := contrast(blocks, Race, candidate, 0)
+	return p.settings.criteria(stats.Looks{}).Gain(k), err
+}
+
+// leader is the live candidate with the largest gain; 0 if none has a run.
+func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contrast, err error) {
+	for _, c := range live {
+		k, err := p.gain(blocks, c)
+		if err != nil {
+			return 0, stats.Contrast{}, err
+		}
+		if k.Runs > 0 && (best == 0 || k.LogRatio > gain.LogRatio) {
+			best, gain = c, k
+		}
+	}
+	return best, gain, nil
+}
+
+// beaten lists the live candidates that lag behind the leader by more than
+// noise explains, with their lag (below 0). It compares candidates with each
+// other in blocks that hold all of them, and pools their noise: steadier with
+// few blocks, and good enough for a search. Verdicts never pool.
+func (p *Planner) beaten(blocks []block, live []int) map[int]float64 {
+	table := p.completeBlocks(blocks, live)
+	rounds, n := len(table), len(live)
+	if rounds < 2 || n < 2 {
+		return nil
+	}
+	means, sd := additiveFit(table)
+	best := means[0]
+	for _, m := range means {
+		best = max(best, m)
+	}
+	df := float64((rounds - 1) * (n - 1))
+	t := -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - p.settings.Confidence)
+	limit := t * sd * math.Sqrt(2/float64(rounds))
+	lags := map[int]float64{}
+	for i, c := range live {
+		if lag := means[i] - best; -lag > limit && lag < -1e-12 {
+			lags[c] = lag
+		}
+	}
+	return lags
+}
+
+// completeBlocks are the gains of all live candidates, one row for each block
+// of the race that holds them all.
+func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
+	sign := p.settings.criteria(stats.Looks{}).Gain(stats.Contrast{LogRatio: 1}).LogRatio
+	var table [][]float64
+	for _, b := range blocks {
+		row := make([]float64, 0, len(live))
+		for _, c := range live {
+			if ratios, ok := b.logRatios[c]; ok {
+				row = append(row, sign*ratios[0])
+			}
+		}
+		if b.stage == Race && len(row) == len(live) {
+			table = append(table, row)
+		}
+	}
+	return table
+}
+
+// additiveFit returns the mean of each column and the residual standard
+// deviation of rows + columns, with (rows−1)·(columns−1) degrees of freedom.
+func additiveFit(table [][]float64) (columns []float64, sd float64) {
+	rounds, n := float64(len(table)), float64(len(table[0]))
+	columns, rows, grand := make([]float64, len(table[0])), make([]float64, len(table)), 0.0
+	for r, row := range table {
+		for c, x := range row {
+			columns[c] += x / rounds
+			rows[r] += x / n
+			grand += x / (rounds * n)
+		}
+	}
+	squares := 0.0
+	for r, row := range table {
+		for c, x := range row {
+			e := x - rows[r] - columns[c] + grand
+			squares += e * e
+		}
+	}
+	return columns, math.Sqrt(squares / ((rounds - 1) * (n - 1)))
+}

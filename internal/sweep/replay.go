@@ -1,0 +1,385 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// replay is the sweep as the ledger so far makes it. It is built by reading the
+// ledger from the beginning; nothing else ever changes it.
+type replay struct {
+	*Planner
+
+	stage   Stage
+	block   int
+	attempt int
+	order   []Slot // of the current attempt
+	next    int    // index of the slot to be run
+	repeat  int    // tries of that slot so far
+	length  int    // length factor of its next try
+
+	measured []measurement // valid runs of the current attempt
+	blocks   []block       // accepted
+
+	live      []int             // candidates in the race, ascending
+	left      map[int]departure // candidates that are not
+	misses    map[int][]Outcome // why a candidate missed blocks
+	winner    int               // of the race; 0 while it runs
+	confirm   int               // blocks of confirmation, fixed when it starts
+	spent     spent
+	failed    int // runs
+	rejected  int // blocks
+	drifted   int // blocks rejected for drift, the last of them by lastDrift
+	lastDrift stats.Drift
+
+	events []Event // of the last entry
+	stop   StopCode
+}
+
+// departure is how a candidate left the race, with what was known then. Its
+// verdict is frozen here: at a later look it would depend on candidates that
+// went on without it.
+type departure struct {
+	judgement judgement
+	why       EventCode
+	lag       float64 // of a beaten candidate behind the leader, in logs, below 0
+	faults    []stats.Reason
+}
+
+func (p *Planner) begin() (*replay, error) {
+	r := &replay{Planner: p, stage: Race, left: map[int]departure{}, misses: map[int][]Outcome{}}
+	for c := 1; c < len(p.configurations); c++ {
+		r.live = append(r.live, c)
+	}
+	return r, r.openBlock()
+}
+
+// read replays a whole ledger.
+func (p *Planner) read(ledger []Run) (*replay, error) {
+	r, err := p.begin()
+	if err != nil {
+		return nil, err
+	}
+	for i, run := range ledger {
+		if err := r.advance(run.Rounded()); err != nil {
+			return nil, fmt.Errorf("ledger entry %d: %w", i, err)
+		}
+	}
+	return r, nil
+}
+
+// slot is the run to be made next.
+func (r *replay) slot() Slot {
+	s := r.order[r.next]
+	s.Repeat, s.LengthFactor = r.repeat, r.length
+	return s
+}
+
+// advance takes one more entry of the ledger.
+func (r *replay) advance(run Run) error {
+	if r.stop != "" {
+		return fmt.Errorf("%w: a run after the end of the sweep", ErrLedger)
+	}
+	slot := r.slot()
+	if err := run.check(slot, 1+len(r.settings.Constraints)); err != nil {
+		return err
+	}
+	r.events = nil
+	r.spent.add(run)
+	switch run.Outcome {
+	case Valid:
+		r.measured = append(r.measured, measurement{slot: slot, values: run.Values})
+		return r.nextSlot()
+	case Interrupted:
+		r.note(Event{Code: BlockInterrupted})
+		return r.openAttempt()
+	}
+	return r.invalidRun(slot, run.Outcome)
+}
+
+func (r *replay) note(e Event) {
+	e.Block = r.block
+	r.events = append(r.events, e)
+}
+
+func (r *replay) end(why StopCode) error {
+	r.stop = why
+	r.note(Event{Code: SweepStopped, Stop: why})
+	return nil
+}
+
+// invalidRun repeats a run once in its place, and then does without it.
+func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
+	name := r.configurations[slot.Configuration].Name
+	if outcome == Failed {
+		if r.failed++; r.failed > r.settings.MaxFailedRuns {
+			return r.end(TooManyFailedRuns)
+		}
+	}
+	inert := outcome == Inert && slot.Configuration != 0
+	if r.repeat++; r.repeat < triesPerSlot && !inert {
+		r.note(Event{Code: RunRepeated, Candidate: name, Outcome: outcome})
+		if outcome == NotSteady {
+			r.length = 2
+		}
+		return r.affordOrEnd(1)
+	}
+	if !inert {
+		r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
+	}
+	if c := slot.Configuration; slot.Role == Candidate {
+		r.misses[c] = append(r.misses[c], outcome)
+		if inert || len(r.misses[c]) >= missesToWithdraw {
+			return r.withdraw(c, outcome)
+		}
+	}
+	return r.nextSlot()
+}
+
+// withdraw takes a candidate out whose runs are no evidence.
+func (r *replay) withdraw(c int, outcome Outcome) error {
+	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
+	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
+	r.left[c] = departure{why: CandidateWithdrawn, faults: []stats.Reason{{Code: code, Count: len(r.misses[c])}}}
+	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
+	if r.stage == Confirmation || len(r.live) == 0 {
+		return r.end(Decided)
+	}
+	return r.nextSlot()
+}
+
+func (r *replay) nextSlot() error {
+	r.next, r.repeat, r.length = r.next+1, 0, 1
+	if r.next < len(r.order) {
+		return r.affordOrEnd(1)
+	}
+	return r.closeBlock()
+}
+
+func (r *replay) affordOrEnd(runs int) error {
+	if !r.affords(r.spent, runs) {
+		return r.end(BudgetSpent)
+	}
+	return nil
+}
+
+// openBlock lays out the next block of the stage.
+func (r *replay) openBlock() error {
+	r.block, r.attempt = r.block+1, 0
+	return r.openAttempt()
+}
+
+func (r *replay) openAttempt() error {
+	r.attempt++
+	r.order = r.Planner.order(r.stage, r.block, r.attempt, r.candidates())
+	r.next, r.repeat, r.length, r.measured = 0, 0, 1, nil
+	return r.affordOrEnd(len(r.order))
+}
+
+// candidates are those of a block of the current stage.
+func (r *replay) candidates() []int {
+	if r.stage == Confirmation {
+		return []int{r.winner}
+	}
+	return r.live
+}
+
+// closeBlock accepts the current attempt or has it made again.
+func (r *replay) closeBlock() error {
+	controls := controlsOf(r.measured, 0)
+	last := float64(len(r.order) - 1)
+	if len(controls) < 2 || controls[0].At != 0 || controls[len(controls)-1].At != last {
+		return r.reject(Event{Code: BlockLostControl})
+	}
+	noise, err := r.believedNoise()
+	if err != nil {
+		return err
+	}
+	margin := r.settings.criteria(stats.Looks{}).Margin()
+	drift, err := stats.CheckDrift(controls[0].Value, controls[len(controls)-1].Value, margin, noise)
+	if err != nil {
+		return err
+	}
+	if drift.Rejected {
+		r.drifted, r.lastDrift = r.drifted+1, drift
+		return r.reject(Event{Code: BlockRejected, Value: drift.LogRatio, Limit: drift.Limit})
+	}
+	accepted, err := makeBlock(r.stage, r.measured, drift)
+	if err != nil {
+		return err
+	}
+	r.blocks = append(r.blocks, accepted)
+	r.note(Event{Code: BlockAccepted, Value: drift.LogRatio})
+	if r.stage == Confirmation {
+		return r.continueConfirmation()
+	}
+	return r.continueRace()
+}
+
+// believedNoise is the noise that earlier blocks showed, or +Inf while there
+// are too few of them to reject a block by it. It never looks ahead, so that a
+// block once accepted stays accepted.
+func (r *replay) believedNoise() (float64, error) {
+	noise, err := noiseOf(r.blocks)
+	if noise.DF < noiseDF {
+		return math.Inf(1), err
+	}
+	return noise.StdDev, err
+}
+
+func (r *replay) reject(why Event) error {
+	r.note(why)
+	if r.rejected++; r.rejected > r.settings.MaxRejectedBlocks {
+		return r.end(TooManyRejectedBlocks)
+	}
+	return r.openAttempt()
+}
+
+// continueRace looks at the race after a block: who leaves, and what is next.
+func (r *replay) continueRace() error {
+	rounds := countBlocks(r.blocks, Race)
+	if r.settings.Racing && rounds >= firstLook {
+		if err := r.look(); err != nil {
+			return err
+		}
+	}
+	if len(r.live) == 0 {
+		return r.end(Decided)
+	}
+	leader, gain, err := r.leader(r.blocks, r.live)
+	if err != nil {
+		return err
+	}
+	worthwhile := rounds >= firstLook && gain.Runs >= stats.MinRuns && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
+	alone := r.settings.Racing && len(r.live) == 1 && rounds >= r.settings.MinBlocks
+	full := rounds >= r.settings.MaxBlocks
+	switch {
+	case r.settings.ConfirmationBlocks == 0:
+		return r.continueWithoutConfirmation(alone, full)
+	case worthwhile && (alone || full || !r.affordsRoundAndConfirmation()):
+		return r.startConfirmation(leader, gain)
+	case full:
+		return r.end(MaxBlocksReached)
+	}
+	return r.openBlock()
+}
+
+// continueWithoutConfirmation ends a race whose last candidate has passed.
+func (r *replay) continueWithoutConfirmation(alone, full bool) error {
+	if full {
+		return r.end(MaxBlocksReached)
+	}
+	if alone {
+		js, err := r.judgeRace()
+		if err != nil {
+			return err
+		}
+		if js[r.live[0]].assessment.Verdict == stats.Superior {
+			return r.end(Decided)
+		}
+	}
+	return r.openBlock()
+}
+
+// look lets those candidates leave that can no longer win.
+func (r *replay) look() error {
+	js, err := r.judgeRace()
+	if err != nil {
+		return err
+	}
+	leave := func(c int, e Event) {
+		e.Candidate = r.configurations[c].Name
+		r.note(e)
+		r.left[c] = departure{judgement: js[c], why: e.Code, lag: e.Value}
+	}
+	var open []int
+	for _, c := range r.live {
+		switch v := js[c].assessment.Verdict; {
+		case js[c].breaksConstraint():
+			leave(c, Event{Code: ConstraintBroken})
+		case v == stats.Equivalent || v == stats.Better || v == stats.Inferior:
+			leave(c, Event{Code: CandidateDecided})
+		default:
+			open = append(open, c)
+		}
+	}
+	lags := r.beaten(r.blocks, open)
+	r.live = nil
+	for _, c := range open {
+		if lag, ok := lags[c]; ok {
+			leave(c, Event{Code: CandidateBeaten, Value: lag})
+		} else {
+			r.live = append(r.live, c)
+		}
+	}
+	return nil
+}
+
+// judgeRace judges all candidates of the race, those that left included: they
+// were asked about too, and Holm's correction counts them.
+func (r *replay) judgeRace() (map[int]judgement, error) {
+	var all []int
+	faults := map[int][]stats.Reason{}
+	for c := 1; c < len(r.configurations); c++ {
+		all = append(all, c)
+		faults[c] = r.left[c].faults
+	}
+	return r.judge(r.blocks, Race, all, faults)
+}
+
+// affordsRoundAndConfirmation reports whether another block of the race would
+// leave enough for the smallest confirmation.
+func (r *replay) affordsRoundAndConfirmation() bool {
+	confirmation := min(confirmationFloor, r.settings.ConfirmationBlocks) * r.runsPerBlock(1)
+	return r.affords(r.spent, r.runsPerBlock(len(r.live))+confirmation)
+}
+
+// startConfirmation fixes the number of fresh blocks before the first of them.
+func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
+	pooled, err := r.pooledNoise()
+	if err != nil {
+		return err
+	}
+	criteria := r.settings.confirmationCriteria()
+	race := criteria.Gain(gain) // back to candidate ÷ baseline
+	blocks, enough, err := criteria.ConfirmationBlocks(race, max(gain.StdDev, pooled), confirmationFloor, r.settings.ConfirmationBlocks)
+	if err != nil {
+		return err
+	}
+	for blocks > stats.MinRuns && !r.affords(r.spent, blocks*r.runsPerBlock(1)) {
+		blocks, enough = blocks-1, false
+	}
+	r.winner, r.confirm, r.stage = winner, blocks, Confirmation
+	r.note(Event{Code: ConfirmationStarted, Candidate: r.configurations[winner].Name, Value: gain.LogRatio, Count: blocks})
+	if !enough {
+		r.note(Event{Code: ConfirmationIsShort, Count: blocks})
+	}
+	return r.openBlock()
+}
+
+// pooledNoise is the spread of a block's log-ratio, pooled over candidates.
+func (r *replay) pooledNoise() (float64, error) {
+	var squares, df float64
+	for c := 1; c < len(r.configurations); c++ {
+		k, err := contrast(r.blocks, Race, c, 0)
+		if err != nil {
+			return 0, err
+		}
+		squares += k.StdDev * k.StdDev * k.DF
+		df += k.DF
+	}
+	if df == 0 {
+		return 0, nil
+	}
+	return math.Sqrt(squares / df), nil
+}
+
+func (r *replay) continueConfirmation() error {
+	if countBlocks(r.blocks, Confirmation) >= r.confirm {
+		return r.end(Confirmed)
+	}
+	return r.openBlock()
+}
