@@ -115,8 +115,10 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 // AddHistograms adds the counts of two histograms, bin by bin. It fails if they
 // exceed 63 bits.
 func AddHistograms(a, b *Histogram) (*Histogram, error) {
-	sum := a.merge(b)
-	return sum, sum.validate()
+	if a.Count() > math.MaxInt64-b.Count() {
+		return nil, fmt.Errorf("histogram: the counts exceed %d", int64(math.MaxInt64))
+	}
+	return a.merge(b), nil
 }
 
 // merge adds the counts of two histograms, bin by bin.

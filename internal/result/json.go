@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"unicode/utf8"
 )
 
 // VersionError says that a document has a schema version that this package does
@@ -75,9 +76,29 @@ func (r *Result) Validate() error {
 	case len(r.Directions()) == 0:
 		return errors.New("result: it has no direction")
 	}
+	if err := r.validateText(); err != nil {
+		return err
+	}
 	for _, d := range r.Directions() {
 		if err := d.validate(); err != nil {
 			return fmt.Errorf("result: %s: %w", d.Name, err)
+		}
+	}
+	return nil
+}
+
+// validateText refuses what JSON would change.
+func (r *Result) validateText() error {
+	texts := []string{string(r.Source.Tool), r.Source.ToolVersion, r.Source.Format}
+	for name, value := range r.Source.Settings {
+		texts = append(texts, name, value)
+	}
+	for _, w := range r.Warnings {
+		texts = append(texts, string(w.Code), w.Message)
+	}
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("result: the text %q is not UTF-8", text)
 		}
 	}
 	return nil

@@ -117,12 +117,13 @@ func TestValidateRefuses(t *testing.T) {
 		"percentiles out of order": func(r *Result) {
 			r.Write.Latency.Percentiles = []Percentile{{Percent: 99}, {Percent: 50}}
 		},
-		"intervals that overlap":     func(r *Result) { r.Write.Series.StartSeconds[1] = 0.5 },
-		"an interval without length": func(r *Result) { r.Write.Series.EndSeconds[0] = 0 },
-		"a series without end":       func(r *Result) { r.Write.Series.EndSeconds[3] = 1e12 },
-		"unknown boundaries":         func(r *Result) { r.Write.Series.Boundaries = "" },
-		"ends without starts":        func(r *Result) { r.Write.Series.StartSeconds = nil },
-		"a negative rate":            func(r *Result) { r.Write.Series.BytesPerSecond[0] = -1 },
+		"intervals that overlap":      func(r *Result) { r.Write.Series.StartSeconds[1] = 0.5 },
+		"an interval without length":  func(r *Result) { r.Write.Series.EndSeconds[0] = 0 },
+		"a series without end":        func(r *Result) { r.Write.Series.EndSeconds[3] = 1e12 },
+		"unknown boundaries":          func(r *Result) { r.Write.Series.Boundaries = "" },
+		"ends without starts":         func(r *Result) { r.Write.Series.StartSeconds = nil },
+		"a setting that is not UTF-8": func(r *Result) { r.Source.Settings["bs"] = "\xff" },
+		"a negative rate":             func(r *Result) { r.Write.Series.BytesPerSecond[0] = -1 },
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
