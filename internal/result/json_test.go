@@ -73,8 +73,7 @@ func TestUnmarshalIsStrict(t *testing.T) {
 			if err == nil {
 				t.Errorf("got %+v, want an error", got)
 			}
-			var version *VersionError
-			if errors.As(err, &version) {
+			if _, ok := errors.AsType[*VersionError](err); ok {
 				t.Errorf("got %v, want an error about something else", err)
 			}
 		})
@@ -113,7 +112,7 @@ func TestValidateRefuses(t *testing.T) {
 		"a shortest time above the window": func(r *Result) { r.Write.ShortestSeconds = 5 },
 		"an infinite latency":              func(r *Result) { r.Write.Latency.Moments.MeanSeconds = math.Inf(1) },
 		"a latency of nothing":             func(r *Result) { r.Write.Latency.Moments.Count = 0 },
-		"a negative spread":                func(r *Result) { r.Write.Latency.Moments.M2SecondsSquared = ptr(-1) },
+		"a negative spread":                func(r *Result) { r.Write.Latency.Moments.M2SecondsSquared = new(-1.0) },
 		"percentiles out of order": func(r *Result) {
 			r.Write.Latency.Percentiles = []Percentile{{Percent: 99}, {Percent: 50}}
 		},

@@ -100,12 +100,16 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 	}
 	var warnings []Warning
 	if merged.ShortestSeconds < unevenShare*merged.Seconds {
-		warnings = append(warnings, Warning{Code: WarnUnevenClients,
-			Message: string(name) + ": some clients ended long before the others, so part of the window had less load"})
+		warnings = append(warnings, Warning{
+			Code:    WarnUnevenClients,
+			Message: string(name) + ": some clients ended long before the others, so part of the window had less load",
+		})
 	}
 	if (a.Series != nil || b.Series != nil) && merged.Series == nil {
-		warnings = append(warnings, Warning{Code: WarnSeriesDropped,
-			Message: string(name) + ": the clients' series have no second in common, or not all clients have one"})
+		warnings = append(warnings, Warning{
+			Code:    WarnSeriesDropped,
+			Message: string(name) + ": the clients' series have no second in common, or not all clients have one",
+		})
 	}
 	dropped := false
 	for _, part := range []struct{ into, a, b **Latency }{
@@ -121,8 +125,10 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 		dropped = dropped || lost
 	}
 	if dropped {
-		warnings = append(warnings, Warning{Code: WarnHistogramDropped,
-			Message: string(name) + ": not every client has a latency histogram, and percentiles cannot be merged"})
+		warnings = append(warnings, Warning{
+			Code:    WarnHistogramDropped,
+			Message: string(name) + ": not every client has a latency histogram, and percentiles cannot be merged",
+		})
 	}
 	return merged, warnings, nil
 }

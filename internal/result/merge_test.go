@@ -63,7 +63,7 @@ func randomDirection(t *testing.T, random *rand.Rand) *Direction {
 
 // momentsOf computes moments as the definition says.
 func momentsOf(nanoseconds []int64) Moments {
-	m := Moments{Count: int64(len(nanoseconds)), MinSeconds: ptr(math.Inf(1)), MaxSeconds: ptr(0), M2SecondsSquared: ptr(0)}
+	m := Moments{Count: int64(len(nanoseconds)), MinSeconds: new(math.Inf(1)), MaxSeconds: new(0.0), M2SecondsSquared: new(0.0)}
 	for _, ns := range nanoseconds {
 		s := float64(ns) / 1e9
 		m.MeanSeconds += s / float64(len(nanoseconds))
@@ -131,13 +131,15 @@ func TestMergeAddsAndKeepsTheWindow(t *testing.T) {
 	want.Write.Operations, want.Write.Bytes = 200, 819200
 	want.Write.Seconds, want.Write.ShortestSeconds = 5, 4
 	want.Write.Latency.Moments.Count = 200
-	want.Write.Latency.Moments.M2SecondsSquared = ptr(0.0002)
+	want.Write.Latency.Moments.M2SecondsSquared = new(0.0002)
 	for i := range want.Write.Latency.Histogram.Bins {
 		want.Write.Latency.Histogram.Bins[i].Count *= 2
 	}
-	want.Write.Series = &Series{Boundaries: AlignedBoundaries,
+	want.Write.Series = &Series{
+		Boundaries:   AlignedBoundaries,
 		StartSeconds: []float64{0, 1, 2, 3}, EndSeconds: []float64{1, 2, 3, 4},
-		OperationsPerSecond: []float64{50, 50, 0, 100}, BytesPerSecond: []float64{204800, 204800, 0, 409600}}
+		OperationsPerSecond: []float64{50, 50, 0, 100}, BytesPerSecond: []float64{204800, 204800, 0, 409600},
+	}
 	want.Warnings = []Warning{
 		{Code: WarnToolMessage, Message: "clock", Line: 1},
 		{Code: WarnUnevenClients, Message: "write: some clients ended long before the others, so part of the window had less load"},

@@ -6,27 +6,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func ptr(f float64) *float64 { return &f }
-
 // write1 is a client that wrote, with everything that a direction can have.
 func write1() *Result {
 	return &Result{
 		SchemaVersion: SchemaVersion,
-		Source: Source{Tool: ToolFIO, ToolVersion: "fio-3.33", Format: "fio-json",
-			Settings: map[string]string{"bs": "4k", "rbdname": "a"}},
+		Source: Source{
+			Tool: ToolFIO, ToolVersion: "fio-3.33", Format: "fio-json",
+			Settings: map[string]string{"bs": "4k", "rbdname": "a"},
+		},
 		Clients: 1,
 		Write: &Direction{
 			Operations: 100, Bytes: 409600, Seconds: 4, ShortestSeconds: 4,
 			Latency: &Latency{
-				Moments: Moments{Count: 100, MeanSeconds: 0.002, M2SecondsSquared: ptr(0.0001), MinSeconds: ptr(0.001), MaxSeconds: ptr(0.004)},
+				Moments: Moments{Count: 100, MeanSeconds: 0.002, M2SecondsSquared: new(0.0001), MinSeconds: new(0.001), MaxSeconds: new(0.004)},
 				Histogram: &Histogram{Bins: []Bin{
 					{Nanoseconds: BinNanoseconds(BinIndex(1_000_000)), Count: 60},
 					{Nanoseconds: BinNanoseconds(BinIndex(4_000_000)), Count: 40},
 				}},
 			},
-			Series: &Series{Boundaries: NominalBoundaries,
+			Series: &Series{
+				Boundaries:   NominalBoundaries,
 				StartSeconds: []float64{0, 1, 2, 3}, EndSeconds: []float64{1, 2, 3, 4},
-				OperationsPerSecond: []float64{25, 25, 0, 50}, BytesPerSecond: []float64{102400, 102400, 0, 204800}},
+				OperationsPerSecond: []float64{25, 25, 0, 50}, BytesPerSecond: []float64{102400, 102400, 0, 204800},
+			},
 		},
 		Warnings: []Warning{{Code: WarnToolMessage, Message: "clock", Line: 1}},
 	}

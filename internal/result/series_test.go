@@ -11,46 +11,68 @@ func TestPerSecondLosesAndInventsNothing(t *testing.T) {
 		series, want *Series
 	}{
 		"intervals that begin within a second share it by time": {
-			series: &Series{Boundaries: MeasuredBoundaries,
+			series: &Series{
+				Boundaries:   MeasuredBoundaries,
 				StartSeconds: []float64{0, 0.25, 1.25}, EndSeconds: []float64{0.25, 1.25, 2.25},
-				BytesPerSecond: []float64{400, 100, 200}},
-			want: &Series{Boundaries: AlignedBoundaries,
+				BytesPerSecond: []float64{400, 100, 200},
+			},
+			want: &Series{
+				Boundaries:   AlignedBoundaries,
 				StartSeconds: []float64{0, 1}, EndSeconds: []float64{1, 2},
-				BytesPerSecond: []float64{175, 175}},
+				BytesPerSecond: []float64{175, 175},
+			},
 		},
 		"a second of which a part is not known is left out": {
-			series: &Series{Boundaries: NominalBoundaries,
+			series: &Series{
+				Boundaries:   NominalBoundaries,
 				StartSeconds: []float64{0, 2.5, 4}, EndSeconds: []float64{1, 3, 5},
-				OperationsPerSecond: []float64{1, 2, 3}},
-			want: &Series{Boundaries: AlignedBoundaries,
+				OperationsPerSecond: []float64{1, 2, 3},
+			},
+			want: &Series{
+				Boundaries:   AlignedBoundaries,
 				StartSeconds: []float64{0, 4}, EndSeconds: []float64{1, 5},
-				OperationsPerSecond: []float64{1, 3}},
+				OperationsPerSecond: []float64{1, 3},
+			},
 		},
 		"an interval of several seconds is so many of the same": {
-			series: &Series{Boundaries: NominalBoundaries,
-				StartSeconds: []float64{1}, EndSeconds: []float64{4}, OperationsPerSecond: []float64{5}},
-			want: &Series{Boundaries: AlignedBoundaries,
-				StartSeconds: []float64{1, 2, 3}, EndSeconds: []float64{2, 3, 4}, OperationsPerSecond: []float64{5, 5, 5}},
+			series: &Series{
+				Boundaries:   NominalBoundaries,
+				StartSeconds: []float64{1}, EndSeconds: []float64{4}, OperationsPerSecond: []float64{5},
+			},
+			want: &Series{
+				Boundaries:   AlignedBoundaries,
+				StartSeconds: []float64{1, 2, 3}, EndSeconds: []float64{2, 3, 4}, OperationsPerSecond: []float64{5, 5, 5},
+			},
 		},
 		"latencies weigh as much as their operations": {
-			series: &Series{Boundaries: MeasuredBoundaries,
+			series: &Series{
+				Boundaries:   MeasuredBoundaries,
 				StartSeconds: []float64{0, 0.5}, EndSeconds: []float64{0.5, 1},
-				OperationsPerSecond: []float64{300, 100}, MeanLatencySeconds: []float64{0.001, 0.005}},
-			want: &Series{Boundaries: AlignedBoundaries,
+				OperationsPerSecond: []float64{300, 100}, MeanLatencySeconds: []float64{0.001, 0.005},
+			},
+			want: &Series{
+				Boundaries:   AlignedBoundaries,
 				StartSeconds: []float64{0}, EndSeconds: []float64{1},
-				OperationsPerSecond: []float64{200}, MeanLatencySeconds: []float64{0.002}},
+				OperationsPerSecond: []float64{200}, MeanLatencySeconds: []float64{0.002},
+			},
 		},
 		"a stalled second is kept, and costs the latencies": {
-			series: &Series{Boundaries: NominalBoundaries,
+			series: &Series{
+				Boundaries:   NominalBoundaries,
 				StartSeconds: []float64{0, 1, 2}, EndSeconds: []float64{1, 2, 3},
-				OperationsPerSecond: []float64{300, 0, 100}, MeanLatencySeconds: []float64{0.001, 0, 0.002}},
-			want: &Series{Boundaries: AlignedBoundaries,
+				OperationsPerSecond: []float64{300, 0, 100}, MeanLatencySeconds: []float64{0.001, 0, 0.002},
+			},
+			want: &Series{
+				Boundaries:   AlignedBoundaries,
 				StartSeconds: []float64{0, 1, 2}, EndSeconds: []float64{1, 2, 3},
-				OperationsPerSecond: []float64{300, 0, 100}},
+				OperationsPerSecond: []float64{300, 0, 100},
+			},
 		},
 		"less than a second": {
-			series: &Series{Boundaries: MeasuredBoundaries,
-				StartSeconds: []float64{0}, EndSeconds: []float64{0.9}, BytesPerSecond: []float64{1}},
+			series: &Series{
+				Boundaries:   MeasuredBoundaries,
+				StartSeconds: []float64{0}, EndSeconds: []float64{0.9}, BytesPerSecond: []float64{1},
+			},
 			want: nil,
 		},
 	}
@@ -71,12 +93,18 @@ func TestPerSecondLosesAndInventsNothing(t *testing.T) {
 }
 
 func TestAddSeriesHasWhatAllClientsKnow(t *testing.T) {
-	a := &Series{Boundaries: NominalBoundaries, StartSeconds: []float64{0, 1, 2}, EndSeconds: []float64{1, 2, 3},
-		OperationsPerSecond: []float64{1, 1, 3}, MeanLatencySeconds: []float64{0.1, 0.3, 0.1}, BytesPerSecond: []float64{9, 9, 9}}
-	b := &Series{Boundaries: NominalBoundaries, StartSeconds: []float64{1, 2, 3}, EndSeconds: []float64{2, 3, 4},
-		OperationsPerSecond: []float64{4, 1, 1}, MeanLatencySeconds: []float64{0.3, 0.5, 0.5}}
-	want := &Series{Boundaries: AlignedBoundaries, StartSeconds: []float64{1, 2}, EndSeconds: []float64{2, 3},
-		OperationsPerSecond: []float64{5, 4}, MeanLatencySeconds: []float64{0.3, 0.2}}
+	a := &Series{
+		Boundaries: NominalBoundaries, StartSeconds: []float64{0, 1, 2}, EndSeconds: []float64{1, 2, 3},
+		OperationsPerSecond: []float64{1, 1, 3}, MeanLatencySeconds: []float64{0.1, 0.3, 0.1}, BytesPerSecond: []float64{9, 9, 9},
+	}
+	b := &Series{
+		Boundaries: NominalBoundaries, StartSeconds: []float64{1, 2, 3}, EndSeconds: []float64{2, 3, 4},
+		OperationsPerSecond: []float64{4, 1, 1}, MeanLatencySeconds: []float64{0.3, 0.5, 0.5},
+	}
+	want := &Series{
+		Boundaries: AlignedBoundaries, StartSeconds: []float64{1, 2}, EndSeconds: []float64{2, 3},
+		OperationsPerSecond: []float64{5, 4}, MeanLatencySeconds: []float64{0.3, 0.2},
+	}
 	if diff := cmp.Diff(want, AddSeries(a, b), rounding); diff != "" {
 		t.Errorf("AddSeries (-want +got):\n%s", diff)
 	}
@@ -92,8 +120,10 @@ func TestAddSeriesHasWhatAllClientsKnow(t *testing.T) {
 func TestJoinSeriesPutsColumnsSideBySide(t *testing.T) {
 	a := &Series{Boundaries: NominalBoundaries, StartSeconds: []float64{0, 1}, EndSeconds: []float64{1, 2}, BytesPerSecond: []float64{10, 20}}
 	b := &Series{Boundaries: NominalBoundaries, StartSeconds: []float64{1, 2}, EndSeconds: []float64{2, 3}, OperationsPerSecond: []float64{2, 3}}
-	want := &Series{Boundaries: AlignedBoundaries, StartSeconds: []float64{1}, EndSeconds: []float64{2},
-		BytesPerSecond: []float64{20}, OperationsPerSecond: []float64{2}}
+	want := &Series{
+		Boundaries: AlignedBoundaries, StartSeconds: []float64{1}, EndSeconds: []float64{2},
+		BytesPerSecond: []float64{20}, OperationsPerSecond: []float64{2},
+	}
 	if diff := cmp.Diff(want, JoinSeries(a, b)); diff != "" {
 		t.Errorf("JoinSeries (-want +got):\n%s", diff)
 	}

@@ -41,12 +41,13 @@ func NewJSONDecoder(document []byte) *jsontext.Decoder {
 // failed: an [*IncompleteError] if the document just ends, else a [*SyntaxError].
 func JSONError(err error, document []byte, firstLine int) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &IncompleteError{Reason: Truncated, Line: lineAt(document, len(document), firstLine),
-			Detail: "the JSON document ends before it is complete"}
+		return &IncompleteError{
+			Reason: Truncated, Line: lineAt(document, len(document), firstLine),
+			Detail: "the JSON document ends before it is complete",
+		}
 	}
 	offset := len(document)
-	var syntactic *jsontext.SyntacticError
-	if errors.As(err, &syntactic) {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset = min(offset, int(syntactic.ByteOffset))
 	}
 	rest, _, _ := bytes.Cut(document[offset:], []byte("\n"))

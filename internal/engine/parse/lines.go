@@ -81,7 +81,7 @@ func (l *Lines) Explain(err error) error {
 // longer than it may be.
 func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	l.long = append(l.long[:0], piece...)
-	err := error(bufio.ErrBufferFull)
+	err := bufio.ErrBufferFull
 	for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= l.maximum {
 		piece, err = l.reader.ReadSlice('\n')
 		l.long = append(l.long, piece...)

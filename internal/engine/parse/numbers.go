@@ -69,8 +69,5 @@ func shortFloat(field []byte) (float64, bool) {
 		return float64(digits), len(field) < 16
 	}
 	decimals := len(field) - 1 - point
-	return float64(digits) / powersOfTen[decimals], len(field) > 1
+	return float64(digits) / math.Pow10(decimals), len(field) > 1
 }
-
-// powersOfTen are exact in a float64. Never written to.
-var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}

@@ -136,7 +136,9 @@ func (n *Notes) Add(code result.WarningCode, line int, text []byte) {
 func (n *Notes) AppendTo(r *result.Result) {
 	r.Warnings = append(r.Warnings, n.warnings...)
 	if n.omitted > 0 {
-		r.Warn(result.Warning{Code: result.WarnUnrecognizedLine,
-			Message: fmt.Sprintf("%d more lines that are not part of the format", n.omitted)})
+		r.Warn(result.Warning{
+			Code:    result.WarnUnrecognizedLine,
+			Message: fmt.Sprintf("%d more lines that are not part of the format", n.omitted),
+		})
 	}
 }

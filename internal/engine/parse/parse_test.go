@@ -119,7 +119,7 @@ func TestErrorsAboutALineThatIsCutOffAreExplained(t *testing.T) {
 
 func TestExcerptsAreShortAndPrintable(t *testing.T) {
 	for text, want := range map[string]string{
-		"  a\tb\x00c ":           "a b c",
+		"a\tb\x00c":              "a b c",
 		strings.Repeat("ä", 100): strings.Repeat("ä", 60) + "…",
 		"\xff\xfe":               "",
 	} {

@@ -158,15 +158,19 @@ func (b *bench) addRow(r row) bool {
 // line is the last line that was read.
 func (b *bench) result(options parse.Options, line int) (*result.Result, error) {
 	if !b.summaryComplete || b.seconds == nil || b.operations == nil || b.operationBytes == nil {
-		return nil, &parse.IncompleteError{Reason: parse.Truncated, Line: line,
-			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(b.rows))}
+		return nil, &parse.IncompleteError{
+			Reason: parse.Truncated, Line: line,
+			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(b.rows)),
+		}
 	}
 	if *b.operations == 0 || *b.operationBytes == 0 {
 		return nil, &parse.IncompleteError{Reason: parse.NoIO, Detail: "it reports no operations"}
 	}
 	if *b.operations > math.MaxInt64 / *b.operationBytes {
-		return nil, &parse.SyntaxError{Want: "a sum of bytes that fits into 64 bits",
-			Found: fmt.Sprintf("%d operations of %d bytes", *b.operations, *b.operationBytes)}
+		return nil, &parse.SyntaxError{
+			Want:  "a sum of bytes that fits into 64 bits",
+			Found: fmt.Sprintf("%d operations of %d bytes", *b.operations, *b.operationBytes),
+		}
 	}
 	if err := b.checkBandwidth(); err != nil {
 		return nil, err
@@ -200,8 +204,10 @@ func (b *bench) build() *result.Result {
 	res.SetDirection(b.direction, direction)
 	b.notes.AppendTo(res)
 	if b.tooLong {
-		res.Warn(result.Warning{Code: result.WarnSeriesDropped,
-			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows)})
+		res.Warn(result.Warning{
+			Code:    result.WarnSeriesDropped,
+			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows),
+		})
 	}
 	return res
 }
@@ -234,9 +240,11 @@ func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
 	if err := parse.CheckDuration(res, *b.seconds, requested); err != nil {
 		return err
 	}
-	if bytes := *b.operations * *b.operationBytes; bytes < options.RequestedBytes {
-		return &parse.IncompleteError{Reason: parse.EndedEarly, Partial: res,
-			Detail: fmt.Sprintf("it did %d of the %d bytes requested", bytes, options.RequestedBytes)}
+	if done := *b.operations * *b.operationBytes; done < options.RequestedBytes {
+		return &parse.IncompleteError{
+			Reason: parse.EndedEarly, Partial: res,
+			Detail: fmt.Sprintf("it did %d of the %d bytes requested", done, options.RequestedBytes),
+		}
 	}
 	return nil
 }

@@ -54,8 +54,10 @@ func TestTotalsOfACapturedWrite(t *testing.T) {
 	if got, ok := write.Latency.Moments.StddevSeconds(); !ok || math.Abs(got-0.0580441) > 1e-12 {
 		t.Errorf("standard deviation is %v, %v, want the printed 0.0580441", got, ok)
 	}
-	wantSettings := map[string]string{"concurrent_ios": "16", "seconds_to_run": "10", "max_objects": "0",
-		"op_size": "1048576", "object_size": "1048576"}
+	wantSettings := map[string]string{
+		"concurrent_ios": "16", "seconds_to_run": "10", "max_objects": "0",
+		"op_size": "1048576", "object_size": "1048576",
+	}
 	if diff := cmp.Diff(wantSettings, res.Source.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
@@ -154,17 +156,23 @@ func TestOptionsDecideWhatIsTooEarly(t *testing.T) {
 		wantReason parse.Reason
 	}{
 		"a read that ran out of objects": {
-			"osd-count/1osd-seq.txt", parse.Options{RequestedSeconds: 60}, parse.EndedEarly},
+			"osd-count/1osd-seq.txt", parse.Options{RequestedSeconds: 60}, parse.EndedEarly,
+		},
 		"a read that lasted as long as requested": {
-			"osd-count/1osd-seq.txt", parse.Options{RequestedSeconds: 10}, ""},
+			"osd-count/1osd-seq.txt", parse.Options{RequestedSeconds: 10}, "",
+		},
 		"a read of which nothing is known": {
-			"osd-count/1osd-seq.txt", parse.Options{}, ""},
+			"osd-count/1osd-seq.txt", parse.Options{}, "",
+		},
 		"a write that says itself that it should have lasted": {
-			"synthetic/ended-early.txt", parse.Options{}, parse.EndedEarly},
+			"synthetic/ended-early.txt", parse.Options{}, parse.EndedEarly,
+		},
 		"a write that a number of objects could end": {
-			"synthetic/ended-by-objects.txt", parse.Options{}, ""},
+			"synthetic/ended-by-objects.txt", parse.Options{}, "",
+		},
 		"a write of less than was requested": {
-			"osd-count/1osd-write.txt", parse.Options{RequestedBytes: 1 << 40}, parse.EndedEarly},
+			"osd-count/1osd-write.txt", parse.Options{RequestedBytes: 1 << 40}, parse.EndedEarly,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

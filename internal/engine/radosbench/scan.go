@@ -43,12 +43,12 @@ func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 	whole, at, _ := scanInt(line, at)
 	digits, scale := whole, 1.0
 	if at < len(line) && line[at] == '.' {
-		for at++; at < len(line) && line[at]-'0' <= 9 && scale < 1e15; at++ {
+		for at++; at < len(line) && line[at]-'0' <= 9 && digits < 1e15; at++ {
 			digits = digits*10 + int64(line[at]-'0')
 			scale *= 10
 		}
 	}
-	ok = at < len(line) && line[at] == ' ' && line[at-1] != ' ' && digits < 1e15 && whole < 1e15
+	ok = at < len(line) && line[at] == ' ' && line[at-1] != ' ' && digits < 1e15 && scale <= 1e15
 	return float64(digits) / scale, at, ok
 }
 
@@ -59,7 +59,7 @@ func countFields(line []byte) int {
 		switch {
 		case c == ' ':
 			inField = false
-		case !numberish[c]:
+		case !isNumberish(c):
 			return -1
 		case !inField:
 			inField = true
@@ -69,12 +69,8 @@ func countFields(line []byte) int {
 	return fields
 }
 
-// numberish are the characters of the numbers that C++ prints, nan and inf among
-// them, and of the dash of a stalled second. Never written to.
-var numberish = [256]bool{
-	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
-	'.': true, '-': true, '+': true, 'e': true, 'n': true, 'a': true, 'i': true, 'f': true,
+// isNumberish reports whether a character is one of the numbers that C++ prints, nan
+// and inf among them, or of the dash of a stalled second.
+func isNumberish(c byte) bool {
+	return c >= '0' && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'n' || c == 'a' || c == 'i' || c == 'f'
 }
-
-// isNumberish reports whether a field looks like a number.
-func isNumberish(field []byte) bool { return len(field) > 0 && countFields(field) == 1 }

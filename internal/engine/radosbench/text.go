@@ -95,13 +95,13 @@ func (p *textParser) row(field, rest []byte) error {
 		return p.unexpected("a row that begins with four whole numbers")
 	}
 	average, rest := parse.Field(rest)
-	if !isNumberish(average) {
+	if countFields(average) != 1 {
 		return p.unexpected("avg MB/s in the fifth column")
 	}
 	r.averageMiBPerSecond, _ = parse.Float(average) // nan and inf leave it 0, unknown.
 	for range 3 {
 		field, rest = parse.Field(rest)
-		if !isNumberish(field) {
+		if countFields(field) != 1 {
 			return p.unexpected("a row of eight numbers or dashes")
 		}
 	}

@@ -262,8 +262,10 @@ func (p *parser) result(options parse.Options) (*result.Result, error) {
 	}
 	readwrite := p.settings["type"] == "readwrite"
 	if p.total == nil || (readwrite && (p.read == nil || p.write == nil)) {
-		return nil, &parse.IncompleteError{Reason: parse.Truncated, Line: p.lines.Number(),
-			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(p.rows))}
+		return nil, &parse.IncompleteError{
+			Reason: parse.Truncated, Line: p.lines.Number(),
+			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(p.rows)),
+		}
 	}
 	if p.total.operations == 0 || p.total.operationsPerSecond == 0 {
 		return nil, &parse.IncompleteError{Reason: parse.NoIO, Line: p.total.line, Detail: "it reports no operations"}
@@ -273,12 +275,16 @@ func (p *parser) result(options parse.Options) (*result.Result, error) {
 		return nil, err
 	}
 	if readwrite && p.read.operations+p.write.operations != p.total.operations {
-		return nil, &parse.SyntaxError{Line: p.total.line, Want: fmt.Sprintf("reads and writes that add up to %d operations", p.total.operations),
-			Found: fmt.Sprintf("%d and %d", p.read.operations, p.write.operations)}
+		return nil, &parse.SyntaxError{
+			Line: p.total.line, Want: fmt.Sprintf("reads and writes that add up to %d operations", p.total.operations),
+			Found: fmt.Sprintf("%d and %d", p.read.operations, p.write.operations),
+		}
 	}
 	if p.total.operations > math.MaxInt64/p.ioSize {
-		return nil, &parse.SyntaxError{Line: p.total.line, Want: "a sum of bytes that fits into 64 bits",
-			Found: fmt.Sprintf("%d operations of %d bytes", p.total.operations, p.ioSize)}
+		return nil, &parse.SyntaxError{
+			Line: p.total.line, Want: "a sum of bytes that fits into 64 bits",
+			Found: fmt.Sprintf("%d operations of %d bytes", p.total.operations, p.ioSize),
+		}
 	}
 	res := p.build(seconds)
 	if err := res.Validate(); err != nil {
@@ -296,8 +302,10 @@ func (p *parser) seconds() (float64, error) {
 	seconds := float64(p.total.operations) / p.total.operationsPerSecond
 	slack := 1e-5 * seconds
 	if seconds < float64(p.elapsed)-slack || seconds > float64(p.elapsed)+1+slack {
-		return 0, &parse.SyntaxError{Line: p.total.line, Want: fmt.Sprintf("operations per second that fit %d operations in %d s", p.total.operations, p.elapsed),
-			Found: fmt.Sprintf("%g", p.total.operationsPerSecond)}
+		return 0, &parse.SyntaxError{
+			Line: p.total.line, Want: fmt.Sprintf("operations per second that fit %d operations in %d s", p.total.operations, p.elapsed),
+			Found: fmt.Sprintf("%g", p.total.operationsPerSecond),
+		}
 	}
 	return seconds, nil
 }
@@ -329,8 +337,10 @@ func (p *parser) build(seconds float64) *result.Result {
 	}
 	p.notes.AppendTo(res)
 	if p.tooLong {
-		res.Warn(result.Warning{Code: result.WarnSeriesDropped,
-			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows)})
+		res.Warn(result.Warning{
+			Code:    result.WarnSeriesDropped,
+			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows),
+		})
 	}
 	return res
 }
@@ -339,8 +349,10 @@ func (p *parser) build(seconds float64) *result.Result {
 func (p *parser) checkComplete(res *result.Result, seconds float64, options parse.Options) error {
 	asked := max(p.bytesAsked, options.RequestedBytes)
 	if done := p.total.operations * p.ioSize; done < asked {
-		return &parse.IncompleteError{Reason: parse.Killed, Line: p.total.line, Partial: res,
-			Detail: fmt.Sprintf("it did %d of %d bytes, as it does when it is told to stop", done, asked)}
+		return &parse.IncompleteError{
+			Reason: parse.Killed, Line: p.total.line, Partial: res,
+			Detail: fmt.Sprintf("it did %d of %d bytes, as it does when it is told to stop", done, asked),
+		}
 	}
 	return parse.CheckDuration(res, seconds, options.RequestedSeconds)
 }

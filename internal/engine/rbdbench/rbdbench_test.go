@@ -28,9 +28,9 @@ func read(t testing.TB, file string) string {
 	return string(data)
 }
 
-func parsed(t testing.TB, file string, options parse.Options) *result.Result {
+func parsed(t testing.TB, file string) *result.Result {
 	t.Helper()
-	res, err := Parse(strings.NewReader(read(t, file)), options)
+	res, err := Parse(strings.NewReader(read(t, file)), parse.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func parsed(t testing.TB, file string, options parse.Options) *result.Result {
 
 // 262144 operations of 4 KiB at 25391.6 each second; the output says "elapsed: 10".
 func TestTotalsAreExactAndTimeHasSixDigits(t *testing.T) {
-	d := parsed(t, "pvc-and-rbd/rbd-bench-4k-randread.txt", parse.Options{}).Read
+	d := parsed(t, "pvc-and-rbd/rbd-bench-4k-randread.txt").Read
 	if d.Operations != 262144 || d.Bytes != 1<<30 {
 		t.Errorf("got %d operations of %d bytes", d.Operations, d.Bytes)
 	}
@@ -52,7 +52,7 @@ func TestTotalsAreExactAndTimeHasSixDigits(t *testing.T) {
 }
 
 func TestReadsAndWritesAreTold(t *testing.T) {
-	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randrw-70-30.txt", parse.Options{})
+	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randrw-70-30.txt")
 	if res.Read.Operations != 183730 || res.Write.Operations != 78414 {
 		t.Errorf("got %d reads and %d writes", res.Read.Operations, res.Write.Operations)
 	}
@@ -69,7 +69,7 @@ func TestReadsAndWritesAreTold(t *testing.T) {
 
 // The printed rates are means over five rows; the column of operations is not.
 func TestSeriesIsNotTheRollingMean(t *testing.T) {
-	d := parsed(t, "pvc-and-rbd/rbd-bench-4k-randread.txt", parse.Options{}).Read
+	d := parsed(t, "pvc-and-rbd/rbd-bench-4k-randread.txt").Read
 	want := []float64{26816, 26912, 27920, 9248, 24432, 27088, 27632, 27056, 28160, 28096, (262144 - 253360) / (d.Seconds - 10)}
 	if diff := cmp.Diff(want, d.Series.OperationsPerSecond, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -80,7 +80,7 @@ func TestSeriesIsNotTheRollingMean(t *testing.T) {
 }
 
 func TestSecondsWithoutRowAreOneInterval(t *testing.T) {
-	series := parsed(t, "pvc-and-rbd/rbd-bench-4k-randwrite.txt", parse.Options{}).Write.Series
+	series := parsed(t, "pvc-and-rbd/rbd-bench-4k-randwrite.txt").Write.Series
 	i := 4 // From the row of second 4 to that of second 64.
 	if series.StartSeconds[i] != 4 || series.EndSeconds[i] != 64 || series.OperationsPerSecond[i] != (261440.0-17968)/60 {
 		t.Errorf("got %v operations/s from %v to %v s", series.OperationsPerSecond[i], series.StartSeconds[i], series.EndSeconds[i])
@@ -89,7 +89,7 @@ func TestSecondsWithoutRowAreOneInterval(t *testing.T) {
 
 func TestSeriesAddsUpToTheTotals(t *testing.T) {
 	for _, file := range []string{"pvc-and-rbd/rbd-bench-4k-randread.txt", "pvc-and-rbd/rbd-bench-1m-write.txt", "synthetic/raw-units.txt"} {
-		for _, d := range parsed(t, file, parse.Options{}).Directions() {
+		for _, d := range parsed(t, file).Directions() {
 			var sum float64
 			for i, rate := range d.Series.BytesPerSecond {
 				sum += rate * (d.Series.EndSeconds[i] - d.Series.StartSeconds[i])
@@ -102,7 +102,7 @@ func TestSeriesAddsUpToTheTotals(t *testing.T) {
 }
 
 func TestLinesThatSomebodyEditedAreReported(t *testing.T) {
-	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randwrite.txt", parse.Options{})
+	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randwrite.txt")
 	var lines []int
 	for _, w := range res.Warnings {
 		if w.Code == result.WarnUnrecognizedLine {
@@ -123,9 +123,11 @@ func TestRunsThatAreNotOnes(t *testing.T) {
 	}{
 		"stopped by SIGTERM, with a normal summary": {"synthetic/stopped-by-sigterm.txt", parse.Options{}, parse.Killed, true},
 		"less than the caller requested": {
-			"pvc-and-rbd/rbd-bench-1m-write.txt", parse.Options{RequestedBytes: 1 << 30}, parse.Killed, true},
+			"pvc-and-rbd/rbd-bench-1m-write.txt", parse.Options{RequestedBytes: 1 << 30}, parse.Killed, true,
+		},
 		"shorter than the caller requested": {
-			"pvc-and-rbd/rbd-bench-1m-write.txt", parse.Options{RequestedSeconds: 60}, parse.EndedEarly, true},
+			"pvc-and-rbd/rbd-bench-1m-write.txt", parse.Options{RequestedSeconds: 60}, parse.EndedEarly, true,
+		},
 		"cut off within the rows":             {"synthetic/truncated-in-rows.txt", parse.Options{}, parse.Truncated, false},
 		"cut off between reads and writes":    {"synthetic/truncated-before-write-ops.txt", parse.Options{}, parse.Truncated, false},
 		"a write error":                       {"synthetic/write-error.txt", parse.Options{}, parse.ToolError, false},

@@ -55,7 +55,7 @@ func Golden(t *testing.T, parser Parser, patterns ...string) {
 	t.Helper()
 	for _, file := range Outputs(t, patterns...) {
 		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
+			data, err := os.ReadFile(file) //nolint:gosec // The file is one of the testdata of the test.
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +73,7 @@ func outcome(t testing.TB, parser Parser, data []byte) []byte {
 		return marshal(t, res)
 	}
 	described := map[string]any{"error": err.Error()}
-	var incomplete *parse.IncompleteError
-	if errors.As(err, &incomplete) {
+	if incomplete, ok := errors.AsType[*parse.IncompleteError](err); ok {
 		described["reason"] = incomplete.Reason
 		if incomplete.Partial != nil {
 			described["partial"] = json.RawMessage(marshal(t, incomplete.Partial))
@@ -104,7 +103,7 @@ func compare(t *testing.T, goldenFile string, got []byte) {
 		}
 		return
 	}
-	want, err := os.ReadFile(goldenFile)
+	want, err := os.ReadFile(goldenFile) //nolint:gosec // The file is one of the testdata of the test.
 	if err != nil {
 		t.Fatalf("%v (set %s=1 to write it, and read what it says)", err, updateGolden)
 	}
@@ -195,11 +194,16 @@ func (r *halfReader) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// Fuzz fuzzes a parser, with the outputs that match the patterns as seeds.
+// Fuzz fuzzes a parser, with the corpus in testdata/fuzz and the outputs that match
+// the patterns, if there are any, as seeds.
 func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 	f.Helper()
-	for _, file := range Outputs(f, patterns...) {
-		data, err := os.ReadFile(file)
+	var seeds []string
+	if len(patterns) > 0 {
+		seeds = Outputs(f, patterns...)
+	}
+	for _, file := range seeds {
+		data, err := os.ReadFile(file) //nolint:gosec // The file is one of the testdata of the test.
 		if err != nil {
 			f.Fatal(err)
 		}
