@@ -2,6 +2,8 @@ package radosbench
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -250,4 +252,47 @@ func BenchmarkParseJSON(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A run that is longer than anybody keeps the course of has its totals still.
+func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads 50 MB")
+	}
+	res, err := ParseText(&rows{left: maxRows + 100}, parse.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Read.Series != nil || res.Read.Operations != maxRows+100 {
+		t.Errorf("got %d operations, and a series %v", res.Read.Operations, res.Read.Series != nil)
+	}
+	if n := len(res.Warnings); n != 1 || res.Warnings[0].Code != result.WarnSeriesDropped {
+		t.Errorf("got the warnings %v, want one that the series was dropped", res.Warnings)
+	}
+}
+
+// rows writes a long run of one operation each second, and its summary.
+type rows struct {
+	left, second int
+	pending      []byte
+}
+
+// Read implements io.Reader.
+func (r *rows) Read(into []byte) (int, error) {
+	if len(r.pending) == 0 {
+		switch {
+		case r.left > 0:
+			r.left--
+			r.second++
+			r.pending = fmt.Appendf(r.pending, "%5d %7d %9d %9d %9d %9d %11s %11s\n", r.second, 1, r.second+1, r.second, 4, 4, "0.9", "0.9")
+		case r.left == 0:
+			r.left--
+			r.pending = fmt.Appendf(r.pending, "Total time run: %d\nTotal reads made: %d\nRead size: 4194304\nMin latency(s): 1\n", r.second, r.second)
+		default:
+			return 0, io.EOF
+		}
+	}
+	n := copy(into, r.pending)
+	r.pending = r.pending[n:]
+	return n, nil
 }

@@ -35,8 +35,9 @@ const maxRows = 7 * 24 * 3600
 // Parse reads the output of one run of rbd bench write, read or readwrite. For the
 // errors see [parse.Format].
 //
-// Seconds are operations by operations per second, which is printed to six
-// digits; the elapsed time is cut to whole seconds. The series comes from the
+// Seconds follow from bytes per second where that is a plain number, else from
+// operations per second, which is then printed to six digits; the elapsed time is
+// cut to whole seconds. The series comes from the
 // column of operations, since the printed rates are means over five rows. It is
 // that of a direction, so a readwrite run, whose rows do not tell reads from
 // writes, has none.
@@ -61,6 +62,8 @@ type tally struct {
 	line                int
 	operations          int64
 	operationsPerSecond float64
+	precision           float64 // By which share operationsPerSecond may be off.
+	bytesPerSecond      float64 // 0 if it was rounded to a unit.
 }
 
 type parser struct {
@@ -153,7 +156,7 @@ func (p *parser) row(first, rest []byte) error {
 	if _, ok := parse.Float(rate); !ok {
 		return p.unexpected("operations per second in the third column")
 	}
-	if err := p.bytesPerSecond(rest); err != nil {
+	if _, err := p.bytesPerSecond(rest); err != nil {
 		return err
 	}
 	if len(p.rows) > 0 {
@@ -169,20 +172,21 @@ func (p *parser) row(first, rest []byte) error {
 	return nil
 }
 
-// bytesPerSecond checks "16650199.05" or "16 MiB/s", which is too rounded to be of
-// use, and notes what is behind it: somebody has edited the output.
-func (p *parser) bytesPerSecond(rest []byte) error {
+// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too rounded to be of use, and
+// comes out as 0. It notes what is behind it: somebody has edited the output.
+func (p *parser) bytesPerSecond(rest []byte) (float64, error) {
 	number, rest := parse.Field(rest)
-	if _, ok := parse.Float(number); !ok {
-		return p.unexpected("bytes per second")
+	value, ok := parse.Float(number)
+	if !ok {
+		return 0, p.unexpected("bytes per second")
 	}
 	if unit, behind := parse.Field(rest); bytes.HasSuffix(unit, []byte("B/s")) {
-		rest = behind
+		rest, value = behind, 0
 	}
 	if rest = bytes.TrimSpace(rest); len(rest) > 0 {
 		p.notes.Add(result.WarnUnrecognizedLine, p.lines.Number(), rest)
 	}
-	return nil
+	return value, nil
 }
 
 // elapsedLine reads the rest of "elapsed: 23   ops: 262144   ops/sec: 11012.6
@@ -221,11 +225,27 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 	if !ok {
 		return p.unexpected("a finite number behind " + rate)
 	}
+	t.precision = precision(value, t.operationsPerSecond)
 	label, rest := parse.Field(rest)
 	if string(label) != bandwidth {
 		return p.unexpected(bandwidth)
 	}
-	return p.bytesPerSecond(rest)
+	var err error
+	t.bytesPerSecond, err = p.bytesPerSecond(rest)
+	return err
+}
+
+// precision is the share by which a printed number may be off: half of its last
+// digit, of which there are two behind the point in older versions, and six in all
+// in newer ones.
+func precision(printed []byte, value float64) float64 {
+	const sixDigits = 5e-6
+	point := bytes.IndexByte(printed, '.')
+	if value == 0 || point < 0 || bytes.ContainsAny(printed, "eE") {
+		return sixDigits
+	}
+	decimals := len(printed) - 1 - point
+	return max(sixDigits, 0.5*math.Pow10(-decimals)/value)
 }
 
 // labelled returns the field behind a label, or nil if the label is another.
@@ -296,11 +316,20 @@ func (p *parser) result(options parse.Options) (*result.Result, error) {
 	return res, nil
 }
 
-// seconds returns the elapsed time, to six digits, checked against that in whole
-// seconds.
+// seconds returns the elapsed time, checked against that in whole seconds.
 func (p *parser) seconds() (float64, error) {
 	seconds := float64(p.total.operations) / p.total.operationsPerSecond
-	slack := 1e-5 * seconds
+	slack := 2 * p.total.precision * seconds
+	if p.total.bytesPerSecond > 0 {
+		exact := float64(p.total.operations) * float64(p.ioSize) / p.total.bytesPerSecond
+		if math.Abs(exact-seconds) > slack+1e-5*exact {
+			return 0, &parse.SyntaxError{
+				Line: p.total.line, Want: fmt.Sprintf("bytes per second of operations of %d bytes", p.ioSize),
+				Found: fmt.Sprintf("%g for %g operations", p.total.bytesPerSecond, p.total.operationsPerSecond),
+			}
+		}
+		seconds = exact
+	}
 	if seconds < float64(p.elapsed)-slack || seconds > float64(p.elapsed)+1+slack {
 		return 0, &parse.SyntaxError{
 			Line: p.total.line, Want: fmt.Sprintf("operations per second that fit %d operations in %d s", p.total.operations, p.elapsed),

@@ -51,6 +51,25 @@ func TestTotalsAreExactAndTimeHasSixDigits(t *testing.T) {
 	}
 }
 
+// Two digits behind the point are three in all here: 2.05 operations each second
+// could be 2.0450 or 2.0549.
+func TestBytesPerSecondGiveTheTimeOfASlowRun(t *testing.T) {
+	const text = "bench  type write io_size 4194304 io_threads 1 bytes 41943040 pattern sequential\n" +
+		"elapsed:     4  ops:       10  ops/sec:     2.05  bytes/sec: 8577309.03\n"
+	res, err := Parse(strings.NewReader(text), parse.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 41943040 / 8577309.03; math.Abs(res.Write.Seconds-want) > 1e-9 {
+		t.Errorf("it took %v s, want %v", res.Write.Seconds, want)
+	}
+	_, err = Parse(strings.NewReader(strings.Replace(text, "8577309.03", "7577309.03", 1)), parse.Options{})
+	var syntax *parse.SyntaxError
+	if !errors.As(err, &syntax) || syntax.Line != 2 {
+		t.Errorf("got %v, want a SyntaxError about rates that contradict", err)
+	}
+}
+
 func TestReadsAndWritesAreTold(t *testing.T) {
 	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randrw-70-30.txt")
 	if res.Read.Operations != 183730 || res.Write.Operations != 78414 {
