@@ -1,0 +1,83 @@
+// Package engine knows the benchmark tools: which there are, and which of their
+// formats an output is of.
+package engine
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cephtune/cephtune/internal/engine/fio"
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/engine/radosbench"
+	"github.com/cephtune/cephtune/internal/engine/rbdbench"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// What callers need of the shared package, so that they import only this one.
+type (
+	// Format is one output format of one tool.
+	Format = parse.Format
+	// Options is what the caller knows about a run and its output may not say.
+	Options = parse.Options
+	// SyntaxError says that an output is not of the format that it should be of.
+	SyntaxError = parse.SyntaxError
+	// IncompleteError says that a run failed, was stopped, or did nothing.
+	IncompleteError = parse.IncompleteError
+)
+
+// Formats lists all formats, in the order in which they are tried: no output is
+// taken for that of another tool, but fio's JSON may follow the head of its plain
+// output. Each engine has one line here.
+func Formats() []Format {
+	return slices.Concat(
+		radosbench.Formats(),
+		rbdbench.Formats(),
+		fio.Formats(),
+	)
+}
+
+// Lookup returns the format of that name.
+func Lookup(name string) (Format, bool) {
+	return find(func(f Format) bool { return f.Name == name })
+}
+
+// Detect returns the format of an output from its beginning, of which it looks at
+// [parse.HeadBytes] at most.
+func Detect(head []byte) (Format, bool) {
+	head = head[:min(len(head), parse.HeadBytes)]
+	return find(func(f Format) bool { return f.Detect(head) })
+}
+
+func find(matches func(Format) bool) (Format, bool) {
+	formats := Formats()
+	i := slices.IndexFunc(formats, matches)
+	if i < 0 {
+		return Format{}, false
+	}
+	return formats[i], true
+}
+
+// Parse recognises the format of an output and reads it. The result's source says
+// which format it was. For the errors see [Format].
+func Parse(r io.Reader, options Options) (*result.Result, error) {
+	reader := bufio.NewReaderSize(r, parse.HeadBytes)
+	head, err := reader.Peek(parse.HeadBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading: %w", err)
+	}
+	if len(head) == 0 {
+		return nil, &IncompleteError{Reason: parse.Truncated, Detail: "the output is empty"}
+	}
+	format, ok := Detect(head)
+	if !ok {
+		return nil, &SyntaxError{Want: "an output of rados bench, rbd bench or fio 3", Found: "something else"}
+	}
+	res, err := format.Parse(reader, options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", format.Name, err)
+	}
+	return res, nil
+}

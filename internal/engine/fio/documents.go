@@ -1,0 +1,102 @@
+package fio
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// documents splits an output into JSON documents and the messages around, between
+// and within them. fio writes warnings and errors to the same place as the JSON,
+// even with --output (fio#731), and with --status-interval one document behind
+// the other. Only the last complete document is kept, so the memory needed is
+// that of two of them.
+type documents struct {
+	lines *parse.Lines
+	notes parse.Notes
+
+	last     bytes.Buffer // The last complete document,
+	lastLine int          // which begins on this line.
+	complete int          // The number of complete documents.
+
+	open     bytes.Buffer // The document that is being read,
+	openLine int          // which begins on this line; 0 outside of one.
+
+	killedLine int // The line that says that fio was told to stop, or 0.
+}
+
+// readDocuments reads all of an output.
+func readDocuments(r io.Reader) (*documents, error) {
+	d := &documents{lines: parse.NewDocumentLines(r)}
+	for d.lines.Next() {
+		if err := d.take(d.lines.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.lines.Err()
+}
+
+// take handles one line. A document begins with a line that begins with "{" and
+// ends with the line "}", since all between is indented, unless it is all on one
+// line.
+func (d *documents) take(line []byte) error {
+	switch inside := d.openLine > 0; {
+	case inside && len(line) > 0 && line[0] == ' ': // Nearly all lines.
+		return d.add(line)
+	case inside && isMessage(line):
+		d.message(line)
+		return d.add(nil) // So that the lines of the document keep their numbers.
+	case !inside && !bytes.HasPrefix(line, []byte("{")):
+		d.message(line)
+		return nil
+	case !inside:
+		d.open.Reset()
+		d.openLine = d.lines.Number()
+	}
+	if err := d.add(line); err != nil {
+		return err
+	}
+	line = bytes.TrimSpace(line)
+	if onOneLine := d.openLine == d.lines.Number() && len(line) > 1; onOneLine || string(line) == "}" {
+		d.last, d.open = d.open, d.last // The memory of the one before is used again.
+		d.lastLine, d.openLine = d.openLine, 0
+		d.complete++
+	}
+	return nil
+}
+
+// add adds a line to the open document.
+func (d *documents) add(line []byte) error {
+	if d.open.Len()+len(line) >= parse.MaxDocument {
+		return parse.DocumentTooLong(d.openLine)
+	}
+	d.open.Write(line)
+	d.open.WriteByte('\n')
+	return nil
+}
+
+// isMessage reports whether a line within a document is not part of it.
+func isMessage(line []byte) bool {
+	return len(line) > 0 && bytes.IndexByte([]byte(" \t{}[]\","), line[0]) < 0
+}
+
+func (d *documents) message(line []byte) {
+	if isPlainOutput(line) {
+		return
+	}
+	if isKill(line) {
+		d.killedLine = d.lines.Number()
+	}
+	d.notes.Add(result.WarnToolMessage, d.lines.Number(), line)
+}
+
+// isPlainOutput recognises what --output-format=normal,json writes around the JSON.
+func isPlainOutput(line []byte) bool {
+	return len(bytes.TrimSpace(line)) == 0 || line[0] == ' ' || isProgress(line) || detectText(line) || isFIO3(line) ||
+		bytes.HasPrefix(line, []byte("Run status group "))
+}
+
+// isKill recognises what fio says when it gets a signal.
+func isKill(line []byte) bool { return bytes.HasPrefix(line, []byte("fio: terminating on signal")) }

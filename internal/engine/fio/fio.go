@@ -1,0 +1,38 @@
+// Package fio reads the output of fio 3: JSON and JSON+, the plain "normal" output,
+// and the logs of --write_bw_log, --write_iops_log, --write_lat_log and
+// --write_hist_log, as fio's stat.c and iolog.c write them and its HOWTO describes
+// them.
+//
+// JSON+ is the form to ask for: it alone has the histograms without which the
+// percentiles of several clients cannot be combined.
+package fio
+
+import (
+	"bytes"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// The names of the formats.
+const (
+	JSONFormat = "fio-json" // JSON+ is the same with bins.
+	TextFormat = "fio-normal"
+	LogFormat  = "fio-log"
+)
+
+// Formats lists the formats of fio.
+func Formats() []parse.Format {
+	return []parse.Format{
+		// JSON first: --output-format=normal,json writes the head of the one before the other.
+		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON},
+		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText},
+		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},
+	}
+}
+
+func detectJSON(head []byte) bool { return bytes.Contains(head, []byte(`"fio version"`)) }
+
+func detectText(head []byte) bool {
+	return bytes.Contains(head, []byte(": (groupid=")) || bytes.Contains(head, []byte(": (g="))
+}

@@ -1,0 +1,286 @@
+package fio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// maxJobs bounds the number of jobs in one output.
+const maxJobs = 4096
+
+// A job is what fio reports of one job, or of all members of a group as one if
+// group_reporting was set.
+type job struct {
+	name  string
+	line  int // Where its report begins.
+	group int
+	// errorCode is fio's "error", and errorCount the number of those that it went on
+	// from (continue_on_error).
+	errorCode, errorCount int64
+	options               map[string]string
+	directions            map[result.DirectionName]*direction
+}
+
+// A direction is what fio reports of one direction of a job.
+type direction struct {
+	result.Direction
+	shortIOs, droppedIOs int64
+}
+
+// A report is the report of one run, in either format.
+type report struct {
+	format   string
+	version  string
+	jobs     []*job
+	warnings []result.Warning
+}
+
+// result makes one result of all jobs of one group: they started together.
+func (r *report) result(options parse.Options) (*result.Result, error) {
+	jobs, err := r.selectGroup(options)
+	if err != nil {
+		return nil, err
+	}
+	var results []*result.Result
+	var incomplete error
+	for _, j := range jobs {
+		res, err := r.jobResult(j)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, res)
+		if incomplete == nil {
+			incomplete = j.check(res, options)
+		}
+	}
+	merged, err := result.Merge(results...)
+	if err != nil {
+		return nil, &parse.SyntaxError{Want: "jobs that can be added up", Found: err.Error()}
+	}
+	merged.Clients = 1 // The jobs of one fio.
+	merged.Warnings = append(r.warnings, merged.Warnings...)
+	if incomplete != nil {
+		return nil, withPartial(incomplete, merged)
+	}
+	return merged, nil
+}
+
+// withPartial lets an error carry all that was measured, not that of one job.
+func withPartial(err error, partial *result.Result) error {
+	if incomplete, ok := errors.AsType[*parse.IncompleteError](err); ok {
+		incomplete.Partial = partial
+	}
+	return err
+}
+
+// selectGroup returns the jobs of the group asked for, or of the only one. Groups
+// are not added up, since those behind a stonewall run one after the other.
+func (r *report) selectGroup(options parse.Options) ([]*job, error) {
+	groups := map[int]bool{}
+	var selected []*job
+	for _, j := range r.jobs {
+		groups[j.group] = true
+		if options.Group == nil || *options.Group == j.group {
+			selected = append(selected, j)
+		}
+	}
+	found := fmt.Sprintf("those of groups %v", slices.Sorted(maps.Keys(groups)))
+	switch {
+	case len(r.jobs) == 0:
+		return nil, &parse.IncompleteError{Reason: parse.NoIO, Detail: "it reports no jobs"}
+	case options.Group == nil && len(groups) > 1:
+		return nil, &parse.SyntaxError{Want: "jobs of one group, or the choice of a group", Found: found}
+	case len(selected) == 0:
+		return nil, &parse.SyntaxError{Want: "jobs of group " + strconv.Itoa(*options.Group), Found: found}
+	}
+	return selected, nil
+}
+
+// jobResult makes a result of one job, or fails if the job did.
+func (r *report) jobResult(j *job) (*result.Result, error) {
+	if j.errorCode != 0 || j.errorCount != 0 {
+		return nil, &parse.IncompleteError{
+			Reason: parse.ToolError, Line: j.line,
+			Detail: fmt.Sprintf("job %q ended with error %d, after %d that it was told to ignore", j.name, j.errorCode, j.errorCount),
+		}
+	}
+	res := &result.Result{
+		SchemaVersion: result.SchemaVersion,
+		Source:        result.Source{Tool: result.ToolFIO, ToolVersion: r.version, Format: r.format, Settings: j.settings()},
+		Clients:       1,
+	}
+	for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
+		d := j.directions[name]
+		if d == nil || d.Operations == 0 {
+			continue
+		}
+		if d.Seconds == 0 {
+			return nil, &parse.IncompleteError{
+				Reason: parse.EndedEarly, Line: j.line,
+				Detail: fmt.Sprintf("job %q did not last a millisecond", j.name),
+			}
+		}
+		d.ShortestSeconds = d.Seconds
+		res.SetDirection(name, &d.Direction)
+		if d.shortIOs > 0 || d.droppedIOs > 0 {
+			res.Warn(result.Warning{
+				Code: result.WarnShortIO, Line: j.line,
+				Message: fmt.Sprintf("%s: %d operations were short and %d dropped", name, d.shortIOs, d.droppedIOs),
+			})
+		}
+		checkHistograms(res, name, &d.Direction, j.line)
+	}
+	// unified_rw_reporting=both repeats what read and write say as "mixed".
+	if len(res.Directions()) > 1 {
+		res.Mixed = nil
+	}
+	if len(res.Directions()) == 0 {
+		return nil, &parse.IncompleteError{Reason: parse.NoIO, Line: j.line, Detail: fmt.Sprintf("job %q did no I/O", j.name)}
+	}
+	if err := res.Validate(); err != nil {
+		return nil, &parse.SyntaxError{Line: j.line, Want: "figures that can be", Found: err.Error()}
+	}
+	return res, nil
+}
+
+// checkHistograms warns where the counts of the bins are not those of the moments.
+func checkHistograms(res *result.Result, name result.DirectionName, d *result.Direction, line int) {
+	for _, l := range []*result.Latency{d.Latency, d.SubmissionLatency, d.CompletionLatency} {
+		if l != nil && l.Histogram != nil && l.Histogram.Count() != l.Moments.Count {
+			res.Warn(result.Warning{
+				Code: result.WarnHistogramCount, Line: line,
+				Message: fmt.Sprintf("%s: the histogram has %d operations, its moments %d", name, l.Histogram.Count(), l.Moments.Count),
+			})
+		}
+	}
+}
+
+// check compares how long a job lasted with what was requested, or else with the
+// runtime among its own options, unless another limit has ended it.
+func (j *job) check(res *result.Result, options parse.Options) error {
+	var seconds float64
+	var done int64
+	for _, d := range res.Directions() {
+		seconds = max(seconds, d.Seconds)
+		done += d.Bytes
+	}
+	requested := options.RequestedSeconds
+	if requested == 0 && !j.endedByItself(done) {
+		requested = parseSeconds(j.options["runtime"])
+	}
+	if err := parse.CheckDuration(res, seconds, requested); err != nil {
+		return err
+	}
+	if done < options.RequestedBytes {
+		return &parse.IncompleteError{
+			Reason: parse.EndedEarly, Line: j.line,
+			Detail: fmt.Sprintf("job %q did %d of the %d bytes requested", j.name, done, options.RequestedBytes),
+		}
+	}
+	return nil
+}
+
+// endedByItself reports whether a job may have ended before its runtime because it
+// had done all that it was to do. Whether it is time_based does not show: fio does
+// not list options without a value.
+func (j *job) endedByItself(done int64) bool {
+	for _, limit := range []string{"number_ios", "steadystate", "ss", "exitall", "loops", "exit_what"} {
+		if _, ok := j.options[limit]; ok {
+			return true
+		}
+	}
+	size := parseBytes(j.options["io_size"])
+	if size == 0 {
+		size = parseBytes(j.options["size"])
+	}
+	members, _ := strconv.ParseInt(j.options["numjobs"], 10, 32)
+	// Up to a hundredth is lost where the size is not a multiple of the block size.
+	near := func(whole float64) bool { return float64(done) <= whole && float64(done) >= 0.99*whole }
+	return size > 0 && (near(float64(size)) || near(float64(size)*float64(members)))
+}
+
+// settings returns the options that say what the run was, nil if there are none.
+func (j *job) settings() map[string]string {
+	settings := map[string]string{}
+	for _, name := range []string{
+		"rw", "readwrite", "rwmixread", "rwmixwrite", "bs", "blocksize", "bsrange", "bssplit", "ioengine", "iodepth",
+		"numjobs", "direct", "size", "io_size", "runtime", "ramp_time", "rate", "rate_iops", "fsync", "fdatasync",
+		"pool", "rbdname", "unified_rw_reporting", "percentile_list",
+	} {
+		if value, ok := j.options[name]; ok {
+			settings[name] = value
+		}
+	}
+	if len(settings) == 0 {
+		return nil
+	}
+	return settings
+}
+
+// parseSeconds reads one of fio's times, such as "60", "60s" or "5m"; 0 if it is
+// not one.
+func parseSeconds(text string) float64 {
+	number, unit := cutUnit(text)
+	value, ok := parse.Float([]byte(number))
+	if !ok {
+		return 0
+	}
+	switch unit {
+	case "", "s":
+		return value
+	case "us":
+		return value / 1e6
+	case "ms":
+		return value / 1e3
+	case "m":
+		return value * 60
+	case "h":
+		return value * 3600
+	case "d":
+		return value * 86400
+	}
+	return 0
+}
+
+// parseBytes reads one of fio's sizes, with its default of kb_base=1024, in which
+// "k", "kb" and "kib" are all 1024; 0 if it is not one.
+func parseBytes(text string) int64 {
+	number, unit := cutUnit(text)
+	value, ok := parse.Float([]byte(number))
+	if !ok {
+		return 0
+	}
+	unit = strings.TrimSuffix(strings.TrimSuffix(unit, "b"), "i")
+	power := strings.Index("kmgtp", unit)
+	if unit == "" {
+		power = -1
+	} else if power < 0 || len(unit) != 1 {
+		return 0
+	}
+	for range power + 1 {
+		value *= 1024
+	}
+	if value >= 1<<62 {
+		return 0
+	}
+	return int64(value)
+}
+
+// cutUnit splits "64M" into "64" and "m".
+func cutUnit(text string) (number, unit string) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	i := strings.LastIndexAny(text, "0123456789.") + 1
+	return text[:i], text[i:]
+}
+
+// isFIO3 reports whether a version, such as fio-3.33 or fio-3.42-12-gabcdef, is one
+// whose units are known: before 3.0, latencies were in µs and io_bytes in KiB.
+func isFIO3(version []byte) bool { return bytes.HasPrefix(version, []byte("fio-3.")) }

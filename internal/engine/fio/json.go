@@ -1,0 +1,454 @@
+package fio
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// ParseJSON reads the output of fio --output-format=json or json+.
+//
+// Messages of fio around and within the document become warnings. Of several
+// documents (--status-interval) the last complete one counts, since each is
+// cumulative. Jobs of one group are added up. For the errors see [parse.Format].
+func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
+	documents, err := readDocuments(r)
+	if err != nil {
+		return nil, err
+	}
+	if documents.complete == 0 {
+		return nil, documents.missing()
+	}
+	report := &report{format: JSONFormat}
+	document := documents.last.Bytes()
+	decoder := &decoder{Decoder: parse.NewJSONDecoder(document), document: document, firstLine: documents.lastLine}
+	if err := decoder.report(report); err != nil {
+		return nil, err
+	}
+	if !isFIO3([]byte(report.version)) {
+		return nil, &parse.SyntaxError{Line: documents.lastLine, Want: "the JSON of fio 3", Found: parse.Quote([]byte(report.version))}
+	}
+	report.warnings = documents.warnings()
+	res, err := report.result(options)
+	if err = documents.check(res, err); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// missing is the error for an output without a complete document.
+func (d *documents) missing() error {
+	switch {
+	case d.killedLine > 0:
+		return &parse.IncompleteError{Reason: parse.Killed, Line: d.killedLine, Detail: "fio was told to stop, and there is no complete report"}
+	case d.openLine > 0 || d.lines.Number() == 0:
+		return &parse.IncompleteError{Reason: parse.Truncated, Line: d.lines.Number(), Detail: "the output ends before the JSON document is complete"}
+	}
+	return &parse.SyntaxError{Line: d.lines.Number(), Want: "a JSON document, which begins with {", Found: "the end"}
+}
+
+func (d *documents) warnings() []result.Warning {
+	noted := &result.Result{}
+	d.notes.AppendTo(noted)
+	if d.complete > 1 {
+		noted.Warn(result.Warning{
+			Code: result.WarnSnapshots, Line: d.lastLine,
+			Message: fmt.Sprintf("of %d reports in the output, the last one, which begins here, was used", d.complete),
+		})
+	}
+	return noted.Warnings
+}
+
+// check adds to the outcome what is known from outside of the document: that fio was
+// told to stop, or that a later report was cut off.
+func (d *documents) check(res *result.Result, err error) error {
+	var incomplete *parse.IncompleteError
+	if err != nil && !errors.As(err, &incomplete) {
+		return err
+	}
+	switch {
+	case d.killedLine > 0:
+		return killed(d.killedLine, res, incomplete)
+	case err != nil:
+		return err
+	case d.openLine > 0:
+		return &parse.IncompleteError{
+			Reason: parse.Truncated, Line: d.lines.Number(), Partial: res,
+			Detail: "the output ends within a report; an earlier one is complete, but is not that of the whole run",
+		}
+	}
+	return nil
+}
+
+// killed is the error for a run that was told to stop; a shorter time is only what
+// follows from it.
+func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
+	if inner != nil {
+		res = inner.Partial
+	}
+	return &parse.IncompleteError{Reason: parse.Killed, Line: line, Detail: "fio was told to stop", Partial: res}
+}
+
+// decoder reads one document. Its methods return errors that say where they are.
+type decoder struct {
+	*jsontext.Decoder
+	document  []byte
+	firstLine int
+
+	// Lines are counted as far as they were asked for: from the start each time, a
+	// document of many jobs would take quadratic time.
+	countedBytes, countedLines int
+}
+
+func (d *decoder) failed(err error) error { return parse.JSONError(err, d.document, d.firstLine) }
+
+// line is the line that has been read to.
+func (d *decoder) line() int {
+	offset := int(d.InputOffset())
+	d.countedLines += bytes.Count(d.document[d.countedBytes:offset], []byte("\n"))
+	d.countedBytes = offset
+	return d.firstLine + d.countedLines
+}
+
+func (d *decoder) unexpected(want string, found []byte) error {
+	return &parse.SyntaxError{Line: d.line(), Want: want, Found: parse.Quote(found)}
+}
+
+// object reads an object, calling member with each name, at its value. The name is
+// valid until the next read.
+func (d *decoder) object(member func(name []byte) error) error {
+	if err := d.open('{', "an object"); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return d.failed(err)
+		}
+		if err := member(parse.Unquoted(name)); err != nil {
+			return err
+		}
+	}
+	return d.close()
+}
+
+// array reads an array, calling element at each element.
+func (d *decoder) array(element func() error) error {
+	if err := d.open('[', "an array"); err != nil {
+		return err
+	}
+	for d.PeekKind() != ']' {
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	return d.close()
+}
+
+func (d *decoder) open(kind jsontext.Kind, want string) error {
+	if d.PeekKind() != kind {
+		value, err := d.ReadValue()
+		if err != nil {
+			return d.failed(err)
+		}
+		return d.unexpected(want, value)
+	}
+	_, err := d.ReadToken()
+	if err != nil {
+		return d.failed(err)
+	}
+	return nil
+}
+
+func (d *decoder) close() error {
+	if _, err := d.ReadToken(); err != nil {
+		return d.failed(err)
+	}
+	return nil
+}
+
+func (d *decoder) skip() error {
+	if err := d.SkipValue(); err != nil {
+		return d.failed(err)
+	}
+	return nil
+}
+
+// text reads a string.
+func (d *decoder) text(into *string) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return d.failed(err)
+	}
+	if token.Kind() != '"' {
+		return d.unexpected("a string", []byte(token.String()))
+	}
+	*into = token.String()
+	return nil
+}
+
+// int reads a whole number that is not negative.
+func (d *decoder) int(into *int64) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return d.failed(err)
+	}
+	n, ok := parse.Int(value)
+	if !ok {
+		return d.unexpected("a whole number, not negative, of at most 18 digits", value)
+	}
+	*into = n
+	return nil
+}
+
+// seconds reads a number of nanoseconds.
+func (d *decoder) seconds(into *float64) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return d.failed(err)
+	}
+	nanoseconds, ok := parse.Float(value)
+	if !ok {
+		return d.unexpected("a number, not negative", value)
+	}
+	*into = nanoseconds / 1e9
+	return nil
+}
+
+// report reads the document.
+func (d *decoder) report(r *report) error {
+	global := map[string]string{}
+	err := d.object(func(name []byte) error {
+		switch string(name) {
+		case "fio version":
+			return d.text(&r.version)
+		case "global options":
+			return d.options(global)
+		case "jobs":
+			return d.array(func() error {
+				if len(r.jobs) == maxJobs {
+					return d.unexpected(fmt.Sprintf("at most %d jobs", maxJobs), []byte("more"))
+				}
+				j := &job{line: d.line(), options: map[string]string{}, directions: map[result.DirectionName]*direction{}}
+				r.jobs = append(r.jobs, j)
+				return d.job(j)
+			})
+		}
+		return d.skip()
+	})
+	if err == nil {
+		err = d.nothingElse()
+	}
+	for _, j := range r.jobs {
+		for name, value := range global {
+			if _, ok := j.options[name]; !ok {
+				j.options[name] = value
+			}
+		}
+	}
+	return err
+}
+
+// nothingElse makes sure that a document on one line is the only one on it.
+func (d *decoder) nothingElse() error {
+	value, err := d.ReadValue()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return d.failed(err)
+	}
+	return d.unexpected("the end of the document", value)
+}
+
+// options reads an object of strings. Options without a value are null or "".
+func (d *decoder) options(into map[string]string) error {
+	return d.object(func(name []byte) error {
+		key := string(name)
+		if d.PeekKind() != '"' {
+			return d.skip()
+		}
+		var value string
+		if err := d.text(&value); err != nil {
+			return err
+		}
+		into[key] = value
+		return nil
+	})
+}
+
+// job reads one element of "jobs".
+func (d *decoder) job(j *job) error {
+	return d.object(func(name []byte) error {
+		switch string(name) {
+		case "jobname":
+			return d.text(&j.name)
+		case "groupid":
+			var group int64
+			err := d.int(&group)
+			j.group = int(group)
+			return err
+		case "error":
+			return d.errorCode(&j.errorCode)
+		case "total_err":
+			return d.int(&j.errorCount)
+		case "job options":
+			return d.options(j.options)
+		case "read", "write", "trim", "mixed":
+			into := &direction{}
+			j.directions[result.DirectionName(name)] = into
+			return d.direction(into)
+		}
+		return d.skip()
+	})
+}
+
+// errorCode reads an errno, which may be negative.
+func (d *decoder) errorCode(into *int64) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return d.failed(err)
+	}
+	if string(value) != "0" {
+		*into = 1
+		digits := value
+		if value[0] == '-' {
+			digits = value[1:]
+		}
+		if n, ok := parse.Int(digits); ok && n > 0 {
+			*into = n
+		}
+	}
+	return nil
+}
+
+// direction reads the figures of one direction. Its rates are not read: they
+// follow from the totals.
+func (d *decoder) direction(into *direction) error {
+	return d.object(func(name []byte) error {
+		switch string(name) {
+		case "io_bytes":
+			return d.int(&into.Bytes)
+		case "total_ios":
+			return d.int(&into.Operations)
+		case "short_ios":
+			return d.int(&into.shortIOs)
+		case "drop_ios":
+			return d.int(&into.droppedIOs)
+		case "runtime":
+			var milliseconds int64
+			err := d.int(&milliseconds)
+			into.Seconds = float64(milliseconds) / 1e3
+			return err
+		case "slat_ns":
+			return d.latency(&into.SubmissionLatency)
+		case "clat_ns":
+			return d.latency(&into.CompletionLatency)
+		case "lat_ns":
+			return d.latency(&into.Latency)
+		}
+		return d.skip()
+	})
+}
+
+// latency reads the figures of one latency. Without samples there is none: fio
+// prints zeros, among others for all latencies that gtod_reduce turns off.
+func (d *decoder) latency(into **result.Latency) error {
+	var count int64
+	var mean, stddev, minimum, maximum float64
+	l := &result.Latency{}
+	err := d.object(func(name []byte) error {
+		switch string(name) {
+		case "N":
+			return d.int(&count)
+		case "mean":
+			return d.seconds(&mean)
+		case "stddev":
+			return d.seconds(&stddev)
+		case "min":
+			return d.seconds(&minimum)
+		case "max":
+			return d.seconds(&maximum)
+		case "percentile":
+			return d.percentiles(l)
+		case "bins":
+			return d.bins(l)
+		}
+		return d.skip()
+	})
+	if err != nil || count == 0 {
+		return err
+	}
+	l.Moments = result.MomentsFromStddev(count, mean, stddev)
+	l.Moments.MinSeconds, l.Moments.MaxSeconds = &minimum, &maximum
+	if l.Histogram != nil {
+		l.Percentiles = nil // They follow from it.
+	}
+	*into = l
+	return nil
+}
+
+// percentiles reads an object of percent and nanoseconds.
+func (d *decoder) percentiles(into *result.Latency) error {
+	err := d.object(func(name []byte) error {
+		percent, ok := parse.Float(name)
+		if !ok {
+			return d.unexpected("a percentile", name)
+		}
+		var nanoseconds int64
+		if err := d.int(&nanoseconds); err != nil {
+			return err
+		}
+		into.Percentiles = append(into.Percentiles, result.Percentile{
+			Percent: percent, Seconds: float64(nanoseconds) / 1e9,
+			AtLeast: nanoseconds == result.BinNanoseconds(result.NumBins-1),
+		})
+		return nil
+	})
+	slices.SortFunc(into.Percentiles, func(a, b result.Percentile) int { return cmp.Compare(a.Percent, b.Percent) })
+	into.Percentiles = slices.CompactFunc(into.Percentiles, func(a, b result.Percentile) bool { return a.Percent == b.Percent })
+	return err
+}
+
+// usualBins is the number of bins to expect: most of what is written.
+const usualBins = 256
+
+// bins reads an object of nanoseconds and counts.
+func (d *decoder) bins(into *result.Latency) error {
+	bins := make([]result.Bin, 0, usualBins)
+	err := d.object(func(name []byte) error {
+		nanoseconds, ok := parse.Int(name)
+		if !ok {
+			return d.unexpected("nanoseconds as the name of a bin", name)
+		}
+		value, err := d.ReadValue()
+		if err != nil {
+			return d.failed(err)
+		}
+		count, ok := parse.Int(value)
+		if !ok || count == 0 {
+			return d.unexpected("the count of a bin", value)
+		}
+		bins = append(bins, result.Bin{Nanoseconds: nanoseconds, Count: count})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(bins) == 0 {
+		return nil
+	}
+	into.Histogram, err = result.NewHistogram(bins)
+	if err != nil {
+		return d.unexpected("a histogram of fio", []byte(err.Error()))
+	}
+	return nil
+}

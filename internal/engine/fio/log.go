@@ -1,0 +1,485 @@
+package fio
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// LogKind is what a log of fio records. The log itself does not say; its file name
+// does.
+type LogKind string
+
+// The kinds of logs.
+const (
+	BandwidthLog         LogKind = "bw"        // KiB/s
+	OperationsLog        LogKind = "iops"      // 1/s
+	LatencyLog           LogKind = "lat"       // ns, as the next two
+	SubmissionLatencyLog LogKind = "slat"      //
+	CompletionLatencyLog LogKind = "clat"      //
+	HistogramLog         LogKind = "clat_hist" // completion latency
+)
+
+// KindOfLog returns the kind of log from its file name, such as name_bw.log or
+// name_clat_hist.1.log.
+func KindOfLog(fileName string) (LogKind, bool) {
+	name, isLog := strings.CutSuffix(filepath.Base(fileName), ".log")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		if _, ok := parse.Int([]byte(name[i+1:])); ok {
+			name = name[:i]
+		}
+	}
+	for _, kind := range []LogKind{HistogramLog, SubmissionLatencyLog, CompletionLatencyLog, LatencyLog, OperationsLog, BandwidthLog} {
+		if strings.HasSuffix(name, "_"+string(kind)) {
+			return kind, isLog
+		}
+	}
+	return "", false
+}
+
+// LogOptions is what the caller knows about a log.
+type LogOptions struct {
+	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log); 0 if it
+	// is not known, and then taken from the shortest step in the log.
+	WindowMilliseconds int64
+}
+
+// Log is what a log of one job says.
+type Log struct {
+	Kind LogKind
+	// Directions has the directions that occur.
+	Directions map[result.DirectionName]*LogDirection
+	Warnings   []result.Warning
+}
+
+// LogDirection is what a log says of one direction. What is not known from its kind
+// of log is nil.
+type LogDirection struct {
+	// Series has the bandwidth, the operations or the mean total latency, and for a
+	// log of single operations (without log_avg_msec) both of the first.
+	Series *result.Series
+	// Histogram counts the completion latencies of the whole log, and Windows those
+	// of each window.
+	Histogram *result.Histogram
+	Windows   []HistogramWindow
+}
+
+// HistogramWindow is the histogram of one window of a histogram log.
+type HistogramWindow struct {
+	StartSeconds, EndSeconds float64
+	Histogram                *result.Histogram
+}
+
+// ParseLog reads one log of one job.
+//
+// A windowed log, with log_avg_msec, has a line for each window and direction, the
+// time being that of its end. Windows in which nothing completed have no line; for
+// bandwidth and operations that is what the gap says, so they are put in with 0.
+// A log without windows has a line for each operation. The error is a
+// [*parse.SyntaxError], an [*parse.IncompleteError] where the last line is cut off,
+// or that of the reader.
+func ParseLog(r io.Reader, kind LogKind, options LogOptions) (*Log, error) {
+	p := &logParser{kind: kind, options: options, lines: parse.NewLines(r), directions: map[result.DirectionName]*logLines{}}
+	read := p.sample
+	if kind == HistogramLog {
+		read = p.histogram
+	}
+	for p.lines.Next() {
+		if len(bytes.TrimSpace(p.lines.Bytes())) == 0 {
+			continue
+		}
+		if err := read(p.lines.Bytes()); err != nil {
+			return nil, p.lines.Explain(err)
+		}
+	}
+	if err := p.lines.Err(); err != nil {
+		return nil, err
+	}
+	return p.log()
+}
+
+// Bounds for the memory of a log: a week of seconds, and 4 million bins.
+const (
+	maxLogSeconds = 7 * 24 * 3600
+	maxLogBins    = 4 << 20
+)
+
+type logParser struct {
+	kind    LogKind
+	options LogOptions
+	lines   *parse.Lines
+
+	directions map[result.DirectionName]*logLines
+	windowed   *bool // Whether lines are of windows; nil before the first.
+	bins       int
+	duplicates int
+}
+
+// logLines gathers the lines of one direction.
+type logLines struct {
+	windows []logWindow  // Of a windowed log,
+	seconds []logSeconds // of one of single operations,
+	last    int64        // whose last line is of this millisecond,
+	hist    []HistogramWindow
+}
+
+type logWindow struct {
+	milliseconds int64
+	value        float64
+}
+
+type logSeconds struct {
+	operations, bytes int64
+	latencySeconds    float64
+}
+
+// columns reads the first fields of "1000, 96904, 0, 0, 0".
+func (p *logParser) columns(line []byte, into []int64) ([]byte, error) {
+	for i := range into {
+		var field []byte
+		field, line, _ = bytes.Cut(line, []byte(","))
+		n, ok := parse.Int(bytes.TrimSpace(field))
+		if !ok {
+			return nil, p.unexpected(fmt.Sprintf("a whole number, not negative, in column %d of a log", i+1))
+		}
+		into[i] = n
+	}
+	if into[0] > maxLogSeconds*1000 {
+		return nil, p.unexpected("milliseconds since the start, at most a week of them (without log_unix_epoch)")
+	}
+	return line, nil
+}
+
+// direction returns the lines of the direction with fio's number.
+func (p *logParser) direction(number int64) (*logLines, error) {
+	names := []result.DirectionName{result.Read, result.Write, result.Trim}
+	if number >= int64(len(names)) {
+		return nil, p.unexpected("a direction (0, 1 or 2) in its column (without log_window_value=both)")
+	}
+	name := names[number]
+	if p.directions[name] == nil {
+		p.directions[name] = &logLines{}
+	}
+	return p.directions[name], nil
+}
+
+// sample reads "time, value, direction, block size, …".
+func (p *logParser) sample(line []byte) error {
+	var columns [4]int64
+	if _, err := p.columns(line, columns[:]); err != nil {
+		return err
+	}
+	milliseconds, value, blockBytes := columns[0], columns[1], columns[3]
+	d, err := p.direction(columns[2])
+	if err != nil {
+		return err
+	}
+	windowed := blockBytes == 0 // What fio writes for a window.
+	if p.windowed == nil {
+		p.windowed = &windowed
+	}
+	if windowed != *p.windowed {
+		return p.unexpected("lines of windows (block size 0) or of operations, not both")
+	}
+	if windowed {
+		return p.window(d, milliseconds, float64(value))
+	}
+	return p.operation(d, milliseconds, blockBytes, value)
+}
+
+func (p *logParser) window(d *logLines, milliseconds int64, value float64) error {
+	if n := len(d.windows); n > 0 && milliseconds <= d.windows[n-1].milliseconds {
+		if milliseconds < d.windows[n-1].milliseconds {
+			return p.unexpected("a time after that of the line before")
+		}
+		p.duplicates++ // fio closes the last window twice, the second one empty or nearly so.
+		return nil
+	}
+	if len(d.windows) == maxLogSeconds {
+		return p.unexpected(fmt.Sprintf("a log of at most %d windows", maxLogSeconds))
+	}
+	d.windows = append(d.windows, logWindow{milliseconds, value})
+	return nil
+}
+
+func (p *logParser) operation(d *logLines, milliseconds, blockBytes, value int64) error {
+	second := int(milliseconds / 1000)
+	for len(d.seconds) <= second {
+		d.seconds = append(d.seconds, logSeconds{})
+	}
+	s := &d.seconds[second]
+	if s.bytes > math.MaxInt64-blockBytes {
+		return p.unexpected("bytes that add up to less than 2⁶³ in a second")
+	}
+	s.operations++
+	s.bytes += blockBytes
+	s.latencySeconds += float64(value) / 1e9
+	d.last = max(d.last, milliseconds)
+	return nil
+}
+
+// histogram reads "time, direction, block size, count of bin 0, count of bin 1, …".
+func (p *logParser) histogram(line []byte) error {
+	var columns [3]int64
+	rest, err := p.columns(line, columns[:])
+	if err != nil {
+		return err
+	}
+	d, err := p.direction(columns[1])
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(rest, []byte(",")) + 1; n != result.NumBins {
+		return p.unexpected(fmt.Sprintf("%d bins (log_hist_coarseness=0), not %d", result.NumBins, n))
+	}
+	var bins []result.Bin
+	for i := range result.NumBins {
+		var field []byte
+		field, rest, _ = bytes.Cut(rest, []byte(","))
+		count, ok := parse.Int(bytes.TrimSpace(field))
+		if !ok {
+			return p.unexpected(fmt.Sprintf("a count, not negative, in bin %d", i))
+		}
+		if count > 0 {
+			bins = append(bins, result.Bin{Nanoseconds: result.BinNanoseconds(i), Count: count})
+		}
+	}
+	return p.histogramWindow(d, float64(columns[0])/1e3, bins)
+}
+
+func (p *logParser) histogramWindow(d *logLines, end float64, bins []result.Bin) error {
+	if p.bins += len(bins); p.bins > maxLogBins {
+		return p.unexpected(fmt.Sprintf("a log of at most %d bins", maxLogBins))
+	}
+	if n := len(d.hist); n > 0 && end <= d.hist[n-1].EndSeconds {
+		return p.unexpected("a time after that of the line before")
+	}
+	histogram, err := result.NewHistogram(bins)
+	if err != nil {
+		return p.unexpected("counts that add up: " + err.Error())
+	}
+	d.hist = append(d.hist, HistogramWindow{EndSeconds: end, Histogram: histogram})
+	return nil
+}
+
+func (p *logParser) unexpected(want string) error {
+	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
+}
+
+// log turns the lines into series and histograms.
+func (p *logParser) log() (*Log, error) {
+	log := &Log{Kind: p.kind, Directions: map[result.DirectionName]*LogDirection{}}
+	if p.duplicates > 0 {
+		log.Warnings = append(log.Warnings, result.Warning{
+			Code:    result.WarnSeriesDropped,
+			Message: fmt.Sprintf("%d windows with the time of the window before were left out", p.duplicates),
+		})
+	}
+	window := p.windowMilliseconds()
+	for name, d := range p.directions {
+		into := &LogDirection{}
+		switch {
+		case p.kind == HistogramLog:
+			if err := into.addHistograms(d.hist, window); err != nil {
+				return nil, &parse.SyntaxError{Want: "counts that add up", Found: err.Error()}
+			}
+		case *p.windowed:
+			into.Series = p.windowSeries(d.windows, window)
+		default:
+			into.Series = p.operationSeries(d)
+		}
+		log.Directions[name] = into
+	}
+	return log, nil
+}
+
+// windowMilliseconds is the length of a window: as the caller says, or the
+// shortest step.
+func (p *logParser) windowMilliseconds() int64 {
+	if p.options.WindowMilliseconds > 0 {
+		return p.options.WindowMilliseconds
+	}
+	shortest := int64(math.MaxInt64)
+	for _, d := range p.directions {
+		last := int64(0)
+		step := func(milliseconds int64) {
+			if milliseconds > last {
+				shortest = min(shortest, milliseconds-last)
+			}
+			last = milliseconds
+		}
+		for _, w := range d.windows {
+			step(w.milliseconds)
+		}
+		for _, w := range d.hist {
+			step(toMilliseconds(w.EndSeconds))
+		}
+	}
+	return shortest
+}
+
+func toMilliseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e3)) }
+
+// addHistograms adds up all windows.
+func (d *LogDirection) addHistograms(windows []HistogramWindow, length int64) error {
+	all := &result.Histogram{}
+	last := int64(0)
+	for i := range windows {
+		w := &windows[i]
+		end := toMilliseconds(w.EndSeconds)
+		w.StartSeconds = float64(windowStart(last, end, length)) / 1e3
+		last = end
+		var err error
+		if all, err = result.AddHistograms(all, w.Histogram); err != nil {
+			return err
+		}
+	}
+	d.Histogram, d.Windows = all, windows
+	return nil
+}
+
+// windowSeries turns windows into intervals.
+func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Series {
+	s := &result.Series{Boundaries: result.NominalBoundaries}
+	column, unit := &s.MeanLatencySeconds, 1e-9
+	switch p.kind {
+	case LatencyLog:
+	case BandwidthLog:
+		column, unit = &s.BytesPerSecond, 1024
+	case OperationsLog:
+		column, unit = &s.OperationsPerSecond, 1
+	default:
+		return nil // A series has the total latency only.
+	}
+	add := func(start, end int64, value float64) {
+		s.StartSeconds = append(s.StartSeconds, float64(start)/1e3)
+		s.EndSeconds = append(s.EndSeconds, float64(end)/1e3)
+		*column = append(*column, value*unit)
+	}
+	last := int64(0)
+	for i, w := range windows {
+		start := windowStart(last, w.milliseconds, length)
+		if i > 0 && start > last && p.kind != LatencyLog {
+			add(last, start, 0)
+		}
+		if w.milliseconds > start {
+			add(start, w.milliseconds, w.value)
+		}
+		last = w.milliseconds
+	}
+	if s.Len() == 0 {
+		return nil
+	}
+	return s
+}
+
+// windowStart returns when a window began, in milliseconds: where the one before
+// ended, since windows are a little late, unless there were others between.
+func windowStart(last, end, length int64) int64 {
+	if start := end - length; start-last >= length/2 {
+		return start
+	}
+	return last
+}
+
+// operationSeries turns counted operations into intervals of a second; the last
+// one ends with the last operation.
+func (p *logParser) operationSeries(d *logLines) *result.Series {
+	s := &result.Series{Boundaries: result.MeasuredBoundaries}
+	for i, second := range d.seconds {
+		start, end := float64(i), float64(i+1)
+		if i == len(d.seconds)-1 {
+			end = math.Max(float64(d.last)/1e3, start+0.001)
+		}
+		s.StartSeconds = append(s.StartSeconds, start)
+		s.EndSeconds = append(s.EndSeconds, end)
+		s.OperationsPerSecond = append(s.OperationsPerSecond, float64(second.operations)/(end-start))
+		s.BytesPerSecond = append(s.BytesPerSecond, float64(second.bytes)/(end-start))
+		if p.kind == LatencyLog && second.operations > 0 {
+			s.MeanLatencySeconds = append(s.MeanLatencySeconds, second.latencySeconds/float64(second.operations))
+		}
+	}
+	if len(s.MeanLatencySeconds) != s.Len() {
+		s.MeanLatencySeconds = nil // In some second there is none.
+	}
+	return s
+}
+
+// AttachSeries sets the series of a result from the logs of its jobs: logs of one
+// kind are added up second by second, those of different kinds put side by side,
+// if the later kinds know the seconds that the first one knows.
+func AttachSeries(res *result.Result, logs ...*Log) {
+	for _, d := range res.Directions() {
+		var kinds []*result.Series
+		for _, kind := range []LogKind{BandwidthLog, OperationsLog, LatencyLog} {
+			var jobs []*result.Series
+			for _, log := range logs {
+				if part := log.Directions[d.Name]; log.Kind == kind && part != nil && part.Series != nil {
+					jobs = append(jobs, part.Series)
+				}
+			}
+			if sum := reduce(jobs, result.AddSeries); sum != nil {
+				kinds = append(kinds, sum)
+			}
+		}
+		if joined := reduce(kinds, joinWithoutLoss); joined != nil {
+			d.Series = joined
+		}
+	}
+}
+
+// joinWithoutLoss joins b to a if b knows all seconds that a knows. A log of
+// latencies does not know the stalled ones, and they must not get lost.
+func joinWithoutLoss(a, b *result.Series) *result.Series {
+	if a = a.PerSecond(); a == nil {
+		return b
+	}
+	joined := result.JoinSeries(a, b)
+	if joined == nil || joined.Len() < a.Len() {
+		return a
+	}
+	return joined
+}
+
+// reduce combines series from left to right; nil if there are none.
+func reduce(series []*result.Series, combine func(a, b *result.Series) *result.Series) *result.Series {
+	if len(series) == 0 {
+		return nil
+	}
+	combined := series[0]
+	for _, next := range series[1:] {
+		combined = combine(combined, next)
+	}
+	return combined
+}
+
+// detectLog recognises a first line of whole numbers, of which the third is a
+// direction, or the second in a log of histograms.
+func detectLog(head []byte) bool {
+	line, _, complete := bytes.Cut(head, []byte("\n"))
+	fields := bytes.Split(bytes.TrimRight(line, "\r"), []byte(","))
+	if len(fields) < 4 || !complete {
+		return false
+	}
+	for i, field := range fields {
+		n, ok := parse.Int(bytes.TrimSpace(field))
+		if (!ok && i < 4) || (i == 2 && len(fields) < 9 && n > 2) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuseLog is what parsing a log as a result comes to.
+func refuseLog(io.Reader, parse.Options) (*result.Result, error) {
+	return nil, &parse.SyntaxError{
+		Want:  "a report with totals (fio --output-format=json+)",
+		Found: "a log of fio, which is the course of a run without its totals",
+	}
+}

@@ -1,0 +1,538 @@
+package fio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// ParseText reads the plain output of fio 3, --output-format=normal.
+//
+// It is made for people: bytes and latencies are rounded, which the result warns
+// of. Operations and run times are exact, and so are bytes where all operations
+// have the same size. There are no histograms, so percentiles of several jobs are
+// lost; and no number of latency samples, for which that of operations has to
+// stand in. For the errors see [parse.Format].
+func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
+	p := &textParser{
+		lines:      parse.NewLines(r),
+		report:     report{format: TextFormat},
+		heads:      map[jobKey]*head{},
+		openGroups: map[int]bool{},
+	}
+	for p.lines.Next() {
+		if err := p.line(p.lines.Bytes()); err != nil {
+			return nil, p.lines.Explain(err)
+		}
+	}
+	if err := p.lines.Err(); err != nil {
+		return nil, err
+	}
+	return p.result(options)
+}
+
+// maxPercentiles bounds a list of percentiles; fio's own bound is 20.
+const maxPercentiles = 64
+
+// jobKey is what the head of a job and its report have in common.
+type jobKey struct {
+	name  string
+	group int
+}
+
+// head is what fio says of a job before it starts.
+type head struct {
+	settings   map[string]string
+	blockBytes [3]int64 // Of reads, writes and trims; 0 if it varies.
+}
+
+// A jobReport is a job as it is printed.
+type jobReport struct {
+	*job
+	pid        string // Tells the members of a group from each other.
+	directions map[result.DirectionName]*printedDirection
+	issued     *issued // nil until the report has come to it.
+}
+
+// A printedDirection is a direction as it is printed: rounded.
+type printedDirection struct {
+	size                          size
+	milliseconds                  int64
+	submission, completion, total *printedLatency
+}
+
+// A printedLatency is a line of latencies and its list of percentiles.
+type printedLatency struct {
+	seconds        [4]float64 // Minimum, maximum, mean and standard deviation,
+	known          bool       // if there were any.
+	percentiles    []result.Percentile
+	unitsPerSecond float64 // Of the percentiles.
+}
+
+// issued has the exact numbers of reads, writes and trims.
+type issued struct{ total, short, dropped [3]int64 }
+
+type textParser struct {
+	lines *parse.Lines
+	notes parse.Notes
+
+	report
+	heads      map[jobKey]*head
+	reports    []*jobReport
+	snapshots  int          // Reports that later ones have replaced.
+	openGroups map[int]bool // Groups of which the summary has not been seen.
+	anySummary bool
+	killedLine int
+
+	job       *jobReport        // The report that is being read,
+	direction *printedDirection // the direction in it,
+	// and the latency of which percentiles are listed; nil while they are of
+	// something else.
+	percentilesOf *printedLatency
+}
+
+func (p *textParser) line(line []byte) error {
+	text := bytes.TrimSpace(line)
+	switch {
+	case len(text) == 0:
+		return nil
+	case bytes.Contains(line, []byte(": (groupid=")):
+		return p.jobLine(line)
+	case bytes.Contains(line, []byte(": (g=")):
+		return p.headLine(line)
+	case isFIO3(text):
+		p.version = parse.Excerpt(text)
+		return nil
+	case isKill(line):
+		p.killedLine = p.lines.Number()
+		return nil
+	case bytes.HasPrefix(line, []byte("Run status group ")):
+		return p.summaryLine(line)
+	case p.job != nil && line[0] == ' ':
+		return p.within(text)
+	}
+	if !isProgress(line) {
+		p.notes.Add(result.WarnUnrecognizedLine, p.lines.Number(), text)
+	}
+	return nil
+}
+
+// isProgress recognises what fio prints before and after the reports.
+func isProgress(line []byte) bool {
+	for _, start := range []string{"...", "Starting ", "Jobs: ", "Disk stats (", "  "} {
+		if bytes.HasPrefix(line, []byte(start)) {
+			return true
+		}
+	}
+	return bytes.Contains(line, []byte(": Laying out IO file"))
+}
+
+// headLine reads "name: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B,
+// (T) 4096B-4096B, ioengine=libaio, iodepth=32". Equal jobs share one.
+func (p *textParser) headLine(line []byte) error {
+	name, rest, _ := bytes.Cut(line, []byte(": (g="))
+	group, rest, _ := bytes.Cut(rest, []byte("): "))
+	number, ok := parse.Int(group)
+	if !ok || number > math.MaxInt32 {
+		return p.unexpected("the number of a group")
+	}
+	h := &head{settings: map[string]string{}}
+	for part := range bytes.SplitSeq(rest, []byte(", ")) {
+		part = bytes.TrimPrefix(part, []byte("bs="))
+		switch {
+		case bytes.HasPrefix(part, []byte("(R) ")):
+			h.blockBytes[0] = blockBytes(part[4:])
+		case bytes.HasPrefix(part, []byte("(W) ")):
+			h.blockBytes[1] = blockBytes(part[4:])
+		case bytes.HasPrefix(part, []byte("(T) ")):
+			h.blockBytes[2] = blockBytes(part[4:])
+		default:
+			if key, value, ok := bytes.Cut(part, []byte("=")); ok {
+				h.settings[string(key)] = parse.Excerpt(value)
+			}
+		}
+	}
+	key := jobKey{parse.Excerpt(name), int(number)}
+	if other := p.heads[key]; other != nil && other.blockBytes != h.blockBytes {
+		h.blockBytes = [3]int64{} // Of which of the two the report is does not show.
+	}
+	if len(p.heads) < maxJobs {
+		p.heads[key] = h
+	}
+	return nil
+}
+
+// blockBytes reads "4096B-4096B"; 0 if the two differ, so the size varies.
+func blockBytes(text []byte) int64 {
+	from, to, _ := bytes.Cut(text, []byte("-"))
+	size, ok := parseSize(from)
+	if !ok || !bytes.Equal(from, to) || size.bytes != math.Trunc(size.bytes) || size.bytes > 1<<40 {
+		return 0
+	}
+	return int64(size.bytes)
+}
+
+// jobLine reads "name: (groupid=0, jobs=6): err= 0: pid=107996: Mon Aug …".
+func (p *textParser) jobLine(line []byte) error {
+	name, rest, _ := bytes.Cut(line, []byte(": (groupid="))
+	group, rest, _ := bytes.Cut(rest, []byte(","))
+	number, ok := parse.Int(group)
+	_, rest, okErr := bytes.Cut(rest, []byte("err="))
+	code, rest, okCode := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(":"))
+	if !ok || !okErr || !okCode || number > math.MaxInt32 {
+		return p.unexpected("a group and an err= in the head of a report")
+	}
+	code, _ = parse.Field(code) // "5 (file:io_u.c:1889, func=io_u error, …)" in case of an error.
+	_, pid, _ := bytes.Cut(rest, []byte("pid="))
+	pid, _, _ = bytes.Cut(pid, []byte(":"))
+	j := &jobReport{
+		job: &job{
+			name: parse.Excerpt(name), line: p.lines.Number(), group: int(number),
+			options: map[string]string{}, directions: map[result.DirectionName]*direction{},
+		},
+		pid:        string(pid),
+		directions: map[result.DirectionName]*printedDirection{},
+	}
+	if n, ok := parse.Int(code); !ok || n != 0 {
+		j.errorCode = max(n, 1)
+	}
+	return p.begin(j)
+}
+
+// begin starts a report. With --status-interval the reports of a job repeat, and
+// each is cumulative.
+func (p *textParser) begin(j *jobReport) error {
+	p.job, p.direction, p.percentilesOf = j, nil, nil
+	p.openGroups[j.group] = true
+	for i, earlier := range p.reports {
+		if earlier.name == j.name && earlier.group == j.group && earlier.pid == j.pid {
+			p.reports[i] = j
+			p.snapshots++
+			return nil
+		}
+	}
+	if len(p.reports) == maxJobs {
+		return p.unexpected(fmt.Sprintf("at most %d jobs", maxJobs))
+	}
+	p.reports = append(p.reports, j)
+	return nil
+}
+
+// summaryLine reads "Run status group 0 (all jobs):", which follows the reports of
+// all jobs of a group.
+func (p *textParser) summaryLine(line []byte) error {
+	field, _ := parse.Field(line[len("Run status group "):])
+	group, ok := parse.Int(field)
+	if !ok || group > math.MaxInt32 {
+		return p.unexpected("the number of a group")
+	}
+	delete(p.openGroups, int(group))
+	p.anySummary = true
+	p.job = nil
+	return nil
+}
+
+// within reads a line of the report of a job.
+func (p *textParser) within(text []byte) error {
+	if text[0] == '|' {
+		return p.percentileLine(text[1:])
+	}
+	for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
+		if rest, ok := bytes.CutPrefix(text, []byte(name)); ok && bytes.HasPrefix(rest, []byte(": IOPS=")) {
+			return p.directionLine(name, rest)
+		}
+	}
+	what, rest, _ := bytes.Cut(text, []byte(" "))
+	switch string(what) {
+	case "issued":
+		return p.issuedLine(rest)
+	case "errors":
+		return p.errorsLine(rest)
+	case "slat", "clat", "lat":
+		return p.latencyLine(string(what), rest)
+	}
+	if bytes.Contains(text, []byte("percentiles (")) || bytes.HasPrefix(text, []byte("fsync/")) {
+		p.percentilesOf = nil // Of syncs, or of a priority.
+	}
+	return nil
+}
+
+// directionLine reads ": IOPS=36.1k, BW=141MiB/s (148MB/s)(1200MiB/8508msec)". The
+// rates follow from the totals, which stand in the last pair of parentheses.
+func (p *textParser) directionLine(name result.DirectionName, rest []byte) error {
+	totals, _, ok := bytes.Cut(rest, []byte("msec)"))
+	totals = totals[bytes.LastIndexByte(totals, '(')+1:]
+	size, time, okTotals := bytes.Cut(totals, []byte("/"))
+	parsed, okSize := parseSize(size)
+	milliseconds, okTime := parse.Int(time)
+	if !ok || !okTotals || !okSize || !okTime {
+		return p.unexpected("the totals of a direction, such as (1200MiB/8508msec)")
+	}
+	p.direction, p.percentilesOf = &printedDirection{size: parsed, milliseconds: milliseconds}, nil
+	p.job.directions[name] = p.direction
+	return nil
+}
+
+// latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or
+// "percentiles (usec):". The line "lat (usec) : 50=0.25%, …", a coarse
+// distribution over all directions, is not of use.
+func (p *textParser) latencyLine(what string, rest []byte) error {
+	if after, ok := bytes.CutPrefix(rest, []byte("percentiles (")); ok {
+		return p.percentilesHead(what, after)
+	}
+	unit, values, _ := bytes.Cut(rest, []byte("):"))
+	scale, known := unitsPerSecond(bytes.TrimPrefix(unit, []byte("(")))
+	values = bytes.TrimSpace(values)
+	if !known || !bytes.HasPrefix(values, []byte("min=")) || p.direction == nil {
+		return nil
+	}
+	l := p.latency(what)
+	for i, name := range []string{"min=", "max=", "avg=", "stdev="} {
+		var field []byte
+		field, values, _ = bytes.Cut(values, []byte(","))
+		number, ok := bytes.CutPrefix(bytes.TrimSpace(field), []byte(name))
+		value, okValue := parseScaled(bytes.TrimSpace(number))
+		if !ok || !okValue {
+			return p.unexpected(name + " in a line of latencies")
+		}
+		l.seconds[i] = value / scale
+	}
+	l.known = true
+	return nil
+}
+
+// latency returns the latency of that name in the current direction.
+func (p *textParser) latency(what string) *printedLatency {
+	into := &p.direction.total
+	switch what {
+	case "slat":
+		into = &p.direction.submission
+	case "clat":
+		into = &p.direction.completion
+	}
+	if *into == nil {
+		*into = &printedLatency{}
+	}
+	return *into
+}
+
+// percentilesHead reads the rest of "clat percentiles (usec):".
+func (p *textParser) percentilesHead(what string, rest []byte) error {
+	unit, _, _ := bytes.Cut(rest, []byte(")"))
+	scale, ok := unitsPerSecond(unit)
+	if !ok {
+		return p.unexpected("percentiles in nsec, usec or msec")
+	}
+	if p.direction == nil {
+		return nil
+	}
+	p.percentilesOf = p.latency(what)
+	p.percentilesOf.unitsPerSecond, p.percentilesOf.percentiles = scale, nil
+	return nil
+}
+
+// percentileLine reads "  1.00th=[  363],  5.00th=[  865],".
+func (p *textParser) percentileLine(rest []byte) error {
+	l := p.percentilesOf
+	if l == nil {
+		return nil
+	}
+	for part := range bytes.SplitSeq(rest, []byte(",")) {
+		if part = bytes.TrimSpace(part); len(part) == 0 {
+			continue
+		}
+		name, value, _ := bytes.Cut(part, []byte("th=["))
+		percent, ok := parse.Float(name)
+		number, okEnd := bytes.CutSuffix(value, []byte("]"))
+		units, okValue := parse.Int(bytes.TrimSpace(number))
+		if n := len(l.percentiles); n > 0 && percent <= l.percentiles[n-1].Percent {
+			ok = false
+		}
+		if !ok || !okEnd || !okValue || len(l.percentiles) == maxPercentiles {
+			return p.unexpected("rising percentiles, such as 99.00th=[ 3608]")
+		}
+		l.percentiles = append(l.percentiles, result.Percentile{Percent: percent, Seconds: float64(units) / l.unitsPerSecond})
+	}
+	return nil
+}
+
+// issuedLine reads "rwts: total=0,1200,0,0 short=0,0,0,0 dropped=0,0,0,0"; before
+// fio 3.7 it was "rwt: total=0,1200,0, short=0,0,0, dropped=0,0,0". It is the only
+// place with the exact number of operations.
+func (p *textParser) issuedLine(rest []byte) error {
+	counts := &issued{}
+	for _, part := range []struct {
+		label string
+		into  *[3]int64
+	}{{"total=", &counts.total}, {"short=", &counts.short}, {"dropped=", &counts.dropped}} {
+		_, values, ok := bytes.Cut(rest, []byte(part.label))
+		for k := range part.into {
+			var value []byte
+			value, values, _ = bytes.Cut(values, []byte(","))
+			n, okValue := parse.Int(bytes.TrimSpace(value))
+			if !ok || !okValue {
+				return p.unexpected("three whole numbers behind " + part.label)
+			}
+			part.into[k] = n
+		}
+	}
+	p.job.issued = counts
+	return nil
+}
+
+// errorsLine reads ": total=3, first_error=5/<Input/output error>".
+func (p *textParser) errorsLine(rest []byte) error {
+	_, value, _ := bytes.Cut(rest, []byte("total="))
+	value, _, _ = bytes.Cut(value, []byte(","))
+	n, ok := parse.Int(value)
+	if !ok {
+		return p.unexpected("a number of errors")
+	}
+	p.job.errorCount = n
+	return nil
+}
+
+func (p *textParser) unexpected(want string) error {
+	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
+}
+
+// result turns what was read into a result, or into the error that it amounts to.
+func (p *textParser) result(options parse.Options) (*result.Result, error) {
+	noted := &result.Result{}
+	for _, j := range p.reports {
+		if j.issued == nil {
+			return nil, p.incomplete(nil)
+		}
+		if err := p.complete(j, noted); err != nil {
+			return nil, err
+		}
+		p.jobs = append(p.jobs, j.job)
+	}
+	if !p.anySummary {
+		return nil, p.incomplete(nil)
+	}
+	p.notes.AppendTo(noted)
+	if p.snapshots > 0 {
+		noted.Warn(result.Warning{
+			Code:    result.WarnSnapshots,
+			Message: fmt.Sprintf("%d earlier reports of the same jobs were left out; each is cumulative", p.snapshots),
+		})
+	}
+	p.warnings = noted.Warnings
+	res, err := p.report.result(options)
+	var inner *parse.IncompleteError
+	switch {
+	case err != nil && !errors.As(err, &inner):
+		return nil, err
+	case p.killedLine > 0:
+		return nil, killed(p.killedLine, res, inner)
+	case err != nil:
+		return nil, err
+	case len(p.openGroups) > 0:
+		return nil, p.incomplete(res)
+	}
+	return res, nil
+}
+
+func (p *textParser) incomplete(partial *result.Result) error {
+	if p.killedLine > 0 {
+		return killed(p.killedLine, partial, nil)
+	}
+	return &parse.IncompleteError{
+		Reason: parse.Truncated, Line: p.lines.Number(), Partial: partial,
+		Detail: "the output ends before the summary of all groups",
+	}
+}
+
+// complete puts together what stands in different places of the report of a job.
+func (p *textParser) complete(j *jobReport, noted *result.Result) error {
+	h := p.heads[jobKey{j.name, j.group}]
+	if h != nil {
+		j.options = h.settings
+	}
+	for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
+		printed := j.directions[name]
+		if printed == nil {
+			continue
+		}
+		d := &direction{}
+		blockBytes := j.count(name, d, h)
+		if d.Operations == 0 {
+			continue // What unified_rw_reporting=both prints for "mixed".
+		}
+		d.Seconds = float64(printed.milliseconds) / 1e3
+		var warning *result.Warning
+		var err error
+		if d.Bytes, warning, err = printed.bytes(d, blockBytes); err != nil {
+			return &parse.SyntaxError{Line: j.line, Want: string(name) + ": " + err.Error(), Found: fmt.Sprintf("about %.0f", printed.size.bytes)}
+		}
+		if warning != nil {
+			noted.Warn(result.Warning{Code: warning.Code, Message: string(name) + ": " + warning.Message, Line: j.line})
+		}
+		d.SubmissionLatency = printed.submission.latency(d.Operations)
+		d.CompletionLatency = printed.completion.latency(d.Operations)
+		d.Latency = printed.total.latency(d.Operations)
+		if d.SubmissionLatency != nil || d.CompletionLatency != nil || d.Latency != nil {
+			noted.Warn(result.Warning{
+				Code:    result.WarnRoundedLatency,
+				Message: "latencies are as fio rounded them to print them, percentiles up to the next unit",
+			})
+		}
+		j.job.directions[name] = d
+	}
+	return nil
+}
+
+// count sets the numbers of operations of a direction, and returns the size of each
+// or 0. unified_rw_reporting=mixed counts those of all directions together.
+func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int64 {
+	blockBytes := int64(-1)
+	for k, kind := range []result.DirectionName{result.Read, result.Write, result.Trim} {
+		if kind != name && (name != result.Mixed || j.directions[kind] != nil) {
+			continue
+		}
+		d.Operations += j.issued.total[k]
+		d.shortIOs += j.issued.short[k]
+		d.droppedIOs += j.issued.dropped[k]
+		if h == nil || (blockBytes >= 0 && blockBytes != h.blockBytes[k]) {
+			blockBytes = 0
+		} else if blockBytes != 0 {
+			blockBytes = h.blockBytes[k]
+		}
+	}
+	return max(blockBytes, 0)
+}
+
+// bytes returns operations by block size, which is exact, where that agrees with
+// the rounded sum that was printed; else the latter, with a warning. The two may be
+// apart by a last block that is not whole, not by more.
+func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
+	exact := float64(counted.Operations) * float64(blockBytes)
+	off := math.Abs(exact - d.size.bytes)
+	if blockBytes > 0 && counted.shortIOs == 0 && counted.droppedIOs == 0 {
+		switch {
+		case off <= d.size.slack:
+			return counted.Operations * blockBytes, nil, nil
+		case off > d.size.slack+0.01*exact:
+			return 0, nil, fmt.Errorf("the bytes of %d operations of %d bytes", counted.Operations, blockBytes)
+		}
+	}
+	warning := &result.Warning{Code: result.WarnRoundedBytes, Message: "bytes are as fio rounded them to print them"}
+	return int64(d.size.bytes), warning, nil
+}
+
+// latency returns what was printed, if anything was. The number of samples is not
+// printed; that of operations is the same but for those that failed.
+func (l *printedLatency) latency(operations int64) *result.Latency {
+	if l == nil || !l.known || operations == 0 {
+		return nil
+	}
+	moments := result.MomentsFromStddev(operations, l.seconds[2], l.seconds[3])
+	moments.MinSeconds, moments.MaxSeconds = &l.seconds[0], &l.seconds[1]
+	return &result.Latency{Moments: moments, Percentiles: l.percentiles}
+}

@@ -1,0 +1,72 @@
+package parse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDocument bounds the size of a JSON document. The largest that is real, fio's
+// JSON+ of a hundred jobs, has about 30 MiB.
+const MaxDocument = 64 << 20
+
+// ReadDocument reads all of an output of at most [MaxDocument] bytes.
+func ReadDocument(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading: %w", err)
+	}
+	if len(data) > MaxDocument {
+		return nil, DocumentTooLong(0)
+	}
+	return data, nil
+}
+
+// DocumentTooLong is the error for a document of more than [MaxDocument] bytes.
+func DocumentTooLong(line int) error {
+	return &SyntaxError{Line: line, Want: fmt.Sprintf("a document of at most %d MiB", MaxDocument>>20), Found: "a longer one"}
+}
+
+// NewJSONDecoder returns a decoder of one document. Names may repeat, and text need
+// not be UTF-8, since job names are whatever the user typed.
+func NewJSONDecoder(document []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(document),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// JSONError says where in a document, that begins at firstLine, its decoding
+// failed: an [*IncompleteError] if the document just ends, else a [*SyntaxError].
+func JSONError(err error, document []byte, firstLine int) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return &IncompleteError{
+			Reason: Truncated, Line: lineAt(document, len(document), firstLine),
+			Detail: "the JSON document ends before it is complete",
+		}
+	}
+	offset := len(document)
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		offset = min(offset, int(syntactic.ByteOffset))
+	}
+	rest, _, _ := bytes.Cut(document[offset:], []byte("\n"))
+	return &SyntaxError{Line: lineAt(document, offset, firstLine), Want: "JSON", Found: Quote(rest)}
+}
+
+// lineAt is the line of an offset in a document that begins at firstLine.
+func lineAt(document []byte, offset, firstLine int) int {
+	return firstLine + bytes.Count(document[:min(offset, len(document))], []byte("\n"))
+}
+
+// LineAt is the line, from 1, of an offset in a document.
+func LineAt(document []byte, offset int64) int { return lineAt(document, int(offset), 1) }
+
+// Unquoted returns the text of a JSON string without escapes, or of a number:
+// what Ceph prints as one and what as the other varies.
+func Unquoted(value []byte) []byte {
+	if len(value) >= 2 && value[0] == '"' {
+		return value[1 : len(value)-1]
+	}
+	return value
+}

@@ -1,0 +1,178 @@
+package parse
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxLine is the length of the longest line that a text parser takes. The longest
+// that a tool writes is one of fio's histogram log, at most 22 KiB for counts
+// of ten digits.
+const MaxLine = 64 << 10
+
+// bufferSize is enough for nearly all lines; see readLong for the others.
+const bufferSize = 16 << 10
+
+// Lines reads lines of bounded length without allocating for each.
+type Lines struct {
+	reader  *bufio.Reader
+	maximum int
+	trim    func(line []byte) []byte
+	long    []byte // Memory for lines that are longer than the reader's buffer.
+	line    []byte
+	open    bool // The line does not end, the output does.
+	number  int
+	err     error
+}
+
+// NewLines returns a reader of lines of at most [MaxLine] bytes.
+func NewLines(r io.Reader) *Lines { return newLines(r, MaxLine, trimLine) }
+
+// NewDocumentLines returns a reader of lines of at most [MaxDocument] bytes: a JSON
+// document may be all on one line.
+func NewDocumentLines(r io.Reader) *Lines { return newLines(r, MaxDocument, trimEnd) }
+
+func newLines(r io.Reader, maximum int, trim func([]byte) []byte) *Lines {
+	return &Lines{reader: bufio.NewReaderSize(r, bufferSize), maximum: maximum, trim: trim}
+}
+
+// Next advances to the next line. It returns false at the end and after an error.
+func (l *Lines) Next() bool {
+	if l.err != nil {
+		return false
+	}
+	line, err := l.reader.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line, err = l.readLong(line)
+	}
+	if len(line) == 0 && err != nil {
+		l.err = err
+		return false
+	}
+	l.number++
+	if len(line) > l.maximum || errors.Is(err, bufio.ErrBufferFull) {
+		l.err = &SyntaxError{Line: l.number, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
+		return false
+	}
+	if err != nil {
+		l.err = err // Reported once this last line has been seen.
+	}
+	l.open = line[len(line)-1] != '\n'
+	l.line = l.trim(line)
+	return true
+}
+
+// Explain turns a [*SyntaxError] about the current line into an [*IncompleteError]
+// if that line is cut off by the end of the output. Other errors stay as they are.
+func (l *Lines) Explain(err error) error {
+	var syntax *SyntaxError
+	if !l.open || !errors.As(err, &syntax) {
+		return err
+	}
+	return &IncompleteError{Reason: Truncated, Line: l.number, Detail: "the output ends within a line: " + syntax.Found}
+}
+
+// readLong gathers a line that is longer than the reader's buffer, until it is
+// longer than it may be.
+func (l *Lines) readLong(piece []byte) ([]byte, error) {
+	l.long = append(l.long[:0], piece...)
+	err := bufio.ErrBufferFull
+	for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= l.maximum {
+		piece, err = l.reader.ReadSlice('\n')
+		l.long = append(l.long, piece...)
+	}
+	return l.long, err
+}
+
+// trimLine removes the end of a line, and what a terminal would have overwritten:
+// fio's progress line ends in a bare carriage return.
+func trimLine(line []byte) []byte {
+	line = trimEnd(line)
+	if bytes.IndexByte(line, '\r') < 0 { // Much faster than looking for the last one.
+		return line
+	}
+	return line[bytes.LastIndexByte(line, '\r')+1:]
+}
+
+// trimEnd removes the end of a line.
+func trimEnd(line []byte) []byte {
+	end := len(line)
+	for end > 0 && (line[end-1] == '\n' || line[end-1] == '\r') {
+		end--
+	}
+	return line[:end]
+}
+
+// Bytes returns the current line without its end. It is valid until the next call
+// of Next.
+func (l *Lines) Bytes() []byte { return l.line }
+
+// Number returns the number of the current line, from 1.
+func (l *Lines) Number() int { return l.number }
+
+// Err returns the error that ended the reading, if it was not the end.
+func (l *Lines) Err() error {
+	var syntax *SyntaxError
+	switch {
+	case l.err == nil, errors.Is(l.err, io.EOF):
+		return nil
+	case errors.As(l.err, &syntax):
+		return l.err
+	}
+	return fmt.Errorf("reading behind line %d: %w", l.number, l.err)
+}
+
+// maxExcerpt bounds how much of a line is quoted.
+const maxExcerpt = 120
+
+// Excerpt quotes the beginning of a line for a message, as valid UTF-8 and
+// without control characters.
+func Excerpt(line []byte) string {
+	cut := len(line) > maxExcerpt
+	if cut {
+		line = line[:maxExcerpt]
+	}
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, string(line))
+	text = strings.TrimSpace(text)
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+// Quote is Excerpt within quotation marks, for the Found of a [SyntaxError].
+func Quote(line []byte) string {
+	if len(line) == 0 {
+		return "nothing"
+	}
+	return "\"" + Excerpt(line) + "\""
+}
+
+// Field cuts the first field, which ends at a space or tab, off a line. It
+// returns nil if there is none.
+func Field(line []byte) (field, rest []byte) {
+	start := 0
+	for start < len(line) && isSpace(line[start]) {
+		start++
+	}
+	end := start
+	for end < len(line) && !isSpace(line[end]) {
+		end++
+	}
+	if start == end {
+		return nil, nil
+	}
+	return line[start:end], line[end:]
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' }

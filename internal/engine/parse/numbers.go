@@ -1,0 +1,73 @@
+package parse
+
+import (
+	"math"
+	"strconv"
+)
+
+// Int parses a decimal number that is not negative.
+func Int(field []byte) (int64, bool) {
+	if len(field) == 0 || len(field) > 18 { // Nineteen digits might not fit.
+		return 0, false
+	}
+	var n int64
+	for _, c := range field {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// Float parses a decimal number, with or without an exponent, that is finite and
+// not negative: what every quantity of a benchmark is. It refuses nan, inf and
+// what else C would print for a division by zero.
+func Float(field []byte) (float64, bool) {
+	if len(field) == 0 || !isDecimal(field) {
+		return 0, false
+	}
+	if f, ok := shortFloat(field); ok {
+		return f, true
+	}
+	f, err := strconv.ParseFloat(string(field), 64)
+	return f, err == nil && f >= 0 && f <= math.MaxFloat64
+}
+
+// isDecimal keeps strconv from taking hexadecimal numbers, underscores and "Inf".
+func isDecimal(field []byte) bool {
+	for _, c := range field {
+		switch {
+		case c >= '0' && c <= '9', c == '.', c == 'e', c == 'E', c == '+', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// shortFloat parses digits and one point, up to 15 digits in all: there the digits
+// and the power of ten are exact, and so is their correctly rounded quotient
+// (Clinger 1990). It is most of what the tools print, and several times faster.
+func shortFloat(field []byte) (float64, bool) {
+	if len(field) > 16 {
+		return 0, false
+	}
+	var digits int64
+	point := -1
+	for i, c := range field {
+		switch {
+		case c >= '0' && c <= '9':
+			digits = digits*10 + int64(c-'0')
+		case c == '.' && point < 0:
+			point = i
+		default:
+			return 0, false
+		}
+	}
+	if point < 0 {
+		return float64(digits), len(field) < 16
+	}
+	decimals := len(field) - 1 - point
+	return float64(digits) / math.Pow10(decimals), len(field) > 1
+}

@@ -1,0 +1,264 @@
+// Package radosbench reads the output of `rados bench`, plain and JSON, as
+// src/common/obj_bencher.cc of Ceph writes it, from Jewel on.
+//
+// What the output calls MB is MiB. Its rates are not used at all: "avg MB/s" and
+// "avg lat" are running means since the start, "cur MB/s" is spread over the
+// stalled seconds before it, "Average IOPS" is truncated to a whole number, and
+// the JSON form prints "stddev_iops" with the wrong verb. Operations and seconds
+// give everything.
+package radosbench
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// The names of the formats.
+const (
+	TextFormat = "rados-bench-text"
+	JSONFormat = "rados-bench-json"
+)
+
+// Formats lists the formats of rados bench.
+func Formats() []parse.Format {
+	return []parse.Format{
+		{Name: JSONFormat, Tool: result.ToolRadosBench, Detect: detectJSON, Parse: ParseJSON},
+		{Name: TextFormat, Tool: result.ToolRadosBench, Detect: detectText, Parse: ParseText},
+	}
+}
+
+func detectJSON(head []byte) bool {
+	return containsAny(head, `"concurrent_ios"`, `"datas"`, `"total_writes_made"`, `"total_reads_made"`)
+}
+
+func detectText(head []byte) bool {
+	return containsAny(head, "Cur ops", "Total writes made:", "Total reads made:", "concurrent writes of")
+}
+
+func containsAny(head []byte, marks ...string) bool {
+	for _, mark := range marks {
+		if bytes.Contains(head, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRows bounds the memory for the rows of a run: a week of seconds.
+const maxRows = 7 * 24 * 3600
+
+// mebibyte is what rados bench calls MB.
+const mebibyte = 1 << 20
+
+// usualRows is the number of rows to expect: a few minutes.
+const usualRows = 256
+
+// A row is what the tool printed at the end of one second.
+type row struct {
+	second   int64
+	finished int64
+	// averageMiBPerSecond is the running mean since the start, from which the exact
+	// time of the row follows; 0 if it is not known.
+	averageMiBPerSecond float64
+}
+
+// A bench is what an output says, in either format.
+type bench struct {
+	format   string
+	settings map[string]string
+	notes    parse.Notes
+
+	rows    []row
+	tooLong bool // More than maxRows rows.
+
+	// requestedSeconds and maxObjects are from the head of a write; 0 if unknown.
+	requestedSeconds float64
+	maxObjects       int64
+
+	// The summary. Fields that were not there are nil.
+	direction       result.DirectionName
+	seconds         *float64
+	operations      *int64
+	operationBytes  *int64
+	mibPerSecond    *float64
+	bandwidthLine   int // That of mibPerSecond.
+	latencyMean     *float64
+	latencyStddev   *float64
+	latencyMin      *float64
+	latencyMax      *float64
+	summaryComplete bool
+}
+
+func newBench(format string) *bench {
+	return &bench{format: format, settings: map[string]string{}, rows: make([]row, 0, usualRows)}
+}
+
+// What setInt and setFloat want.
+const (
+	wantInt   = "a whole number, once"
+	wantFloat = "a finite number, once"
+)
+
+// setInt sets a field of the summary, which must not be set yet.
+func setInt(into **int64, value []byte) bool {
+	n, ok := parse.Int(value)
+	if !ok || *into != nil {
+		return false
+	}
+	*into = &n
+	return true
+}
+
+// setFloat is setInt for fractions.
+func setFloat(into **float64, value []byte) bool {
+	f, ok := parse.Float(value)
+	if !ok || *into != nil {
+		return false
+	}
+	*into = &f
+	return true
+}
+
+// head notes what the head of a write says, in digits. A read has none.
+func (b *bench) head(concurrentIOs, secondsToRun, maxObjects string) {
+	for name, value := range map[string]string{
+		"concurrent_ios": concurrentIOs, "seconds_to_run": secondsToRun, "max_objects": maxObjects,
+	} {
+		if value != "" {
+			b.settings[name] = value
+		}
+	}
+	seconds, _ := parse.Int([]byte(secondsToRun))
+	b.requestedSeconds = float64(seconds)
+	b.maxObjects, _ = parse.Int([]byte(maxObjects))
+}
+
+// addRow adds a row, and reports whether it can follow the ones before it.
+func (b *bench) addRow(r row) bool {
+	if n := len(b.rows); n > 0 {
+		last := b.rows[n-1]
+		if r.second <= last.second || r.finished < last.finished {
+			return false
+		}
+	}
+	if len(b.rows) == maxRows {
+		b.tooLong = true
+		return true
+	}
+	b.rows = append(b.rows, r)
+	return true
+}
+
+// result turns what was read into a result, or into the error that it amounts to.
+// line is the last line that was read.
+func (b *bench) result(options parse.Options, line int) (*result.Result, error) {
+	if !b.summaryComplete || b.seconds == nil || b.operations == nil || b.operationBytes == nil {
+		return nil, &parse.IncompleteError{
+			Reason: parse.Truncated, Line: line,
+			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(b.rows)),
+		}
+	}
+	if *b.operations == 0 || *b.operationBytes == 0 {
+		return nil, &parse.IncompleteError{Reason: parse.NoIO, Detail: "it reports no operations"}
+	}
+	if *b.operations > math.MaxInt64 / *b.operationBytes {
+		return nil, &parse.SyntaxError{
+			Want:  "a sum of bytes that fits into 64 bits",
+			Found: fmt.Sprintf("%d operations of %d bytes", *b.operations, *b.operationBytes),
+		}
+	}
+	if err := b.checkBandwidth(); err != nil {
+		return nil, err
+	}
+	res := b.build()
+	if err := res.Validate(); err != nil {
+		return nil, &parse.SyntaxError{Want: "figures that can be", Found: err.Error()}
+	}
+	if err := b.checkDuration(res, options); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// build makes the result; all of the summary that it needs is there.
+func (b *bench) build() *result.Result {
+	direction := &result.Direction{
+		Operations:      *b.operations,
+		Bytes:           *b.operations * *b.operationBytes,
+		Seconds:         *b.seconds,
+		ShortestSeconds: *b.seconds,
+		Latency:         b.latency(),
+		Series:          b.series(),
+	}
+	b.settings["op_size"] = strconv.FormatInt(*b.operationBytes, 10)
+	res := &result.Result{
+		SchemaVersion: result.SchemaVersion,
+		Source:        result.Source{Tool: result.ToolRadosBench, Format: b.format, Settings: b.settings},
+		Clients:       1,
+	}
+	res.SetDirection(b.direction, direction)
+	b.notes.AppendTo(res)
+	if b.tooLong {
+		res.Warn(result.Warning{
+			Code:    result.WarnSeriesDropped,
+			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows),
+		})
+	}
+	return res
+}
+
+// checkBandwidth guards against an output that contradicts itself, such as a read
+// of parts of objects before Octopus, which counted whole objects. The printed
+// value has as few as three digits.
+func (b *bench) checkBandwidth() error {
+	if b.mibPerSecond == nil {
+		return nil
+	}
+	fromTotals := float64(*b.operations) * float64(*b.operationBytes) / *b.seconds / mebibyte
+	if math.Abs(fromTotals-*b.mibPerSecond) <= 0.01*fromTotals+0.001 {
+		return nil
+	}
+	return &parse.SyntaxError{
+		Line:  b.bandwidthLine,
+		Want:  fmt.Sprintf("the bandwidth of its own totals, %.4g MiB/s", fromTotals),
+		Found: fmt.Sprintf("%.4g MiB/s", *b.mibPerSecond),
+	}
+}
+
+// checkDuration compares with what the caller requested, or else with what the
+// tool says that it was asked for, unless a number of objects could end the run.
+func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
+	requested := options.RequestedSeconds
+	if requested == 0 && b.maxObjects == 0 {
+		requested = b.requestedSeconds
+	}
+	if err := parse.CheckDuration(res, *b.seconds, requested); err != nil {
+		return err
+	}
+	if done := *b.operations * *b.operationBytes; done < options.RequestedBytes {
+		return &parse.IncompleteError{
+			Reason: parse.EndedEarly, Partial: res,
+			Detail: fmt.Sprintf("it did %d of the %d bytes requested", done, options.RequestedBytes),
+		}
+	}
+	return nil
+}
+
+// latency returns the moments that the summary has. There is no spread for reads,
+// and there are never percentiles.
+func (b *bench) latency() *result.Latency {
+	if b.latencyMean == nil {
+		return nil
+	}
+	moments := result.Moments{Count: *b.operations, MeanSeconds: *b.latencyMean}
+	if b.latencyStddev != nil {
+		moments = result.MomentsFromStddev(*b.operations, *b.latencyMean, *b.latencyStddev)
+	}
+	moments.MinSeconds, moments.MaxSeconds = b.latencyMin, b.latencyMax
+	return &result.Latency{Moments: moments}
+}

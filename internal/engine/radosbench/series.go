@@ -1,0 +1,87 @@
+package radosbench
+
+import (
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// series turns the rows into intervals, and what was done after the last row into
+// a last interval, so that the intervals add up to the totals.
+func (b *bench) series() *result.Series {
+	if len(b.rows) == 0 || b.tooLong {
+		return nil
+	}
+	times, boundaries := b.rowTimes()
+	s := newSeries(len(b.rows)+1, boundaries)
+	var last row
+	lastTime := 0.0
+	for i, r := range b.rows {
+		if times[i] > lastTime {
+			s.add(lastTime, times[i], r.finished-last.finished, *b.operationBytes)
+		}
+		last, lastTime = r, times[i]
+	}
+	// Shorter than a millisecond is not an interval but rounding.
+	if rest := *b.operations - last.finished; rest >= 0 && *b.seconds > lastTime+0.001 {
+		s.add(lastTime, *b.seconds, rest, *b.operationBytes)
+	}
+	if s.Len() == 0 {
+		return nil
+	}
+	return s.Series
+}
+
+// rowTimes returns when each row was printed, in seconds since the start.
+//
+// The first column counts rows; it is not a time. The first row is printed a
+// fraction of a second into the run, and with it all others, by a fraction that
+// the running mean reveals: it is operations by time. Where it has too few digits
+// for that (or is nan), the count has to do.
+func (b *bench) rowTimes() ([]float64, result.Boundaries) {
+	times := make([]float64, len(b.rows))
+	measured := true
+	previous := 0.0
+	for i, r := range b.rows {
+		t := float64(r.second)
+		if r.finished > 0 && r.averageMiBPerSecond > 0 {
+			t = float64(r.finished) * float64(*b.operationBytes) / mebibyte / r.averageMiBPerSecond
+		}
+		// A row is never early, and late by what the loop takes; a second or more is
+		// a sign of lost digits, or of a machine that was suspended.
+		late := t - float64(r.second)
+		if t < previous || late < -0.01 || late > 1+0.01*float64(r.second) {
+			measured = false
+		}
+		times[i], previous = t, t
+	}
+	if measured {
+		return times, result.MeasuredBoundaries
+	}
+	for i, r := range b.rows {
+		times[i] = float64(r.second)
+	}
+	return times, result.NominalBoundaries
+}
+
+// seriesBuilder is a series with both columns of rates.
+type seriesBuilder struct{ *result.Series }
+
+func newSeries(capacity int, boundaries result.Boundaries) seriesBuilder {
+	// One piece of memory for all columns.
+	all := make([]float64, 4*capacity)
+	column := func(i int) []float64 { return all[i*capacity : i*capacity : (i+1)*capacity] }
+	return seriesBuilder{&result.Series{
+		Boundaries:          boundaries,
+		StartSeconds:        column(0),
+		EndSeconds:          column(1),
+		OperationsPerSecond: column(2),
+		BytesPerSecond:      column(3),
+	}}
+}
+
+func (s seriesBuilder) add(start, end float64, operations, operationBytes int64) {
+	rate := float64(operations) / (end - start)
+	s.StartSeconds = append(s.StartSeconds, start)
+	s.EndSeconds = append(s.EndSeconds, end)
+	s.OperationsPerSecond = append(s.OperationsPerSecond, rate)
+	s.BytesPerSecond = append(s.BytesPerSecond, rate*float64(operationBytes))
+}

@@ -1,0 +1,234 @@
+package radosbench
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// ParseText reads the plain output of one run of rados bench write, seq or rand.
+//
+// Lines may have the timestamps of --show-time; header and latency lines may
+// repeat every 20 rows; a second in which nothing completed has "0" and "-". For
+// the errors see [parse.Format].
+func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
+	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
+	for p.lines.Next() {
+		if p.seconds == nil {
+			if row, ok := scanRow(p.lines.Bytes()); ok && p.addRow(row) {
+				continue
+			}
+		}
+		if err := p.line(withoutTimestamp(p.lines.Bytes())); err != nil {
+			return nil, p.lines.Explain(err)
+		}
+	}
+	if err := p.lines.Err(); err != nil {
+		return nil, err
+	}
+	return p.result(options, p.lines.Number())
+}
+
+type textParser struct {
+	*bench
+	lines *parse.Lines
+}
+
+func (p *textParser) line(line []byte) error {
+	field, rest := parse.Field(line)
+	if field == nil {
+		return nil
+	}
+	if p.seconds == nil && isRow(field, rest) {
+		return p.row(field, rest)
+	}
+	if label, value, ok := cutLabel(line); ok {
+		if known, err := p.summary(label, value); known || err != nil {
+			return err
+		}
+	}
+	return p.other(line)
+}
+
+// isRow reports whether a line is meant as a row, so that a damaged one is an
+// error. Ceph's own log lines are not: without their time they begin with a
+// thread, which may look like a number, and a priority such as -1.
+func isRow(field, rest []byte) bool {
+	if _, ok := parse.Int(field); !ok {
+		return false
+	}
+	next, _ := parse.Field(rest)
+	return len(next) == 0 || next[0] != '-'
+}
+
+// withoutTimestamp removes the time that --show-time puts before lines, and that
+// the "min lat" line always has: "2016-08-25 15:33:01.123456 " from an older
+// Ceph, "2026-01-15T16:08:38.887+0000 " from a newer one.
+func withoutTimestamp(line []byte) []byte {
+	const date = len("2006-01-02")
+	if len(line) <= date || line[0] != '2' || line[4] != '-' || line[7] != '-' {
+		return line
+	}
+	first, rest := parse.Field(line)
+	if len(first) == date {
+		_, rest = parse.Field(rest) // The time stands on its own.
+	}
+	return rest
+}
+
+// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg
+// lat(s)". Of the last three columns only the form is checked: -1, 0 and - stand
+// for values that there are not.
+func (p *textParser) row(field, rest []byte) error {
+	var r row
+	var ok [4]bool
+	r.second, ok[0] = parse.Int(field)
+	field, rest = parse.Field(rest)
+	_, ok[1] = parse.Int(field)
+	field, rest = parse.Field(rest)
+	_, ok[2] = parse.Int(field)
+	field, rest = parse.Field(rest)
+	r.finished, ok[3] = parse.Int(field)
+	if ok != [4]bool{true, true, true, true} {
+		return p.unexpected("a row that begins with four whole numbers")
+	}
+	average, rest := parse.Field(rest)
+	if countFields(average) != 1 {
+		return p.unexpected("avg MB/s in the fifth column")
+	}
+	r.averageMiBPerSecond, _ = parse.Float(average) // nan and inf leave it 0, unknown.
+	for range 3 {
+		field, rest = parse.Field(rest)
+		if countFields(field) != 1 {
+			return p.unexpected("a row of eight numbers or dashes")
+		}
+	}
+	if field, _ = parse.Field(rest); field != nil {
+		return p.unexpected("a row of eight columns")
+	}
+	if !p.addRow(r) {
+		return p.unexpected("a row that follows the one before: a later second, as many finished or more")
+	}
+	return nil
+}
+
+// cutLabel splits "Label(unit): value".
+func cutLabel(line []byte) (label, value []byte, ok bool) {
+	label, value, ok = bytes.Cut(line, []byte(":"))
+	if unit := bytes.IndexByte(label, '('); unit >= 0 {
+		label = label[:unit]
+	}
+	return bytes.TrimSpace(label), bytes.TrimSpace(value), ok
+}
+
+// summary takes one line of the summary and reports whether it was one.
+func (p *textParser) summary(label, value []byte) (bool, error) {
+	switch string(label) {
+	case "Total time run":
+		if p.seconds != nil {
+			return true, p.unexpected("the output of one run, without a second summary")
+		}
+		return true, p.float(&p.seconds, value)
+	case "Total writes made":
+		p.direction = result.Write
+		return true, p.int(&p.operations, value)
+	case "Total reads made":
+		p.direction = result.Read
+		return true, p.int(&p.operations, value)
+	case "Write size", "Read size":
+		return true, p.int(&p.operationBytes, value)
+	case "Object size":
+		p.settings["object_size"] = parse.Excerpt(value)
+		return true, nil
+	case "Bandwidth":
+		p.bandwidthLine = p.lines.Number()
+		return true, p.float(&p.mibPerSecond, value)
+	case "Average Latency":
+		return true, p.float(&p.latencyMean, value)
+	case "Stddev Latency":
+		return true, p.float(&p.latencyStddev, value)
+	case "Max latency":
+		return true, p.float(&p.latencyMax, value)
+	case "Min latency":
+		p.summaryComplete = true // It is the last line of the summary.
+		return true, p.float(&p.latencyMin, value)
+	case "Stddev Bandwidth", "Max bandwidth", "Min bandwidth",
+		"Average IOPS", "Stddev IOPS", "Max IOPS", "Min IOPS", "Object prefix":
+		return true, nil
+	}
+	return false, nil
+}
+
+// other handles the lines that are neither row nor summary.
+func (p *textParser) other(line []byte) error {
+	text := bytes.TrimSpace(line)
+	switch {
+	case bytes.HasPrefix(text, []byte("Maintaining ")):
+		return p.header(text)
+	case isChatter(text):
+		return nil
+	case isFailure(text):
+		return &parse.IncompleteError{Reason: parse.ToolError, Line: p.lines.Number(), Detail: parse.Excerpt(text)}
+	}
+	p.notes.Add(result.WarnUnrecognizedLine, p.lines.Number(), text)
+	return nil
+}
+
+// header reads "Maintaining 16 concurrent writes of 4194304 bytes to objects of
+// size 4194304 for up to 10 seconds or 0 objects".
+func (p *textParser) header(text []byte) error {
+	var numbers []string
+	for field, rest := parse.Field(text); field != nil; field, rest = parse.Field(rest) {
+		if _, ok := parse.Int(field); ok {
+			numbers = append(numbers, string(field))
+		}
+	}
+	if len(numbers) != 5 {
+		return p.unexpected("the five numbers of a write's head")
+	}
+	p.head(numbers[0], numbers[3], numbers[4])
+	return nil
+}
+
+// isChatter recognises what rados prints around its figures.
+func isChatter(text []byte) bool {
+	for _, start := range []string{
+		"sec ", "min lat:", "hints = ", "Average IOPS", // Luminous forgot the colon.
+		"Cleaning up (", "Clean up completed", "Removed ", "Warning: using slow linear search",
+	} {
+		if bytes.HasPrefix(text, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFailure recognises the messages with which rados bench gives up, or with which
+// it counts an object that was not what had been written.
+func isFailure(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("error during benchmark")) ||
+		bytes.HasPrefix(text, []byte("error opening pool")) ||
+		bytes.HasPrefix(text, []byte("Must write data before")) ||
+		bytes.HasPrefix(text, []byte("read got ")) ||
+		bytes.HasSuffix(text, []byte(" is not correct!"))
+}
+
+func (p *textParser) int(into **int64, value []byte) error {
+	if !setInt(into, value) {
+		return p.unexpected(wantInt)
+	}
+	return nil
+}
+
+func (p *textParser) float(into **float64, value []byte) error {
+	if !setFloat(into, value) {
+		return p.unexpected(wantFloat)
+	}
+	return nil
+}
+
+func (p *textParser) unexpected(want string) error {
+	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
+}

@@ -1,0 +1,416 @@
+// Package rbdbench reads the output of `rbd bench`, as src/tools/rbd/action/Bench.cc
+// of Ceph writes it: from the version that printed bytes per second as a number
+// (up to Nautilus) to the one that prints "43 MiB/s".
+//
+// The tool exits with 0 and a normal summary when it is stopped by SIGTERM, so a
+// run counts only if it did all that it was asked to do. It reports no latency,
+// and in readwrite mode no I/O errors.
+package rbdbench
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// Format is the name of the one format of rbd bench.
+const Format = "rbd-bench-text"
+
+// Formats lists the formats of rbd bench.
+func Formats() []parse.Format {
+	return []parse.Format{{Name: Format, Tool: result.ToolRBDBench, Detect: detect, Parse: Parse}}
+}
+
+func detect(head []byte) bool {
+	return bytes.Contains(head, []byte("bench  type ")) || bytes.Contains(head, []byte("OPS   OPS/SEC"))
+}
+
+// maxRows bounds the memory for the rows of a run: a week of seconds.
+const maxRows = 7 * 24 * 3600
+
+// Parse reads the output of one run of rbd bench write, read or readwrite. For the
+// errors see [parse.Format].
+//
+// Seconds follow from bytes per second where that is a plain number, else from
+// operations per second, which is then printed to six digits; the elapsed time is
+// cut to whole seconds. The series comes from the
+// column of operations, since the printed rates are means over five rows. It is
+// that of a direction, so a readwrite run, whose rows do not tell reads from
+// writes, has none.
+func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
+	p := &parser{lines: parse.NewLines(r)}
+	for p.lines.Next() {
+		if err := p.line(p.lines.Bytes()); err != nil {
+			return nil, p.lines.Explain(err)
+		}
+	}
+	if err := p.lines.Err(); err != nil {
+		return nil, err
+	}
+	return p.result(options)
+}
+
+// A row says how many operations there had been when a second was over.
+type row struct{ second, operations int64 }
+
+// A tally is one line of the summary.
+type tally struct {
+	line                int
+	operations          int64
+	operationsPerSecond float64
+	precision           float64 // By which share operationsPerSecond may be off.
+	bytesPerSecond      float64 // 0 if it was rounded to a unit.
+}
+
+type parser struct {
+	lines *parse.Lines
+	notes parse.Notes
+
+	settings   map[string]string
+	ioSize     int64 // From the head, as the next.
+	bytesAsked int64
+
+	rows    []row
+	tooLong bool
+
+	elapsed            int64 // In whole seconds, cut.
+	total, read, write *tally
+}
+
+func (p *parser) line(line []byte) error {
+	first, rest := parse.Field(line)
+	switch {
+	case first == nil:
+		return nil
+	case isDigits(first) && p.total == nil:
+		return p.row(first, rest)
+	case bytes.HasPrefix(line, []byte("bench  type ")):
+		return p.head(rest)
+	case bytes.HasPrefix(line, []byte("elapsed:")):
+		return p.elapsedLine(rest)
+	case bytes.HasPrefix(line, []byte("read_ops:")):
+		return p.tally(&p.read, line, "read_ops:", "read_ops/sec:", "read_bytes/sec:")
+	case bytes.HasPrefix(line, []byte("write_ops:")):
+		return p.tally(&p.write, line, "write_ops:", "write_ops/sec:", "write_bytes/sec:")
+	}
+	return p.other(line)
+}
+
+func isDigits(field []byte) bool {
+	_, ok := parse.Int(field)
+	return ok
+}
+
+// head reads "bench  type readwrite read:write=70:30 io_size 4096 io_threads 16
+// bytes 1073741824 pattern random".
+func (p *parser) head(rest []byte) error {
+	if p.settings != nil {
+		return p.unexpected("the output of one run")
+	}
+	p.settings = map[string]string{}
+	for name, rest := parse.Field(rest); name != nil; name, rest = parse.Field(rest) {
+		if mix, ok := bytes.CutPrefix(name, []byte("read:write=")); ok {
+			p.settings["read:write"] = parse.Excerpt(mix)
+			continue
+		}
+		value, behind := parse.Field(rest)
+		if string(name) == "pattern" {
+			value, behind = bytes.TrimSpace(rest), nil // "full sequential" is two words.
+		}
+		rest = behind
+		p.settings[parse.Excerpt(name)] = parse.Excerpt(value)
+	}
+	var ok [2]bool
+	p.ioSize, ok[0] = parse.Int([]byte(p.settings["io_size"]))
+	p.bytesAsked, ok[1] = parse.Int([]byte(p.settings["bytes"]))
+	if !ok[0] || !ok[1] || p.ioSize == 0 {
+		return p.unexpected("io_size and bytes in the head")
+	}
+	switch p.settings["type"] {
+	case "read", "write", "readwrite":
+		return nil
+	}
+	return p.unexpected("type read, write or readwrite in the head")
+}
+
+// row reads "SEC OPS OPS/SEC BYTES/SEC". Of the rates only the form is checked.
+func (p *parser) row(first, rest []byte) error {
+	var r row
+	r.second, _ = parse.Int(first)
+	operations, rest := parse.Field(rest)
+	// The tool subtracts the operations in flight; in a slow first second fewer
+	// than those have been started.
+	operations, negative := bytes.CutPrefix(operations, []byte("-"))
+	var ok bool
+	if r.operations, ok = parse.Int(operations); !ok {
+		return p.unexpected("a number of operations in the second column")
+	}
+	if negative {
+		r.operations = 0
+	}
+	rate, rest := parse.Field(rest)
+	if _, ok := parse.Float(rate); !ok {
+		return p.unexpected("operations per second in the third column")
+	}
+	if _, err := p.bytesPerSecond(rest); err != nil {
+		return err
+	}
+	if len(p.rows) > 0 {
+		if last := p.rows[len(p.rows)-1]; r.second <= last.second || r.operations < last.operations {
+			return p.unexpected("a row that follows the one before: a later second, as many operations or more")
+		}
+	}
+	if len(p.rows) == maxRows {
+		p.tooLong = true
+		return nil
+	}
+	p.rows = append(p.rows, r)
+	return nil
+}
+
+// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too rounded to be of use, and
+// comes out as 0. It notes what is behind it: somebody has edited the output.
+func (p *parser) bytesPerSecond(rest []byte) (float64, error) {
+	number, rest := parse.Field(rest)
+	value, ok := parse.Float(number)
+	if !ok {
+		return 0, p.unexpected("bytes per second")
+	}
+	if unit, behind := parse.Field(rest); bytes.HasSuffix(unit, []byte("B/s")) {
+		rest, value = behind, 0
+	}
+	if rest = bytes.TrimSpace(rest); len(rest) > 0 {
+		p.notes.Add(result.WarnUnrecognizedLine, p.lines.Number(), rest)
+	}
+	return value, nil
+}
+
+// elapsedLine reads the rest of "elapsed: 23   ops: 262144   ops/sec: 11012.6
+// bytes/sec: 43 MiB/s".
+func (p *parser) elapsedLine(rest []byte) error {
+	seconds, rest := parse.Field(rest)
+	var ok bool
+	if p.elapsed, ok = parse.Int(seconds); !ok {
+		return p.unexpected("whole seconds behind elapsed:")
+	}
+	return p.tally(&p.total, rest, "ops:", "ops/sec:", "bytes/sec:")
+}
+
+// tally reads three labelled values.
+func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth string) error {
+	if *into != nil {
+		return p.unexpected("the output of one run")
+	}
+	t := &tally{line: p.lines.Number()}
+	var ok bool
+	var value []byte
+	if value, rest = labelled(rest, operations); value != nil {
+		t.operations, ok = parse.Int(value)
+	}
+	if !ok {
+		return p.unexpected("a whole number behind " + operations)
+	}
+	*into = t
+	if t.operations == 0 {
+		return nil // The rates may be nan.
+	}
+	ok = false
+	if value, rest = labelled(rest, rate); value != nil {
+		t.operationsPerSecond, ok = parse.Float(value)
+	}
+	if !ok {
+		return p.unexpected("a finite number behind " + rate)
+	}
+	t.precision = precision(value, t.operationsPerSecond)
+	label, rest := parse.Field(rest)
+	if string(label) != bandwidth {
+		return p.unexpected(bandwidth)
+	}
+	var err error
+	t.bytesPerSecond, err = p.bytesPerSecond(rest)
+	return err
+}
+
+// precision is the share by which a printed number may be off: half of its last
+// digit, of which there are two behind the point in older versions, and six in all
+// in newer ones.
+func precision(printed []byte, value float64) float64 {
+	const sixDigits = 5e-6
+	point := bytes.IndexByte(printed, '.')
+	if value == 0 || point < 0 || bytes.ContainsAny(printed, "eE") {
+		return sixDigits
+	}
+	decimals := len(printed) - 1 - point
+	return max(sixDigits, 0.5*math.Pow10(-decimals)/value)
+}
+
+// labelled returns the field behind a label, or nil if the label is another.
+func labelled(line []byte, label string) (value, rest []byte) {
+	found, rest := parse.Field(line)
+	if string(found) != label {
+		return nil, nil
+	}
+	return parse.Field(rest)
+}
+
+// other handles the lines that are neither row nor summary.
+func (p *parser) other(line []byte) error {
+	text := bytes.TrimSpace(line)
+	for _, failure := range []string{"write error:", "read error:", "bench failed:", "rbd: "} {
+		if bytes.HasPrefix(text, []byte(failure)) && !bytes.Contains(text, []byte("deprecated")) {
+			return &parse.IncompleteError{Reason: parse.ToolError, Line: p.lines.Number(), Detail: parse.Excerpt(text)}
+		}
+	}
+	if !bytes.HasPrefix(text, []byte("SEC ")) {
+		p.notes.Add(result.WarnUnrecognizedLine, p.lines.Number(), text)
+	}
+	return nil
+}
+
+func (p *parser) unexpected(want string) error {
+	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
+}
+
+// result turns what was read into a result, or into the error that it amounts to.
+func (p *parser) result(options parse.Options) (*result.Result, error) {
+	if p.settings == nil {
+		return nil, &parse.SyntaxError{Want: `the head of rbd bench, "bench  type …"`, Found: "none"}
+	}
+	readwrite := p.settings["type"] == "readwrite"
+	if p.total == nil || (readwrite && (p.read == nil || p.write == nil)) {
+		return nil, &parse.IncompleteError{
+			Reason: parse.Truncated, Line: p.lines.Number(),
+			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(p.rows)),
+		}
+	}
+	if p.total.operations == 0 || p.total.operationsPerSecond == 0 {
+		return nil, &parse.IncompleteError{Reason: parse.NoIO, Line: p.total.line, Detail: "it reports no operations"}
+	}
+	seconds, err := p.seconds()
+	if err != nil {
+		return nil, err
+	}
+	if readwrite && p.read.operations+p.write.operations != p.total.operations {
+		return nil, &parse.SyntaxError{
+			Line: p.total.line, Want: fmt.Sprintf("reads and writes that add up to %d operations", p.total.operations),
+			Found: fmt.Sprintf("%d and %d", p.read.operations, p.write.operations),
+		}
+	}
+	if p.total.operations > math.MaxInt64/p.ioSize {
+		return nil, &parse.SyntaxError{
+			Line: p.total.line, Want: "a sum of bytes that fits into 64 bits",
+			Found: fmt.Sprintf("%d operations of %d bytes", p.total.operations, p.ioSize),
+		}
+	}
+	res := p.build(seconds)
+	if err := res.Validate(); err != nil {
+		return nil, &parse.SyntaxError{Line: p.total.line, Want: "figures that can be", Found: err.Error()}
+	}
+	if err := p.checkComplete(res, seconds, options); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// seconds returns the elapsed time, checked against that in whole seconds.
+func (p *parser) seconds() (float64, error) {
+	seconds := float64(p.total.operations) / p.total.operationsPerSecond
+	slack := 2 * p.total.precision * seconds
+	if p.total.bytesPerSecond > 0 {
+		exact := float64(p.total.operations) * float64(p.ioSize) / p.total.bytesPerSecond
+		if math.Abs(exact-seconds) > slack+1e-5*exact {
+			return 0, &parse.SyntaxError{
+				Line: p.total.line, Want: fmt.Sprintf("bytes per second of operations of %d bytes", p.ioSize),
+				Found: fmt.Sprintf("%g for %g operations", p.total.bytesPerSecond, p.total.operationsPerSecond),
+			}
+		}
+		seconds = exact
+	}
+	if seconds < float64(p.elapsed)-slack || seconds > float64(p.elapsed)+1+slack {
+		return 0, &parse.SyntaxError{
+			Line: p.total.line, Want: fmt.Sprintf("operations per second that fit %d operations in %d s", p.total.operations, p.elapsed),
+			Found: fmt.Sprintf("%g", p.total.operationsPerSecond),
+		}
+	}
+	return seconds, nil
+}
+
+// build makes the result; all of the summary that it needs is there.
+func (p *parser) build(seconds float64) *result.Result {
+	res := &result.Result{
+		SchemaVersion: result.SchemaVersion,
+		Source:        result.Source{Tool: result.ToolRBDBench, Format: Format, Settings: p.settings},
+		Clients:       1,
+	}
+	direction := func(operations int64) *result.Direction {
+		if operations == 0 {
+			return nil
+		}
+		return &result.Direction{Operations: operations, Bytes: operations * p.ioSize, Seconds: seconds, ShortestSeconds: seconds}
+	}
+	switch p.settings["type"] {
+	case "read":
+		res.Read = direction(p.total.operations)
+		res.Read.Series = p.series(seconds)
+	case "write":
+		res.Write = direction(p.total.operations)
+		res.Write.Series = p.series(seconds)
+	default:
+		res.Read, res.Write = direction(p.read.operations), direction(p.write.operations)
+		res.Warn(result.Warning{Code: result.WarnUncheckedErrors, Message: "rbd bench does not check for I/O errors in readwrite mode"})
+		res.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "the rows of rbd bench do not tell reads from writes"})
+	}
+	p.notes.AppendTo(res)
+	if p.tooLong {
+		res.Warn(result.Warning{
+			Code:    result.WarnSeriesDropped,
+			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows),
+		})
+	}
+	return res
+}
+
+// checkComplete is what tells a run from one that was stopped by SIGTERM.
+func (p *parser) checkComplete(res *result.Result, seconds float64, options parse.Options) error {
+	asked := max(p.bytesAsked, options.RequestedBytes)
+	if done := p.total.operations * p.ioSize; done < asked {
+		return &parse.IncompleteError{
+			Reason: parse.Killed, Line: p.total.line, Partial: res,
+			Detail: fmt.Sprintf("it did %d of %d bytes, as it does when it is told to stop", done, asked),
+		}
+	}
+	return parse.CheckDuration(res, seconds, options.RequestedSeconds)
+}
+
+// series turns the rows into intervals. Seconds without I/O have no row, so an
+// interval may be longer than a second; rows are printed as soon as a second is
+// over, so whole seconds are close to their true times.
+func (p *parser) series(seconds float64) *result.Series {
+	if len(p.rows) == 0 || p.tooLong {
+		return nil
+	}
+	s := &result.Series{Boundaries: result.NominalBoundaries}
+	start, before := 0.0, int64(0)
+	add := func(end float64, operations int64) {
+		if end > start+0.001 && operations >= before {
+			rate := float64(operations-before) / (end - start)
+			s.StartSeconds = append(s.StartSeconds, start)
+			s.EndSeconds = append(s.EndSeconds, end)
+			s.OperationsPerSecond = append(s.OperationsPerSecond, rate)
+			s.BytesPerSecond = append(s.BytesPerSecond, rate*float64(p.ioSize))
+		}
+		start, before = end, operations
+	}
+	for _, r := range p.rows {
+		add(float64(r.second), r.operations)
+	}
+	add(seconds, p.total.operations) // What was done after the last row, so that the intervals add up.
+	if s.Len() == 0 {
+		return nil
+	}
+	return s
+}

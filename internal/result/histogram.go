@@ -1,0 +1,180 @@
+package result
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Histogram counts latencies in the bins of fio, whose width is at most 1/64 of
+// their value. Counts are exact, so histograms of several clients add up to what
+// one client would have counted.
+type Histogram struct {
+	// Bins are in rising order; empty ones are left out. In JSON each is a pair,
+	// [nanoseconds, count].
+	Bins []Bin `json:"nanosecondBins"`
+}
+
+// Bin is one bin of a histogram.
+type Bin struct {
+	// Nanoseconds is the middle of the bin, by which fio names it.
+	Nanoseconds int64
+	Count       int64
+}
+
+// MarshalJSON writes a bin as [nanoseconds, count]: a run has hundreds of them.
+func (b Bin) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "[%d,%d]", b.Nanoseconds, b.Count), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *Bin) UnmarshalJSON(data []byte) error {
+	var pair []int64
+	if err := json.Unmarshal(data, &pair); err != nil {
+		return fmt.Errorf("histogram: %w", err)
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("histogram: a bin is [nanoseconds, count], not %d numbers", len(pair))
+	}
+	b.Nanoseconds, b.Count = pair[0], pair[1]
+	return nil
+}
+
+// The layout of fio's bins (stat.h: FIO_IO_U_PLAT_BITS and _GROUP_NR): groups of
+// 64, each covering a power of two.
+const (
+	groupBits = 6
+	groupBins = 1 << groupBits
+	// NumBins is the number of bins; the last one has no upper end.
+	NumBins = 29 * groupBins
+)
+
+// BinIndex returns the bin that a latency falls into (fio's plat_val_to_idx).
+func BinIndex(nanoseconds int64) int {
+	if nanoseconds < 2*groupBins {
+		return int(max(nanoseconds, 0))
+	}
+	shift := bits.Len64(uint64(nanoseconds)) - 1 - groupBits
+	index := (shift+1)<<groupBits + int(nanoseconds>>shift)&(groupBins-1)
+	return min(index, NumBins-1)
+}
+
+// BinNanoseconds returns the value that stands for a bin: its middle (fio's
+// plat_idx_to_val).
+func BinNanoseconds(index int) int64 {
+	if index < 2*groupBins {
+		return int64(index)
+	}
+	shift := index>>groupBits - 1
+	base := int64(1) << (shift + groupBits)
+	inGroup := int64(index % groupBins)
+	return base + inGroup<<shift + int64(1)<<shift/2
+}
+
+// IsBin reports whether a value is the name of a bin.
+func IsBin(nanoseconds int64) bool {
+	return nanoseconds >= 0 && BinNanoseconds(BinIndex(nanoseconds)) == nanoseconds
+}
+
+// Count is the number of latencies in the histogram.
+func (h *Histogram) Count() int64 {
+	var n int64
+	for _, b := range h.Bins {
+		n += b.Count
+	}
+	return n
+}
+
+// Percentile returns the value of the bin that holds the operation of nearest
+// rank, as fio does: the first bin at which the share of operations counted so
+// far reaches percent. Nothing is interpolated, so the result is off by at most
+// half a bin, below 0.8 %.
+func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
+	total := h.Count()
+	if total == 0 || !(percent > 0 && percent <= 100) {
+		return Percentile{}, false
+	}
+	rank := percent / 100 * float64(total)
+	var seen int64
+	for _, b := range h.Bins {
+		seen += b.Count
+		if float64(seen) >= rank || seen == total {
+			return Percentile{
+				Percent: percent,
+				Seconds: float64(b.Nanoseconds) / 1e9,
+				AtLeast: b.Nanoseconds == BinNanoseconds(NumBins-1),
+			}, true
+		}
+	}
+	return Percentile{}, false
+}
+
+// AddHistograms adds the counts of two histograms, bin by bin. It fails if they
+// exceed 63 bits.
+func AddHistograms(a, b *Histogram) (*Histogram, error) {
+	if a.Count() > math.MaxInt64-b.Count() {
+		return nil, fmt.Errorf("histogram: the counts exceed %d", int64(math.MaxInt64))
+	}
+	return a.merge(b), nil
+}
+
+// merge adds the counts of two histograms, bin by bin.
+func (h *Histogram) merge(o *Histogram) *Histogram {
+	merged := make([]Bin, 0, len(h.Bins)+len(o.Bins))
+	a, b := h.Bins, o.Bins
+	for len(a) > 0 && len(b) > 0 {
+		switch c := cmp.Compare(a[0].Nanoseconds, b[0].Nanoseconds); {
+		case c < 0:
+			merged, a = append(merged, a[0]), a[1:]
+		case c > 0:
+			merged, b = append(merged, b[0]), b[1:]
+		default:
+			merged = append(merged, Bin{a[0].Nanoseconds, a[0].Count + b[0].Count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	merged = append(append(merged, a...), b...)
+	return &Histogram{Bins: merged}
+}
+
+// sort brings the bins into rising order and reports a bin that is named twice,
+// that fio does not have or that counts nothing.
+func (h *Histogram) sort() error {
+	if !slices.IsSortedFunc(h.Bins, compareBins) {
+		slices.SortFunc(h.Bins, compareBins)
+	}
+	return h.validate()
+}
+
+func compareBins(a, b Bin) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) }
+
+// NewHistogram makes a histogram from bins in any order. It keeps the slice. It
+// fails if a bin is not one of fio's, is named twice or counts less than one.
+func NewHistogram(bins []Bin) (*Histogram, error) {
+	h := &Histogram{Bins: bins}
+	if err := h.sort(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *Histogram) validate() error {
+	var total int64
+	for i, b := range h.Bins {
+		switch {
+		case !IsBin(b.Nanoseconds):
+			return fmt.Errorf("histogram: %d ns is not a bin of fio's", b.Nanoseconds)
+		case i > 0 && b.Nanoseconds <= h.Bins[i-1].Nanoseconds:
+			return fmt.Errorf("histogram: bin %d ns is out of order or repeated", b.Nanoseconds)
+		case b.Count <= 0:
+			return fmt.Errorf("histogram: bin %d ns has count %d", b.Nanoseconds, b.Count)
+		case b.Count > math.MaxInt64-total:
+			return fmt.Errorf("histogram: the counts exceed %d", int64(math.MaxInt64))
+		}
+		total += b.Count
+	}
+	return nil
+}

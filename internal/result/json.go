@@ -1,0 +1,157 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"unicode/utf8"
+)
+
+// VersionError says that a document has a schema version that this package does
+// not read.
+type VersionError struct {
+	// Found is the version in the document; 0 if it has none.
+	Found int
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("result: the document has schema version %d, and only version %d can be read", e.Found, SchemaVersion)
+}
+
+// Marshal writes a valid result as JSON; the same result always as the same bytes.
+func Marshal(r *Result) ([]byte, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	return data, nil
+}
+
+// Unmarshal reads one result, strictly: an unknown field, anything behind the
+// document and a result that is not valid are errors; an unknown version is a
+// [*VersionError].
+func Unmarshal(data []byte) (*Result, error) {
+	var version struct {
+		SchemaVersion int `json:"schemaVersion"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	if version.SchemaVersion != SchemaVersion {
+		return nil, &VersionError{Found: version.SchemaVersion}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	r := &Result{}
+	if err := decoder.Decode(r); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("result: there is something behind the document")
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Validate reports what in a result cannot be: among others a number that is
+// negative, infinite or not a number, and a direction without operations, which
+// is to be absent.
+func (r *Result) Validate() error {
+	switch {
+	case r.SchemaVersion != SchemaVersion:
+		return &VersionError{Found: r.SchemaVersion}
+	case r.Clients < 1:
+		return fmt.Errorf("result: %d clients", r.Clients)
+	case r.Source.Tool == "" || r.Source.Format == "":
+		return errors.New("result: its source has no tool or no format")
+	case len(r.Directions()) == 0:
+		return errors.New("result: it has no direction")
+	}
+	if err := r.validateText(); err != nil {
+		return err
+	}
+	for _, d := range r.Directions() {
+		if err := d.validate(); err != nil {
+			return fmt.Errorf("result: %s: %w", d.Name, err)
+		}
+	}
+	return nil
+}
+
+// validateText refuses what JSON would change.
+func (r *Result) validateText() error {
+	texts := []string{string(r.Source.Tool), r.Source.ToolVersion, r.Source.Format}
+	for name, value := range r.Source.Settings {
+		texts = append(texts, name, value)
+	}
+	for _, w := range r.Warnings {
+		texts = append(texts, string(w.Code), w.Message)
+	}
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("result: the text %q is not UTF-8", text)
+		}
+	}
+	return nil
+}
+
+func (d *Direction) validate() error {
+	switch {
+	case d.Operations < 1 || d.Bytes < 0:
+		return fmt.Errorf("%d operations of %d bytes", d.Operations, d.Bytes)
+	case !isQuantity(d.Seconds) || d.Seconds == 0:
+		return fmt.Errorf("it took %v seconds", d.Seconds)
+	case !isQuantity(d.BytesPerSecond()) || !isQuantity(d.OperationsPerSecond()):
+		return fmt.Errorf("%v seconds are too short for a rate", d.Seconds)
+	case !isQuantity(d.ShortestSeconds) || d.ShortestSeconds == 0 || d.ShortestSeconds > d.Seconds:
+		return fmt.Errorf("the shortest client took %v of %v seconds", d.ShortestSeconds, d.Seconds)
+	}
+	for _, l := range []*Latency{d.Latency, d.SubmissionLatency, d.CompletionLatency} {
+		if l == nil {
+			continue
+		}
+		if err := l.validate(); err != nil {
+			return err
+		}
+	}
+	if d.Series != nil {
+		return d.Series.validate()
+	}
+	return nil
+}
+
+func (l *Latency) validate() error {
+	m := l.Moments
+	if m.Count < 1 || !isQuantity(m.MeanSeconds) {
+		return fmt.Errorf("latency: a mean of %v s over %d operations", m.MeanSeconds, m.Count)
+	}
+	for _, v := range []*float64{m.M2SecondsSquared, m.MinSeconds, m.MaxSeconds} {
+		if v != nil && !isQuantity(*v) {
+			return fmt.Errorf("latency: a moment is %v", *v)
+		}
+	}
+	for i, p := range l.Percentiles {
+		if !(p.Percent > 0 && p.Percent <= 100) || !isQuantity(p.Seconds) {
+			return fmt.Errorf("latency: percentile %v is %v s", p.Percent, p.Seconds)
+		}
+		if i > 0 && p.Percent <= l.Percentiles[i-1].Percent {
+			return fmt.Errorf("latency: percentile %v is out of order or repeated", p.Percent)
+		}
+	}
+	if l.Histogram != nil {
+		return l.Histogram.validate()
+	}
+	return nil
+}
+
+// isQuantity reports whether v is a finite number that is not negative.
+func isQuantity(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }

@@ -1,0 +1,153 @@
+package result
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// unevenShare is the share of the window below which a client ended too early
+// for the window to be one of even load.
+const unevenShare = 0.95
+
+// Merge makes one result of those of several clients that started together and
+// did the same thing.
+//
+// Operations and bytes are added, moments combined without loss, histograms added
+// bin by bin. Seconds is the window, the longest of the clients' times, since a
+// rate over it is what the cluster delivered. Rates are not averaged, and
+// percentiles cannot be: where a part has no histogram the merged result has
+// none, and says so. Settings that differ are left out.
+//
+// The order of the results does not matter (floating-point rounding aside), nor
+// does it whether they are merged at once or in steps. The arguments are not
+// changed, but the result may share slices with them.
+func Merge(results ...*Result) (*Result, error) {
+	if len(results) == 0 {
+		return nil, errors.New("merge: there are no results")
+	}
+	merged := results[0]
+	for _, next := range results[1:] {
+		var err error
+		if merged, err = merge2(merged, next); err != nil {
+			return nil, fmt.Errorf("merge: %w", err)
+		}
+	}
+	return merged, nil
+}
+
+func merge2(a, b *Result) (*Result, error) {
+	if a.Source.Tool != b.Source.Tool || a.Source.Format != b.Source.Format {
+		return nil, fmt.Errorf("a result of %s (%s) and one of %s (%s) do not belong together",
+			a.Source.Tool, a.Source.Format, b.Source.Tool, b.Source.Format)
+	}
+	merged := &Result{
+		SchemaVersion: SchemaVersion,
+		Source:        mergeSources(a.Source, b.Source),
+		Clients:       a.Clients + b.Clients,
+		Warnings:      slices.Concat(a.Warnings, b.Warnings),
+	}
+	for _, name := range []DirectionName{Read, Write, Trim, Mixed} {
+		direction, warnings, err := mergeDirections(name, a.Direction(name), b.Direction(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		merged.SetDirection(name, direction)
+		merged.Warnings = append(merged.Warnings, warnings...)
+	}
+	// Sorted, so that the order of the clients does not show.
+	slices.SortFunc(merged.Warnings, compareWarnings)
+	merged.Warnings = slices.Compact(merged.Warnings)
+	return merged, nil
+}
+
+func compareWarnings(a, b Warning) int {
+	return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Line, b.Line))
+}
+
+func mergeSources(a, b Source) Source {
+	merged := Source{Tool: a.Tool, Format: a.Format}
+	if a.ToolVersion == b.ToolVersion {
+		merged.ToolVersion = a.ToolVersion
+	}
+	settings := maps.Clone(a.Settings)
+	maps.DeleteFunc(settings, func(key, value string) bool {
+		other, ok := b.Settings[key]
+		return !ok || other != value
+	})
+	if len(settings) > 0 {
+		merged.Settings = settings
+	}
+	return merged
+}
+
+func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning, error) {
+	if a == nil || b == nil {
+		return cmp.Or(a, b), nil, nil
+	}
+	if a.Operations > math.MaxInt64-b.Operations || a.Bytes > math.MaxInt64-b.Bytes {
+		return nil, nil, fmt.Errorf("the sum exceeds %d", int64(math.MaxInt64))
+	}
+	merged := &Direction{
+		Operations:      a.Operations + b.Operations,
+		Bytes:           a.Bytes + b.Bytes,
+		Seconds:         math.Max(a.Seconds, b.Seconds),
+		ShortestSeconds: math.Min(a.ShortestSeconds, b.ShortestSeconds),
+		Series:          AddSeries(a.Series, b.Series),
+	}
+	var warnings []Warning
+	if merged.ShortestSeconds < unevenShare*merged.Seconds {
+		warnings = append(warnings, Warning{
+			Code:    WarnUnevenClients,
+			Message: string(name) + ": some clients ended long before the others, so part of the window had less load",
+		})
+	}
+	if (a.Series != nil || b.Series != nil) && merged.Series == nil {
+		warnings = append(warnings, Warning{
+			Code:    WarnSeriesDropped,
+			Message: string(name) + ": the clients' series have no second in common, or not all clients have one",
+		})
+	}
+	dropped := false
+	for _, part := range []struct{ into, a, b **Latency }{
+		{&merged.Latency, &a.Latency, &b.Latency},
+		{&merged.SubmissionLatency, &a.SubmissionLatency, &b.SubmissionLatency},
+		{&merged.CompletionLatency, &a.CompletionLatency, &b.CompletionLatency},
+	} {
+		latency, lost, err := mergeLatencies(*part.a, *part.b)
+		if err != nil {
+			return nil, nil, err
+		}
+		*part.into = latency
+		dropped = dropped || lost
+	}
+	if dropped {
+		warnings = append(warnings, Warning{
+			Code:    WarnHistogramDropped,
+			Message: string(name) + ": not every client has a latency histogram, and percentiles cannot be merged",
+		})
+	}
+	return merged, warnings, nil
+}
+
+// mergeLatencies reports with its second result that something was known of a
+// part that is not known of the whole.
+func mergeLatencies(a, b *Latency) (*Latency, bool, error) {
+	if a == nil || b == nil {
+		return nil, a != nil || b != nil, nil
+	}
+	if a.Moments.Count > math.MaxInt64-b.Moments.Count {
+		return nil, false, fmt.Errorf("the sum exceeds %d", int64(math.MaxInt64))
+	}
+	merged := &Latency{Moments: a.Moments.merge(b.Moments)}
+	if a.Histogram != nil && b.Histogram != nil {
+		var err error
+		merged.Histogram, err = AddHistograms(a.Histogram, b.Histogram)
+		return merged, false, err
+	}
+	lost := a.Histogram != nil || b.Histogram != nil || a.Percentiles != nil || b.Percentiles != nil
+	return merged, lost, nil
+}

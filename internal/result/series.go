@@ -1,0 +1,271 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Series is the course of a run in consecutive intervals, column by column.
+//
+// An interval of which the tool said nothing is not there: its neighbours' ends
+// do not meet. An interval in which nothing completed is there with rate 0. A
+// column that the tool does not know is nil.
+type Series struct {
+	// Boundaries says how far StartSeconds and EndSeconds can be trusted.
+	Boundaries Boundaries `json:"boundaries"`
+	// StartSeconds and EndSeconds bound each interval, in seconds since the client
+	// started to measure. Intervals rise and do not overlap; they need not be of
+	// the same length.
+	StartSeconds []float64 `json:"startSeconds"`
+	EndSeconds   []float64 `json:"endSeconds"`
+	// OperationsPerSecond and BytesPerSecond are means over the interval alone, not
+	// running means.
+	OperationsPerSecond []float64 `json:"operationsPerSecond,omitempty"`
+	BytesPerSecond      []float64 `json:"bytesPerSecond,omitempty"`
+	// MeanLatencySeconds is the mean total latency of the operations that
+	// completed in the interval.
+	MeanLatencySeconds []float64 `json:"meanLatencySeconds,omitempty"`
+}
+
+// Boundaries says where the boundaries of intervals come from.
+type Boundaries string
+
+// The kinds of boundaries.
+const (
+	// MeasuredBoundaries follow from the tool's own clock.
+	MeasuredBoundaries Boundaries = "measured"
+	// NominalBoundaries are whole seconds that the tool printed, or the period at
+	// which it was asked to report: the true ones are a little later.
+	NominalBoundaries Boundaries = "nominal"
+	// AlignedBoundaries are whole seconds, onto which several series were brought.
+	AlignedBoundaries Boundaries = "aligned"
+)
+
+// Len is the number of intervals.
+func (s *Series) Len() int { return len(s.StartSeconds) }
+
+// Stalled reports whether nothing at all completed in interval i.
+func (s *Series) Stalled(i int) bool {
+	switch {
+	case s.OperationsPerSecond != nil:
+		return s.OperationsPerSecond[i] == 0
+	case s.BytesPerSecond != nil:
+		return s.BytesPerSecond[i] == 0
+	}
+	return false
+}
+
+// maxSeriesSeconds bounds the end of a series, and with it the work of bringing it
+// onto whole seconds: eleven days.
+const maxSeriesSeconds = 1e6
+
+// coverage is how much of a whole second must be known for it to count as known.
+// The clocks of the tools are good to a millisecond.
+const coverage = 0.998
+
+// PerSecond brings the series onto whole seconds. A second that the series does
+// not cover whole is left out, so nothing is invented; one that several intervals
+// share gets their mean, weighted by the time (latency: by the operations) that
+// each has in it, so nothing is lost either. The latency is given up where a
+// second without operations has none.
+func (s *Series) PerSecond() *Series {
+	aligned := s.emptyLike()
+	for i := range s.Len() {
+		from, to := math.Floor(s.StartSeconds[i]), math.Ceil(s.EndSeconds[i])
+		for second := from; second < to; second++ {
+			if n := aligned.Len(); n > 0 && aligned.StartSeconds[n-1] == second {
+				continue // An earlier interval has begun this second, and gathered all of it.
+			}
+			aligned.gather(s, i, second)
+		}
+	}
+	if aligned.Len() == 0 {
+		return nil
+	}
+	return aligned
+}
+
+// emptyLike returns an aligned series without intervals but with the same columns.
+func (s *Series) emptyLike() *Series {
+	e := &Series{Boundaries: AlignedBoundaries, StartSeconds: []float64{}, EndSeconds: []float64{}}
+	for i, column := range s.columns() {
+		if *column != nil {
+			*e.columns()[i] = []float64{}
+		}
+	}
+	return e
+}
+
+// columns lists the columns of values, so that they can be treated alike.
+func (s *Series) columns() [3]*[]float64 {
+	return [3]*[]float64{&s.OperationsPerSecond, &s.BytesPerSecond, &s.MeanLatencySeconds}
+}
+
+// gather appends one whole second to s, from the intervals of another series at
+// and after first, if they cover it.
+func (s *Series) gather(from *Series, first int, second float64) {
+	var covered, operations, bytes, latency, weight float64
+	for i := first; i < from.Len() && from.StartSeconds[i] < second+1; i++ {
+		share := math.Min(from.EndSeconds[i], second+1) - math.Max(from.StartSeconds[i], second)
+		if share <= 0 {
+			continue
+		}
+		covered += share
+		w := share
+		if from.OperationsPerSecond != nil {
+			operations += share * from.OperationsPerSecond[i]
+			w = share * from.OperationsPerSecond[i]
+		}
+		if from.BytesPerSecond != nil {
+			bytes += share * from.BytesPerSecond[i]
+		}
+		if from.MeanLatencySeconds != nil {
+			latency += w * from.MeanLatencySeconds[i]
+			weight += w
+		}
+	}
+	if covered < coverage {
+		return
+	}
+	s.StartSeconds = append(s.StartSeconds, second)
+	s.EndSeconds = append(s.EndSeconds, second+1)
+	if from.OperationsPerSecond != nil {
+		s.OperationsPerSecond = append(s.OperationsPerSecond, operations/covered)
+	}
+	if from.BytesPerSecond != nil {
+		s.BytesPerSecond = append(s.BytesPerSecond, bytes/covered)
+	}
+	if weight == 0 {
+		// Nothing completed, so there is no latency. Better to lose the column than
+		// the stalled second.
+		s.MeanLatencySeconds = nil
+	}
+	if s.MeanLatencySeconds != nil {
+		s.MeanLatencySeconds = append(s.MeanLatencySeconds, latency/weight)
+	}
+}
+
+// matchSeconds calls visit with the places, in two aligned series, of each second
+// that both have.
+func matchSeconds(a, b *Series, visit func(i, j int)) {
+	for i, j := 0, 0; i < a.Len() && j < b.Len(); {
+		switch {
+		case a.StartSeconds[i] < b.StartSeconds[j]:
+			i++
+		case a.StartSeconds[i] > b.StartSeconds[j]:
+			j++
+		default:
+			visit(i, j)
+			i, j = i+1, j+1
+		}
+	}
+}
+
+// AddSeries adds the rates of two clients that started together, second by
+// second. It has the seconds that both know whole and the columns that both
+// have; nil if there are none.
+func AddSeries(a, b *Series) *Series {
+	if a == nil || b == nil {
+		return nil
+	}
+	a, b = a.PerSecond(), b.PerSecond()
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := &Series{Boundaries: AlignedBoundaries}
+	// The latency of both together is known only if the operations say how much
+	// each of them weighs.
+	latency := a.MeanLatencySeconds != nil && b.MeanLatencySeconds != nil &&
+		a.OperationsPerSecond != nil && b.OperationsPerSecond != nil
+	matchSeconds(a, b, func(i, j int) {
+		sum.StartSeconds = append(sum.StartSeconds, a.StartSeconds[i])
+		sum.EndSeconds = append(sum.EndSeconds, a.EndSeconds[i])
+		if a.OperationsPerSecond != nil && b.OperationsPerSecond != nil {
+			sum.OperationsPerSecond = append(sum.OperationsPerSecond, a.OperationsPerSecond[i]+b.OperationsPerSecond[j])
+		}
+		if a.BytesPerSecond != nil && b.BytesPerSecond != nil {
+			sum.BytesPerSecond = append(sum.BytesPerSecond, a.BytesPerSecond[i]+b.BytesPerSecond[j])
+		}
+		if latency {
+			wa, wb := a.OperationsPerSecond[i], b.OperationsPerSecond[j]
+			mean := (wa*a.MeanLatencySeconds[i] + wb*b.MeanLatencySeconds[j]) / (wa + wb)
+			sum.MeanLatencySeconds = append(sum.MeanLatencySeconds, mean)
+		}
+	})
+	return sum.orNil()
+}
+
+// JoinSeries puts the columns of two series of one client side by side, such as
+// fio's logs of bandwidth and of operations. It has the seconds that both know;
+// where both have a column, it is that of a.
+func JoinSeries(a, b *Series) *Series {
+	if a == nil || b == nil {
+		return nil
+	}
+	a, b = a.PerSecond(), b.PerSecond()
+	if a == nil || b == nil {
+		return nil
+	}
+	joined := &Series{Boundaries: AlignedBoundaries}
+	matchSeconds(a, b, func(i, j int) {
+		joined.StartSeconds = append(joined.StartSeconds, a.StartSeconds[i])
+		joined.EndSeconds = append(joined.EndSeconds, a.EndSeconds[i])
+		for k, column := range joined.columns() {
+			if left := *a.columns()[k]; left != nil {
+				*column = append(*column, left[i])
+			} else if right := *b.columns()[k]; right != nil {
+				*column = append(*column, right[j])
+			}
+		}
+	})
+	return joined.orNil()
+}
+
+// orNil turns a series that says nothing into none.
+func (s *Series) orNil() *Series {
+	if s.Len() == 0 || (s.OperationsPerSecond == nil && s.BytesPerSecond == nil && s.MeanLatencySeconds == nil) {
+		return nil
+	}
+	return s
+}
+
+func (s *Series) validate() error {
+	switch s.Boundaries {
+	case MeasuredBoundaries, NominalBoundaries, AlignedBoundaries:
+	default:
+		return fmt.Errorf("series: unknown boundaries %q", s.Boundaries)
+	}
+	if s.Len() == 0 {
+		return errors.New("series: it has no intervals")
+	}
+	if len(s.EndSeconds) != s.Len() {
+		return fmt.Errorf("series: %d starts, but %d ends", s.Len(), len(s.EndSeconds))
+	}
+	for _, column := range s.columns() {
+		if *column == nil {
+			continue
+		}
+		if len(*column) != s.Len() {
+			return fmt.Errorf("series: %d intervals, but a column of %d", s.Len(), len(*column))
+		}
+		for i, v := range *column {
+			if !isQuantity(v) {
+				return fmt.Errorf("series: interval %d has the value %v", i, v)
+			}
+		}
+	}
+	return s.validateIntervals()
+}
+
+func (s *Series) validateIntervals() error {
+	previous := 0.0
+	for i := range s.Len() {
+		start, end := s.StartSeconds[i], s.EndSeconds[i]
+		if !isQuantity(start) || !isQuantity(end) || start < previous || end <= start || end > maxSeriesSeconds {
+			return fmt.Errorf("series: interval %d is from %v to %v s, after %v s", i, start, end, previous)
+		}
+		previous = end
+	}
+	return nil
+}
