@@ -117,6 +117,15 @@ lab-up: ## Bring up Kubernetes, Rook, a Ceph cluster and the operator on this ma
 lab-status: ## Show what of the lab is up.
 	test/lab/lab status
 
+.PHONY: e2e
+e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another cluster.
+# An exported KUBECONFIG may be anything: only one on the command line is meant.
+ifeq ($(origin KUBECONFIG),command line)
+	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) go test -tags e2e -count=1 -timeout 30m $(TESTFLAGS) ./test/e2e
+else
+	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 30m $(TESTFLAGS) ./test/e2e
+endif
+
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.
 	test/lab/lab down
