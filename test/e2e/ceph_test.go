@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,11 +69,26 @@ func (c *cluster) deleteAndWait(t *testing.T, object client.Object) {
 // createPool makes a replicated pool through Rook.
 func (c *cluster) createPool(t *testing.T, name string) {
 	t.Helper()
+	t.Cleanup(func() { c.wantNoPool(t, name) })
 	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
 		"failureDomain": c.failureDomain,
 		"replicated":    map[string]any{"size": int64(3)},
 	}))
 	t.Cleanup(func() { c.removeImages(t, name) }) // Rook keeps a pool that has images
+}
+
+// wantNoPool asks Ceph, since Rook's object can be gone before its pool is.
+func (c *cluster) wantNoPool(t *testing.T, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	var pools []string
+	if err := c.cephJSON(ctx, &pools, "osd", "pool", "ls"); err != nil {
+		t.Errorf("list pools: %v", err)
+	}
+	if slices.Contains(pools, name) {
+		t.Errorf("pool %s is still in Ceph", name)
+	}
 }
 
 func (c *cluster) removeImages(t *testing.T, pool string) {
