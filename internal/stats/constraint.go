@@ -5,6 +5,7 @@ import "fmt"
 // Direction says which way a metric improves.
 type Direction int
 
+// The directions.
 const (
 	HigherIsBetter Direction = iota // bandwidth, IOPS
 	LowerIsBetter                   // latencies, recovery time
@@ -27,6 +28,7 @@ type Constraint struct {
 // ConstraintState says what the runs know about a constraint.
 type ConstraintState string
 
+// What the interval of a constraint says.
 const (
 	Kept    ConstraintState = "Kept"    // the whole interval is on the allowed side
 	Broken  ConstraintState = "Broken"  // the whole interval is beyond the limit

@@ -61,8 +61,8 @@ func BaselineAt(controls []Control, at float64) (float64, error) {
 		if err := checkPositive("control", []float64{c.Value}); err != nil {
 			return 0, &ValueError{What: "control", Index: i, Value: c.Value, Want: "positive and finite"}
 		}
-		if i > 0 && !(c.At > controls[i-1].At) {
-			return 0, fmt.Errorf("%w: control %d at %v does not follow %v", ErrParameter, i, c.At, controls[i-1].At)
+		if i > 0 && !(c.At > controls[i-1].At) { //nolint:gosec // i is at least 1 here.
+			return 0, fmt.Errorf("%w: control %d at %v does not follow %v", ErrParameter, i, c.At, controls[i-1].At) //nolint:gosec // Likewise.
 		}
 	}
 	after := 0

@@ -11,17 +11,17 @@ import (
 type Verdict string
 
 const (
-	// Superior: better than the baseline by more than the minimum effect.
+	// Superior means: better than the baseline by more than the minimum effect.
 	Superior Verdict = "Superior"
-	// Better: better than the baseline, but by less than the minimum effect.
+	// Better means: better than the baseline, but by less than the minimum effect.
 	Better Verdict = "Better"
-	// Equivalent: any difference is smaller than the equivalence margin.
+	// Equivalent means: any difference is smaller than the equivalence margin.
 	Equivalent Verdict = "Equivalent"
-	// Inferior: worse than the baseline.
+	// Inferior means: worse than the baseline.
 	Inferior Verdict = "Inferior"
-	// Inconclusive: the runs allow more than one of these.
+	// Inconclusive means: the runs allow more than one of these.
 	Inconclusive Verdict = "Inconclusive"
-	// Invalid: the runs are no evidence at all.
+	// Invalid means: the runs are no evidence at all.
 	Invalid Verdict = "Invalid"
 )
 
@@ -29,6 +29,7 @@ const (
 // the Reason are; what is not named is 0. Effects are fractions: 0.1 is 10%.
 type ReasonCode string
 
+// The reasons.
 const (
 	TooFewRuns ReasonCode = "TooFewRuns" // Count runs, Limit needed
 	NotSteady  ReasonCode = "NotSteady"  // Count runs that never became steady

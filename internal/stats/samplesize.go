@@ -37,7 +37,7 @@ func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	}
 	// With normal quantiles R would be a little too small: start there, and walk.
 	z := -distuv.UnitNormal.Quantile(q.Alpha) + distuv.UnitNormal.Quantile(q.Power)
-	if lower := math.Pow(q.StdDev*z/q.Gap, 2); q.Gap > 0 && lower < float64(limit) {
+	if lower := square(q.StdDev * z / q.Gap); q.Gap > 0 && lower < float64(limit) {
 		for n := max(MinRuns, int(lower)); n <= limit; n++ {
 			if q.detectable(n) <= q.Gap {
 				return n, true, nil
@@ -102,3 +102,5 @@ func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error)
 	}
 	return math.Exp(c.Direction.sign() * (c.Margin() + gap)), nil
 }
+
+func square(x float64) float64 { return x * x }

@@ -33,6 +33,7 @@ func (a Assessment) claim() string {
 		return fmt.Sprintf("is better than the baseline, but by less than %s", atLeast)
 	case Inferior:
 		return "is worse than the baseline"
+	case Inconclusive, Invalid:
 	}
 	return fmt.Sprintf("is undecided (%s; %s)", join(a.Reasons), a.MoreRuns())
 }

@@ -76,7 +76,7 @@ func CalibrateLevel(looks Looks, comparisons int, alpha float64, trials int, sou
 	if float64(trials)*alpha < 1 {
 		return 0, fmt.Errorf("%w: %d trials cannot show an error of %v", ErrParameter, trials, alpha)
 	}
-	rng := rand.New(source)
+	rng := rand.New(source) //nolint:gosec // A simulation must be repeatable, and keeps no secrets.
 	smallest := make([]float64, trials)
 	for i := range smallest {
 		smallest[i] = smallestP(looks, comparisons, rng)

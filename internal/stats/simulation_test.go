@@ -143,6 +143,7 @@ func (w world) step(rng *rand.Rand) float64 {
 		return -0.03
 	case randomWalk:
 		return 0.05 * rng.NormFloat64()
+	case noDrift:
 	}
 	return 0
 }
@@ -209,10 +210,8 @@ func sweepsPerCell(n int) int {
 
 func anyVerdict(as []Assessment, verdicts ...Verdict) bool {
 	for _, a := range as {
-		for _, v := range verdicts {
-			if a.Verdict == v {
-				return true
-			}
+		if slices.Contains(verdicts, a.Verdict) {
+			return true
 		}
 	}
 	return false
@@ -359,10 +358,18 @@ func TestSimulatedPower(t *testing.T) {
 		drift   drift
 		atLeast float64
 	}{
-		{0.03, 4, noDrift, 0.80}, {0.03, 6, noDrift, 0.99}, {0.03, 8, noDrift, 0.99},
-		{0.05, 4, noDrift, 0.50}, {0.05, 6, noDrift, 0.90}, {0.05, 8, noDrift, 0.99},
-		{0.10, 6, noDrift, 0.40}, {0.10, 8, noDrift, 0.60}, {0.10, 12, noDrift, 0.85},
-		{0.05, 6, linearDrift, 0.50}, {0.05, 6, randomWalk, 0.30}, {0.05, 12, randomWalk, 0.80},
+		{0.03, 4, noDrift, 0.80},
+		{0.03, 6, noDrift, 0.99},
+		{0.03, 8, noDrift, 0.99},
+		{0.05, 4, noDrift, 0.50},
+		{0.05, 6, noDrift, 0.90},
+		{0.05, 8, noDrift, 0.99},
+		{0.10, 6, noDrift, 0.40},
+		{0.10, 8, noDrift, 0.60},
+		{0.10, 12, noDrift, 0.85},
+		{0.05, 6, linearDrift, 0.50},
+		{0.05, 6, randomWalk, 0.30},
+		{0.05, 12, randomWalk, 0.80},
 	} {
 		w := world{
 			phi: 0.5, cv: tc.cv, drift: tc.drift, candidates: 4, blocks: tc.blocks, controls: true,
@@ -429,8 +436,14 @@ func TestSimulatedMSERSeldomCallsASteadyRunUnsteady(t *testing.T) {
 		seconds int
 		atMost  float64
 	}{
-		{0, 10, 0.15}, {0, 30, 0.03}, {0, 60, 0.01}, {0, 120, 0.005},
-		{0.5, 60, 0.05}, {0.8, 60, 0.15}, {0.9, 60, 0.25}, {0.9, 120, 0.15},
+		{0, 10, 0.15},
+		{0, 30, 0.03},
+		{0, 60, 0.01},
+		{0, 120, 0.005},
+		{0.5, 60, 0.05},
+		{0.8, 60, 0.15},
+		{0.9, 60, 0.25},
+		{0.9, 120, 0.15},
 	} {
 		var unsteady tally
 		for range sweepsPerCell(4000) {

@@ -226,6 +226,7 @@ func notKept(ks []stats.ConstraintResult) string {
 			clauses = append(clauses, k.Name+" is broken")
 		case stats.Unknown:
 			clauses = append(clauses, k.Name+" is not known to be kept")
+		case stats.Kept:
 		}
 	}
 	return strings.Join(clauses, ", ")

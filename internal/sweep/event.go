@@ -8,6 +8,7 @@ import (
 // EventCode names something that the ledger made happen.
 type EventCode string
 
+// The events.
 const (
 	RunRepeated         EventCode = "RunRepeated"         // Outcome of the first try
 	RunMissing          EventCode = "RunMissing"          // Outcome of the second
@@ -79,6 +80,7 @@ func (o Outcome) clause() string {
 		return "had no effect on the cluster"
 	case Interrupted:
 		return "was interrupted"
+	case Valid:
 	}
 	return "was measured"
 }
@@ -89,6 +91,7 @@ func percent(logRatio float64) string { return fmt.Sprintf("%+.1f%%", 100*math.E
 // StopCode says why a sweep ended.
 type StopCode string
 
+// The ends of a sweep.
 const (
 	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are there
 	Decided               StopCode = "Decided"               // no candidate is left to race, or the last one passed

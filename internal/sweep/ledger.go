@@ -17,16 +17,17 @@ var ErrLedger = errors.New("ledger does not belong to this plan")
 type Outcome string
 
 const (
+	// Valid means: the run is evidence.
 	Valid Outcome = ""
-	// NotSteady: the run never settled; it is repeated once at double length.
+	// NotSteady means: the run never settled; it is repeated once at double length.
 	NotSteady Outcome = "N"
-	// Failed: the tool, the cluster or a guardrail ended it; repeated once, and
+	// Failed means: the tool, the cluster or a guardrail ended it; repeated once, and
 	// counted against MaxFailedRuns.
 	Failed Outcome = "F"
-	// Inert: the setting had no effect on the running daemons. Repeating it
+	// Inert means: the setting had no effect on the running daemons. Repeating it
 	// would not help, so the candidate is withdrawn.
 	Inert Outcome = "I"
-	// Interrupted: the sweep was suspended or restarted around this slot. What
+	// Interrupted means: the sweep was suspended or restarted around this slot. What
 	// the block holds was measured in another time, so the block starts again.
 	Interrupted Outcome = "X"
 )

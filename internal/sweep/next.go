@@ -5,6 +5,7 @@ import "time"
 // Action is what a decision asks for.
 type Action string
 
+// The actions.
 const (
 	RunSlot  Action = "RunSlot"
 	Conclude Action = "Conclude"

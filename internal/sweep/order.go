@@ -9,6 +9,7 @@ import (
 // Stage is a part of a sweep.
 type Stage string
 
+// The stages.
 const (
 	Race         Stage = "Race"
 	Confirmation Stage = "Confirmation"
@@ -17,6 +18,7 @@ const (
 // Role is what a run is for.
 type Role string
 
+// The roles.
 const (
 	Candidate Role = "Candidate"
 	Baseline  Role = "Baseline" // the baseline's own turn in the block
@@ -45,7 +47,7 @@ func (s Slot) identity() Slot {
 // wherever more than four candidates would follow each other.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
-	shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt))
+	shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
 	if p.inTurn {
 		p.visitInTurn(members, block)
 	}
@@ -75,7 +77,7 @@ func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slo
 // Sorting is stable, so what is not hard to change keeps its random order.
 func (p *Planner) visitInTurn(members []int, block int) {
 	direction := 1
-	if (uint64(block)+p.settings.Seed)%2 == 0 {
+	if (uint64(block)+p.settings.Seed)%2 == 0 { //nolint:gosec // Blocks count from 1.
 		direction = -1
 	}
 	slices.SortStableFunc(members, func(a, b int) int {

@@ -122,7 +122,7 @@ func (s Settings) validate() error {
 		return fmt.Errorf("%d confirmation blocks, want none or at least %d", s.ConfirmationBlocks, stats.MinRuns)
 	case s.MaxFailedRuns < 0 || s.MaxRejectedBlocks < 0:
 		return fmt.Errorf("a negative limit of failed runs or rejected blocks")
-	case s.Budget.Time < 0 || s.Budget.Bytes < 0 || s.Budget.Reserve < 0 || s.Expected.Time < 0 || s.Expected.Bytes < 0:
+	case min(s.Budget.Time, s.Budget.Reserve, s.Expected.Time) < 0 || min(s.Budget.Bytes, s.Expected.Bytes) < 0:
 		return fmt.Errorf("a negative budget or cost")
 	}
 	return nil

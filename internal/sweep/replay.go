@@ -96,6 +96,7 @@ func (r *replay) advance(run Run) error {
 	case Interrupted:
 		r.note(Event{Code: BlockInterrupted})
 		return r.openAttempt()
+	case NotSteady, Failed, Inert:
 	}
 	return r.invalidRun(slot, run.Outcome)
 }
@@ -253,7 +254,7 @@ func (r *replay) continueRace() error {
 	if err != nil {
 		return err
 	}
-	worthwhile := rounds >= firstLook && gain.Runs >= stats.MinRuns && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
+	worthwhile := rounds >= firstLook && r.worthConfirming(gain)
 	alone := r.settings.Racing && len(r.live) == 1 && rounds >= r.settings.MinBlocks
 	full := rounds >= r.settings.MaxBlocks
 	switch {
@@ -265,6 +266,11 @@ func (r *replay) continueRace() error {
 		return r.end(MaxBlocksReached)
 	}
 	return r.openBlock()
+}
+
+// worthConfirming says whether a gain in the race may prove to be a win.
+func (r *replay) worthConfirming(gain stats.Contrast) bool {
+	return gain.Runs >= stats.MinRuns && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
 
 // continueWithoutConfirmation ends a race whose last candidate has passed.

@@ -94,8 +94,7 @@ func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error
 	}
 	var stdout, stderr bytes.Buffer
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
-	var exit utilexec.CodeExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
 		err = &exitError{status: exit.Code, stderr: stderr.String()}
 	}
 	return strings.TrimSpace(stdout.String()), err

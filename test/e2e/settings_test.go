@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -57,6 +56,6 @@ func (s settings) check() error {
 	if err != nil {
 		return fmt.Errorf("Ceph does not answer through Rook's toolbox in namespace %s: %w", s.rookNamespace, err)
 	}
-	fmt.Fprintf(os.Stdout, "Ceph says: %s\n", health)
-	return nil
+	_, err = fmt.Println("Ceph says:", health)
+	return err
 }

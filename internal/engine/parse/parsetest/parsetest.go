@@ -55,7 +55,7 @@ func Golden(t *testing.T, parser Parser, patterns ...string) {
 	t.Helper()
 	for _, file := range Outputs(t, patterns...) {
 		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
-			data, err := os.ReadFile(file) //nolint:gosec // The file is one of the testdata of the test.
+			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func compare(t *testing.T, goldenFile string, got []byte) {
 		}
 		return
 	}
-	want, err := os.ReadFile(goldenFile) //nolint:gosec // The file is one of the testdata of the test.
+	want, err := os.ReadFile(goldenFile)
 	if err != nil {
 		t.Fatalf("%v (set %s=1 to write it, and read what it says)", err, updateGolden)
 	}
@@ -203,7 +203,7 @@ func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 		seeds = Outputs(f, patterns...)
 	}
 	for _, file := range seeds {
-		data, err := os.ReadFile(file) //nolint:gosec // The file is one of the testdata of the test.
+		data, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
 		}
