@@ -80,8 +80,23 @@ func (e *exitError) Error() string {
 }
 
 // toolbox runs a command in Rook's toolbox, as Ceph's administrator, and returns
-// its output. A command that fails is an *exitError.
+// its output. A command that fails is an *exitError. Any other error is the
+// container runtime's, which now and then fails to start a process on a busy
+// machine: the command is tried again, so it must be one that can be repeated.
 func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error) {
+	const tries = 3
+	var errs []error
+	for range tries {
+		output, err := c.toolboxOnce(ctx, command)
+		if _, ended := errors.AsType[*exitError](err); err == nil || ended || ctx.Err() != nil {
+			return output, err
+		}
+		errs = append(errs, err)
+	}
+	return "", fmt.Errorf("%q did not run in %d tries: %w", command, tries, errors.Join(errs...))
+}
+
+func (c *cluster) toolboxOnce(ctx context.Context, command []string) (string, error) {
 	pod, err := c.runningPod(ctx, c.rookNamespace, "rook-ceph-tools")
 	if err != nil {
 		return "", err
