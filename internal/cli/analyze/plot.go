@@ -1,0 +1,5 @@
+package analyze
+
+import "errors"
+
+func drawFigure(*study, *report) ([]byte, error) { return nil, errors.New("not yet") }
