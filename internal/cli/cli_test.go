@@ -76,7 +76,7 @@ var goldenCases = map[string]string{
 	"table: recovery within 20%":                    "--table " + tables + "recovery.csv --configuration config --value recovery_seconds --block session --higher-is-better=false --equivalence 20% --baseline default",
 	"table: recovery as JSON":                       "--table " + tables + "recovery.csv --configuration config --value recovery_seconds --block session --higher-is-better=false --baseline default -o json",
 	"table: recovery without blocks":                "--table " + tables + "recovery.csv --configuration config --value recovery_seconds --higher-is-better=false --baseline default",
-	"table: random reads by session":                "--table " + tables + "fio-rbd.csv --configuration config --value iops --block session --baseline default --where block_size=4k --where pattern=randread --where background_io=no --where iodepth=4",
+	"table: random reads by session":                "--table " + tables + "fio-rbd.csv --configuration config --value iops --block session --baseline default --where block_size=4k --where pattern=randread --where background_io=no",
 	"table: writes by session, pattern, background": "--table " + tables + "fio-rbd.csv --configuration config --value bandwidth_mib_s --block session,pattern,background_io,iodepth --baseline default --where block_size=4k -o markdown",
 	"table: everything mixed":                       "--table " + tables + "fio-rbd.csv --configuration config --value iops --block session --baseline default",
 	"table: all verdicts":                           "--table " + own + "verdicts.csv --configuration config --value iops --block block --baseline old",
@@ -107,19 +107,29 @@ func TestGolden(t *testing.T) {
 
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", "golden", strings.NewReplacer(" ", "-", ",", "", ":", "", "%", "").Replace(name)+".golden")
+	name = strings.NewReplacer(" ", "-", ",", "", ":", "", "%", "").Replace(name)
+	compareFile(t, filepath.Join("testdata", "golden", name+".golden"), got)
+}
+
+func compareFile(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
+	if diff := cmp.Diff(readFile(t, file), got); diff != "" {
+		t.Errorf("%s (-want +got), -update accepts it:\n%s", file, diff)
+	}
+}
+
+func readFile(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("output (-want +got), -update accepts it:\n%s", diff)
-	}
+	return string(data)
 }
 
 // Whatever goes in, what comes out is JSON of the documented form: its numbers are
@@ -185,6 +195,38 @@ func requireFields(t *testing.T, what string, object map[string]any, names ...st
 		if _, ok := object[name]; !ok {
 			t.Errorf("%s has no field %s", what, name)
 		}
+	}
+}
+
+// figures are those of the documentation, which are made by the tool.
+var figures = map[string]string{
+	"seconds": "--baseline-name 1osd --baseline " + osds + "1osd-seq.txt --candidate-name 2osd --candidate " + osds + "2osd-seq.txt --candidate-name 3osd --candidate " + osds + "3osd-seq.txt",
+	"sessions": "--table " + tables + "fio-rbd.csv --configuration config --value iops --block session --baseline default " +
+		"--where block_size=4k --where pattern=randread --where background_io=no",
+}
+
+func TestFiguresOfTheDocumentationAreWhatTheToolDraws(t *testing.T) {
+	for name, line := range figures {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "figure.svg")
+			var stdout, stderr bytes.Buffer
+			if code := Run(append([]string{"kubectl-cephtune", "analyze", "--plot", file}, strings.Fields(line)...), &stdout, &stderr); code != 0 {
+				t.Fatalf("exit code %d: %s", code, &stderr)
+			}
+			compareFile(t, filepath.Join("..", "..", "docs", "images", name+".svg"), readFile(t, file))
+		})
+	}
+}
+
+func TestFigureNeedsACourse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "figure.svg")
+	var stdout, stderr bytes.Buffer
+	line := "analyze --baseline " + pvc + "fio-1m-write.txt --candidate " + pvc + "fio-1m-write.txt --plot " + file
+	if code := Run(append([]string{"kubectl-cephtune"}, strings.Fields(line)...), &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "no run has a course") {
+		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("there is a figure nevertheless")
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 // SpreadLists repeats --baseline and --candidate before each of several values, so
 // that what a shell makes of "--candidate new-*.txt" means what it looks like.
 func SpreadLists(args []string) []string {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		return args // What is completed is the last word, not another flag.
+	}
 	var out []string
 	list := ""
 	for i := 0; i < len(args); i++ {

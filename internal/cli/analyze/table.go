@@ -210,15 +210,17 @@ func (s *study) splitBaseline(file string, o *options, all []configuration) erro
 	return nil
 }
 
-// warnAboutMixtures names columns without a role that differ between rows and look
-// like settings: different workloads, taken for repetitions of one.
+// warnAboutMixtures names columns without a role that differ within a block and look
+// like settings: different workloads, taken for repetitions of one. What differs
+// between blocks only is the same on both sides of a ratio.
 func (t *table) warnAboutMixtures(s *study, c columns) {
 	var mixed []string
 	for i, name := range t.header {
 		if i == c.configuration || i == c.value || slices.Contains(c.block, i) || slices.Contains(c.where, i) {
 			continue
 		}
-		if distinct := t.distinct(i); distinct > 1 && 2*distinct <= len(t.rows) {
+		// A column with many values is a date or a number of a run.
+		if 2*t.distinct(i) <= len(t.rows) && t.differsWithinBlock(i, c.block) {
 			mixed = append(mixed, name)
 		}
 	}
@@ -233,6 +235,20 @@ func (t *table) distinct(column int) int {
 		seen[r.cells[column]] = true
 	}
 	return len(seen)
+}
+
+func (t *table) differsWithinBlock(column int, block []int) bool {
+	first := map[string]string{}
+	for _, r := range t.rows {
+		cell, name := r.cells[column], r.block(block)
+		if _, ok := first[name]; !ok {
+			first[name] = cell
+		}
+		if first[name] != cell {
+			return true
+		}
+	}
+	return false
 }
 
 // checkTableFlags refuses flags that are for files.
