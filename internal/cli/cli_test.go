@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,8 @@ var goldenCases = map[string]string{
 	"rbd bench, reads":                              "--baseline " + rbd + "rbd-bench-4k-randread.txt --candidate " + rbd + "rbd-bench-4k-randread.txt --metric iops",
 	"rbd bench, large writes":                       "--baseline " + rbd + "rbd-bench-1m-write.txt --candidate " + rbd + "rbd-bench-1m-write.txt -o markdown",
 	"three runs of each, unpaired":                  "--baseline " + osds + "1osd-write.txt," + osds + "2osd-write.txt," + osds + "3osd-write.txt --candidate " + howto + "write-128k.txt," + broken + "show-time.txt," + broken + "crlf.txt",
+	"three pairs, latency":                          "--paired --metric latencyMean --baseline " + osds + "1osd-rand.txt " + osds + "1osd-seq.txt " + osds + "2osd-rand.txt --candidate " + osds + "2osd-rand.txt " + osds + "2osd-seq.txt " + osds + "3osd-rand.txt",
+	"the same runs without pairs":                   "--metric latencyMean --baseline " + osds + "1osd-rand.txt " + osds + "1osd-seq.txt " + osds + "2osd-rand.txt --candidate " + osds + "2osd-rand.txt " + osds + "2osd-seq.txt " + osds + "3osd-rand.txt",
 	"error: not paired":                             "--paired --baseline " + osds + "1osd-write.txt," + osds + "2osd-write.txt --candidate " + osds + "3osd-write.txt",
 	"error: no percentiles in rados bench":          "--metric latencyP99 --baseline " + osds + "1osd-write.txt --candidate " + osds + "2osd-write.txt",
 	"error: no latency in rbd bench":                "--metric latencyMean --baseline " + rbd + "rbd-bench-4k-randread.txt --candidate " + rbd + "rbd-bench-4k-randread.txt",
@@ -145,6 +148,46 @@ func TestJSONIsAlwaysOfTheDocumentedForm(t *testing.T) {
 			checkDocument(t, stdout.Bytes())
 		})
 	}
+}
+
+// Tables of every shape: sides of one run, identical values, blocks that do not
+// meet, ratios at the limit of what numbers can be.
+func TestJSONOfRandomTablesIsOfTheDocumentedForm(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	file := filepath.Join(t.TempDir(), "table.csv")
+	for range 500 {
+		table := randomTable(random)
+		if err := os.WriteFile(file, []byte(table), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"kubectl-cephtune", "analyze", "--table", file, "--configuration", "c", "--value", "v", "--baseline", "c0", "-o", "json"}
+		if random.IntN(2) == 0 {
+			args = append(args, "--block", "b")
+		}
+		if random.IntN(2) == 0 {
+			args = append(args, "--higher-is-better=false")
+		}
+		var stdout, stderr bytes.Buffer
+		if code := Run(args, &stdout, &stderr); code != 0 {
+			t.Fatalf("exit code %d, %s, of\n%s", code, &stderr, table)
+		}
+		checkDocument(t, stdout.Bytes())
+		if t.Failed() {
+			t.Fatalf("table:\n%s", table)
+		}
+	}
+}
+
+func randomTable(random *rand.Rand) string {
+	table := "c,b,v\n"
+	spread := []float64{0, 0.01, 0.5, 50}[random.IntN(4)]
+	for c := range 2 + random.IntN(4) {
+		for range 1 + random.IntN(5) {
+			value := math.Exp(2*spread*random.Float64() - spread)
+			table += fmt.Sprintf("c%d,%d,%g\n", c, random.IntN(5), value)
+		}
+	}
+	return table
 }
 
 func checkDocument(t *testing.T, document []byte) {

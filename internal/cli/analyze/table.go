@@ -183,6 +183,10 @@ func parseValue(cell string) (float64, error) {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 0, fmt.Errorf("want a number above 0, found %q; leave out rows of failed runs", cell)
 	}
+	// No measurement is out here, and sums of such numbers could overflow.
+	if x < 1e-100 || x > 1e100 {
+		return 0, fmt.Errorf("want a number that can be a measurement, found %q", cell)
+	}
 	return x, nil
 }
 
