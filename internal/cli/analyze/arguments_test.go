@@ -37,7 +37,7 @@ func TestCandidatesKeepTheirOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var g groups
 			for _, w := range words {
-				err := error(nil)
+				var err error
 				if n, ok := strings.CutPrefix(w, "name="); ok {
 					err = nameValue{&g}.Set(n)
 				} else {

@@ -19,7 +19,7 @@ type fileReader struct {
 	metric    metric
 	direction string
 	study     *study
-	seen      map[[sha256.Size]byte]string // where a content was first found
+	owners    map[[sha256.Size]byte]string // the configuration that has a content
 }
 
 // studyOfFiles compares runs of which each left one file.
@@ -33,7 +33,7 @@ func studyOfFiles(o *options) (*study, error) {
 		return nil, err
 	}
 	s := &study{source: "files", metric: m.name, unit: m.unit, higherIsBetter: m.higherIsBetter, paired: o.paired}
-	reader := fileReader{metric: m, direction: o.direction, study: s, seen: map[[sha256.Size]byte]string{}}
+	reader := fileReader{metric: m, direction: o.direction, study: s, owners: map[[sha256.Size]byte]string{}}
 	if s.baseline, err = reader.configuration(group{o.baselineName, o.baseline}); err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func studyOfFiles(o *options) (*study, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.paired && len(c.Runs) != len(s.baseline.Runs) {
-			return nil, exit.UsageErrorf("--paired: %s has %d runs and %s has %d; pairs need the same number, in the same order",
-				s.baseline.Name, len(s.baseline.Runs), c.Name, len(c.Runs))
+		if o.paired && len(g.files) != len(o.baseline) {
+			return nil, exit.UsageErrorf("--paired: %s has %d files and %s has %d; pairs need the same number, in the same order",
+				o.baselineName, len(o.baseline), g.name, len(g.files))
 		}
 		s.candidates = append(s.candidates, c)
 	}
@@ -56,14 +56,15 @@ func studyOfFiles(o *options) (*study, error) {
 
 func (f *fileReader) configuration(g group) (configuration, error) {
 	c := configuration{Name: g.name}
-	for _, file := range g.files {
+	seen := map[[sha256.Size]byte]string{}
+	for i, file := range g.files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return c, err
 		}
 		// A copy of an output is not another run, however often it is named.
 		sum := sha256.Sum256(data)
-		if first, ok := f.seen[sum]; ok {
+		if first, ok := seen[sum]; ok {
 			f.study.warn("%s has the same content as %s: one run, counted once", file, first)
 			continue
 		}
@@ -71,11 +72,13 @@ func (f *fileReader) configuration(g group) (configuration, error) {
 		if err != nil {
 			return c, err
 		}
-		f.seen[sum] = file
-		r.Block = strconv.Itoa(len(c.Runs) + 1)
+		if owner, ok := f.owners[sum]; ok {
+			f.study.warn("%s is a run of %s and of %s: between them it shows no difference", file, owner, g.name)
+		}
+		seen[sum], f.owners[sum] = file, g.name
+		r.Block = strconv.Itoa(i + 1) // The place in the list, whatever was left out before it.
 		c.Runs = append(c.Runs, r)
 	}
-	clear(f.seen) // The same runs on both sides are no fraud: their ratio is 1.
 	return c, nil
 }
 

@@ -107,6 +107,16 @@ func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	}
 	r.Value, r.LatencyKind = seconds, kind
 	r.Window.Why = "whole run: latencies are totals"
+	if r.Tool != result.ToolRBDBench && len(r.Course) > 0 {
+		// The load was not steady, so its latencies are no better than its rates.
+		rate := r
+		if err := rate.truncate(); err != nil {
+			return run{}, err
+		}
+		if !rate.Steady {
+			r.Steady, r.Window.Why = false, rate.Window.Why
+		}
+	}
 	return r, nil
 }
 
