@@ -1,0 +1,209 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// SpreadLists repeats --baseline and --candidate before each of several values, so
+// that what a shell makes of "--candidate new-*.txt" means what it looks like.
+func SpreadLists(args []string) []string {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		return args // What is completed is the last word, not another flag.
+	}
+	var out []string
+	list := ""
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		name, _, hasValue := strings.Cut(arg, "=")
+		switch {
+		case arg == "--":
+			return append(out, args[i:]...)
+		case name == "--baseline" || name == "--candidate":
+			list = name
+			out = append(out, arg)
+			if !hasValue && i+1 < len(args) {
+				i++
+				out = append(out, args[i])
+			}
+		case list != "" && !strings.HasPrefix(arg, "-"):
+			out = append(out, list+"="+arg)
+		default:
+			list = ""
+			out = append(out, arg)
+			if takesNextArgument(arg) && i+1 < len(args) {
+				i++
+				out = append(out, args[i])
+			}
+		}
+	}
+	return out
+}
+
+// takesNextArgument need not be exact: a value that follows any other flag is
+// copied as it is, in either case.
+func takesNextArgument(arg string) bool {
+	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=")
+}
+
+// group is a candidate as the command line gives it.
+type group struct {
+	name  string
+	files []string
+}
+
+// groups gathers --candidate and --candidate-name in the order in which they are
+// given. Either the names come before their files or behind them, and the first
+// flag tells which.
+type groups struct {
+	words []word
+}
+
+type word struct {
+	isName bool
+	text   string
+}
+
+// filesValue and nameValue make one pflag.Value of each flag.
+type (
+	filesValue struct{ *groups }
+	nameValue  struct{ *groups }
+)
+
+var (
+	_ pflag.Value = filesValue{}
+	_ pflag.Value = nameValue{}
+)
+
+// Set implements pflag.Value.
+func (v filesValue) Set(s string) error {
+	for file := range strings.SplitSeq(s, ",") {
+		if file == "" {
+			return errors.New("a file name is empty")
+		}
+		v.words = append(v.words, word{text: file})
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (filesValue) Type() string { return "FILE" }
+
+// String implements pflag.Value.
+func (filesValue) String() string { return "" }
+
+// Set implements pflag.Value.
+func (v nameValue) Set(s string) error {
+	if s == "" {
+		return errors.New("the name is empty")
+	}
+	v.words = append(v.words, word{isName: true, text: s})
+	return nil
+}
+
+// Type implements pflag.Value.
+func (nameValue) Type() string { return "NAME" }
+
+// String implements pflag.Value.
+func (nameValue) String() string { return "" }
+
+// list returns the candidates in the order in which they were given.
+func (g *groups) list() ([]group, error) {
+	words := slices.Clone(g.words)
+	namesFirst := len(words) > 0 && words[0].isName
+	if !namesFirst {
+		slices.Reverse(words) // Then names come first here too.
+	}
+	var out []group
+	for _, w := range words {
+		switch {
+		case w.isName:
+			out = append(out, group{name: w.text})
+		case len(out) == 0:
+			out = append(out, group{files: []string{w.text}})
+		default:
+			last := &out[len(out)-1]
+			last.files = append(last.files, w.text)
+		}
+	}
+	if !namesFirst {
+		slices.Reverse(out)
+		for _, c := range out {
+			slices.Reverse(c.files)
+		}
+	}
+	return out, checkGroups(out)
+}
+
+func checkGroups(gs []group) error {
+	seen := map[string]bool{}
+	for i := range gs {
+		c := &gs[i]
+		switch {
+		case len(c.files) == 0:
+			return exit.UsageErrorf("--candidate-name %s has no --candidate files; give each name next to its files", c.name)
+		case c.name == "" && len(gs) > 1:
+			return exit.UsageErrorf("--candidate %s has no --candidate-name; with several candidates each needs one", c.files[0])
+		case c.name == "":
+			c.name = "candidate"
+		}
+		if seen[c.name] {
+			return exit.UsageErrorf("--candidate-name %s is given twice; give all its files in one place", c.name)
+		}
+		seen[c.name] = true
+	}
+	return nil
+}
+
+// fraction is a share such as 20% or 0.2. A bare 20 is refused: it could be either.
+type fraction float64
+
+// Set implements pflag.Value.
+func (f *fraction) Set(s string) error {
+	number, isPercent := strings.CutSuffix(s, "%")
+	x, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("%q is not a share such as 20%% or 0.2", s)
+	}
+	if isPercent {
+		x /= 100
+	} else if x > 1 {
+		return fmt.Errorf("%q is ambiguous; write %s%% or a fraction such as 0.2", s, s)
+	}
+	if x < 0 {
+		return fmt.Errorf("%q is negative", s)
+	}
+	*f = fraction(x)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*fraction) Type() string { return "SHARE" }
+
+// String implements pflag.Value.
+func (f *fraction) String() string {
+	return strconv.FormatFloat(100*float64(*f), 'g', 6, 64) + "%"
+}
+
+// condition is one --where.
+type condition struct{ column, value string }
+
+func parseConditions(where []string) ([]condition, error) {
+	var out []condition
+	for _, w := range where {
+		column, value, ok := strings.Cut(w, "=")
+		if !ok || column == "" {
+			return nil, exit.UsageErrorf("--where %q: want COLUMN=VALUE", w)
+		}
+		out = append(out, condition{column, value})
+	}
+	return out, nil
+}

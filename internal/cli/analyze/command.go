@@ -1,0 +1,238 @@
+// Package analyze is the subcommand that compares benchmark outputs, or a table of
+// results, and gives each candidate a verdict. It works offline.
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// options are the flags.
+type options struct {
+	baseline      []string
+	candidates    groups
+	baselineName  string
+	metric        string
+	direction     string
+	paired        bool
+	table         string
+	configuration string
+	value         string
+	block         []string
+	where         []string
+
+	higherIsBetter bool
+	minimumEffect  fraction
+	equivalence    fraction
+	confidence     fraction
+
+	output string
+	plot   string
+	expect []string
+}
+
+const longHelp = `Compare runs of a candidate with runs of a baseline, and give a verdict: Superior,
+Better, Equivalent, Inferior, Inconclusive or Invalid.
+
+A FILE is what rados bench, rbd bench or fio wrote in one run; the format is
+recognised. Or give a table (CSV) in which one row is one run. One run on a side
+decides nothing, however many seconds it has, and at least 3 are needed.
+
+Several candidates are given by their names: each --candidate-name belongs to the
+--candidate files behind it, or, if the first --candidate comes before any name,
+to those before it.
+
+Exit codes: 0 there are verdicts (whatever they are), 1 error, 2 wrong usage,
+3 a verdict is not among those of --expect.`
+
+const examples = `  # Five runs before and five after a change
+  %[1]s --baseline old-*.json --candidate new-*.json
+
+  # Is a latency lower by more than 10%%? Runs were made in turn: old, new, old, new, …
+  %[1]s --metric latencyP99 --minimum-effect 10%% --paired \
+    --baseline old1.json,old2.json,old3.json --candidate new1.json,new2.json,new3.json
+
+  # Two candidates, as JSON
+  %[1]s --baseline 1osd-*.txt --candidate-name 2osd --candidate 2osd-*.txt \
+    --candidate-name 3osd --candidate 3osd-*.txt -o json
+
+  # A table: rows of one session are compared with each other
+  %[1]s --table results.csv --configuration config --value iops --block session \
+    --baseline default --where pattern=randread`
+
+// NewCommand returns the subcommand;
+// program is the name under which the root was called.
+func NewCommand(program string) *cobra.Command {
+	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
+	cmd := &cobra.Command{
+		Use:     "analyze (--baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
+		Short:   "Compare benchmark outputs or a table of results, offline",
+		Long:    longHelp,
+		Example: fmt.Sprintf(examples, program+" analyze"),
+		Args:    refuseArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.OutOrStdout())
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *options) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&o.baseline, "baseline", nil, "outputs of the baseline's runs; with --table its value in the configuration column")
+	flags.Var(filesValue{&o.candidates}, "candidate", "outputs of a candidate's runs")
+	flags.Var(nameValue{&o.candidates}, "candidate-name", "name of a candidate (default candidate)")
+	flags.StringVar(&o.baselineName, "baseline-name", "baseline", "name of the baseline")
+	flags.StringVar(&o.metric, "metric", "bandwidth", "what to compare: "+strings.Join(metricNames(), ", "))
+	flags.StringVar(&o.direction, "direction", total, "operations to look at: total, read, write, trim or mixed")
+	flags.BoolVar(&o.paired, "paired", false, "the n-th runs of both sides were made next to each other: compare them pairwise")
+	flags.StringVar(&o.table, "table", "", "a CSV file with a line of column names; one row is one run")
+	flags.StringVar(&o.configuration, "configuration", "", "column that names the configuration")
+	flags.StringVar(&o.value, "value", "", "column with the number to compare")
+	flags.StringSliceVar(&o.block, "block", nil, "column that tells which rows were measured near each other; several make one block of each combination")
+	flags.StringArrayVar(&o.where, "where", nil, "use only rows with COLUMN=VALUE; repeat for more conditions")
+	flags.BoolVar(&o.higherIsBetter, "higher-is-better", true, "whether more is better in --value; a --metric knows")
+	flags.Var(&o.minimumEffect, "minimum-effect", "the gain that a candidate has to exceed to be Superior")
+	flags.Var(&o.equivalence, "equivalence", "the difference that does not matter")
+	flags.Var(&o.confidence, "confidence", "one minus the chance of calling something better that is not")
+	flags.StringVarP(&o.output, "output", "o", "table", "table, json or markdown")
+	flags.StringVar(&o.plot, "plot", "", "draw the runs, or for a table the ratios, into an SVG file")
+	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts that every candidate must have one of, else exit with 3")
+	completeWith(cmd, "metric", metricNames())
+	completeWith(cmd, "direction", directions())
+	completeWith(cmd, "output", outputs())
+	completeWith(cmd, "expect", verdicts())
+}
+
+func directions() []string { return []string{total, "read", "write", "trim", "mixed"} }
+
+func outputs() []string { return []string{"table", "json", "markdown"} }
+
+func verdicts() []string {
+	return []string{
+		string(stats.Superior), string(stats.Better), string(stats.Equivalent),
+		string(stats.Inferior), string(stats.Inconclusive), string(stats.Invalid),
+	}
+}
+
+func completeWith(cmd *cobra.Command, flag string, choices []string) {
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func refuseArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return exit.UsageErrorf("%q belongs to no flag; files follow --baseline or --candidate", args[0])
+	}
+	return nil
+}
+
+func (o *options) run(stdout io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	s, err := o.study()
+	if err != nil {
+		return err
+	}
+	s.warnAboutRuns()
+	criteria := o.criteria(s)
+	assessments, err := s.judge(criteria)
+	if err != nil {
+		return err
+	}
+	r := newReport(s, criteria, assessments)
+	if o.plot != "" {
+		if err := o.draw(s, r); err != nil {
+			return err
+		}
+	}
+	if err := o.write(stdout, r, s); err != nil {
+		return err
+	}
+	return o.checkExpected(r)
+}
+
+func (o *options) check() error {
+	if !slices.Contains(outputs(), o.output) {
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	}
+	if !slices.Contains(directions(), o.direction) {
+		return exit.UsageErrorf("--direction %q: want one of %s", o.direction, strings.Join(directions(), ", "))
+	}
+	for _, v := range o.expect {
+		if !slices.Contains(verdicts(), v) {
+			return exit.UsageErrorf("--expect %q: want some of %s", v, strings.Join(verdicts(), ", "))
+		}
+	}
+	// For a latency Judge asks for more: less than 100% of it can be gained.
+	if err := o.criteria(&study{higherIsBetter: true}).Validate(); err != nil {
+		return exit.UsageErrorf("%w", err)
+	}
+	if o.table != "" {
+		return o.checkTableFlags()
+	}
+	return o.checkFileFlags()
+}
+
+func (o *options) study() (*study, error) {
+	if o.table != "" {
+		return studyOfTable(o)
+	}
+	return studyOfFiles(o)
+}
+
+func (o *options) criteria(s *study) stats.Criteria {
+	c := stats.Criteria{
+		MinimumEffect: float64(o.minimumEffect), Equivalence: float64(o.equivalence), Confidence: float64(o.confidence),
+	}
+	if !s.higherIsBetter {
+		c.Direction = stats.LowerIsBetter
+	}
+	return c
+}
+
+func (o *options) draw(s *study, r *report) error {
+	figure, err := drawFigure(s, r)
+	if err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return os.WriteFile(o.plot, figure, 0o644) //nolint:gosec // A figure is for others to see.
+}
+
+func (o *options) write(w io.Writer, r *report, s *study) error {
+	switch o.output {
+	case "json":
+		return writeJSON(w, r)
+	case "markdown":
+		return writeMarkdown(w, r, s.unit)
+	}
+	return writeText(w, r, s.unit)
+}
+
+func (o *options) checkExpected(r *report) error {
+	if len(o.expect) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, c := range r.Candidates {
+		if !slices.Contains(o.expect, c.Verdict) {
+			errs = append(errs, fmt.Errorf("%s is %s, expected %s", c.Name, c.Verdict, strings.Join(o.expect, " or ")))
+		}
+	}
+	if len(errs) > 0 {
+		return exit.UnexpectedErrorf("%w", errors.Join(errs...))
+	}
+	return nil
+}

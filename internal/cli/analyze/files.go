@@ -1,0 +1,160 @@
+package analyze
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// fileReader reads outputs of tools, each of them once.
+type fileReader struct {
+	metric    metric
+	direction string
+	study     *study
+	owners    map[[sha256.Size]byte]string // the configuration that has a content
+}
+
+// studyOfFiles compares runs of which each left one file.
+func studyOfFiles(o *options) (*study, error) {
+	m, err := lookupMetric(o.metric)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := o.candidates.list()
+	if err != nil {
+		return nil, err
+	}
+	s := &study{source: "files", metric: m.name, unit: m.unit, higherIsBetter: m.higherIsBetter, paired: o.paired}
+	reader := fileReader{metric: m, direction: o.direction, study: s, owners: map[[sha256.Size]byte]string{}}
+	if s.baseline, err = reader.configuration(group{o.baselineName, o.baseline}); err != nil {
+		return nil, err
+	}
+	for _, g := range candidates {
+		if g.name == o.baselineName {
+			return nil, exit.UsageErrorf("baseline and candidate are both named %s", g.name)
+		}
+		c, err := reader.configuration(g)
+		if err != nil {
+			return nil, err
+		}
+		if o.paired && len(g.files) != len(o.baseline) {
+			return nil, exit.UsageErrorf("--paired: %s has %d files and %s has %d; pairs need the same number, in the same order",
+				o.baselineName, len(o.baseline), g.name, len(g.files))
+		}
+		s.candidates = append(s.candidates, c)
+	}
+	return s, s.checkComparable()
+}
+
+func (f *fileReader) configuration(g group) (configuration, error) {
+	c := configuration{Name: g.name}
+	seen := map[[sha256.Size]byte]string{}
+	for i, file := range g.files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return c, err
+		}
+		// A copy of an output is not another run, however often it is named.
+		sum := sha256.Sum256(data)
+		if first, ok := seen[sum]; ok {
+			f.study.warn("%s has the same content as %s: one run, counted once", file, first)
+			continue
+		}
+		r, err := f.run(file, data)
+		if err != nil {
+			return c, err
+		}
+		if owner, ok := f.owners[sum]; ok {
+			f.study.warn("%s is a run of %s and of %s: between them it shows no difference", file, owner, g.name)
+		}
+		seen[sum], f.owners[sum] = file, g.name
+		r.Block = strconv.Itoa(i + 1) // The place in the list, whatever was left out before it.
+		c.Runs = append(c.Runs, r)
+	}
+	return c, nil
+}
+
+func (f *fileReader) run(file string, data []byte) (run, error) {
+	res, err := engine.Parse(bytes.NewReader(data), engine.Options{})
+	if err != nil {
+		return run{}, located(file, err)
+	}
+	r, err := f.metric.read(res, f.direction)
+	if err != nil {
+		return run{}, fmt.Errorf("%s: %w", file, err)
+	}
+	r.Source = file
+	for _, w := range res.Warnings {
+		f.study.warn("%s: %s", position(file, w.Line), describe(w))
+	}
+	return r, nil
+}
+
+func describe(w result.Warning) string {
+	if w.Code == result.WarnUnrecognizedLine && w.Line > 0 {
+		return fmt.Sprintf("not a line of the tool, ignored: %q", w.Message)
+	}
+	return fmt.Sprintf("%s (%s)", w.Message, w.Code)
+}
+
+// located puts the line where editors and compilers have it.
+func located(file string, err error) error {
+	if syntax, ok := errors.AsType[*engine.SyntaxError](err); ok {
+		moved := *syntax
+		moved.Line = 0
+		return fmt.Errorf("%s: %w", position(file, syntax.Line), &moved)
+	}
+	if incomplete, ok := errors.AsType[*engine.IncompleteError](err); ok {
+		moved := *incomplete
+		moved.Line = 0
+		return fmt.Errorf("%s: no result: %w", position(file, incomplete.Line), &moved)
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+func position(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return file + ":" + strconv.Itoa(line)
+}
+
+// checkComparable refuses what no ratio can compare, and warns of what it probably
+// should not.
+func (s *study) checkComparable() error {
+	first := s.baseline.Runs[0]
+	warned := map[string]bool{}
+	once := func(kind, format string, args ...any) {
+		if !warned[kind] {
+			s.warn(format, args...)
+		}
+		warned[kind] = true
+	}
+	for _, c := range s.all() {
+		for _, r := range c.Runs {
+			switch {
+			case r.Directions != first.Directions:
+				return fmt.Errorf("%s has %s and %s has %s: they cannot be compared; choose with --direction", first.Source, first.Directions, r.Source, r.Directions)
+			case r.LatencyKind != first.LatencyKind:
+				return fmt.Errorf("%s has %s latencies and %s %s latencies: they cannot be compared", first.Source, first.LatencyKind, r.Source, r.LatencyKind)
+			case !(r.Value > 0):
+				return fmt.Errorf("%s: its %s is %v, which no ratio can be taken of", r.Source, s.metric, r.Value)
+			}
+			if r.Tool != first.Tool {
+				once("tool", "%s is of %s and %s of %s: different tools measure different things", first.Source, first.Tool, r.Source, r.Tool)
+			}
+			if math.Abs(math.Log(r.BytesPerOp/first.BytesPerOp)) > 0.01 {
+				once("size", "%s has operations of %.0f bytes and %s of %.0f: different workloads", first.Source, first.BytesPerOp, r.Source, r.BytesPerOp)
+			}
+		}
+	}
+	return nil
+}

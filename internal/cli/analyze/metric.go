@@ -1,0 +1,112 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// unit is a unit of measurement as data have it, and as people read it.
+type unit struct {
+	name   string // in JSON
+	symbol string
+	scale  float64 // how many of the former make one of the latter
+}
+
+// metric is one number that describes a run, from the output of a tool.
+type metric struct {
+	name           string
+	unit           unit
+	higherIsBetter bool
+	tools          []result.Tool // those that report it
+
+	// One of the two is set. amount is for rates: what was moved, and the column of
+	// a series that shows it.
+	amount  func(*result.Direction) (total float64, series func(*result.Series) []float64)
+	latency func(*result.Direction) (seconds float64, kind result.LatencyKind, ok bool)
+}
+
+func metrics() []metric {
+	all := []result.Tool{result.ToolRadosBench, result.ToolRBDBench, result.ToolFIO}
+	latencies := []result.Tool{result.ToolRadosBench, result.ToolFIO}
+	milliseconds := unit{"seconds", "ms", 1e-3}
+	out := []metric{
+		{name: "bandwidth", unit: unit{"bytesPerSecond", "MiB/s", 1 << 20}, higherIsBetter: true, tools: all, amount: bytesMoved},
+		{name: "iops", unit: unit{"operationsPerSecond", "IOPS", 1}, higherIsBetter: true, tools: all, amount: operationsDone},
+		{name: "latencyMean", unit: milliseconds, tools: latencies, latency: (*result.Direction).MeanLatencySeconds},
+		{name: "latencyMax", unit: milliseconds, tools: latencies, latency: maximumLatency},
+	}
+	for _, p := range []struct {
+		name    string
+		percent float64
+	}{{"latencyP50", 50}, {"latencyP90", 90}, {"latencyP95", 95}, {"latencyP99", 99}, {"latencyP999", 99.9}} {
+		out = append(out, metric{
+			name: p.name, unit: milliseconds, tools: []result.Tool{result.ToolFIO}, latency: percentile(p.percent),
+		})
+	}
+	return out
+}
+
+func metricNames() []string {
+	var names []string
+	for _, m := range metrics() {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// lookupMetric ignores case, since the API's enum has LatencyP99 where this has
+// latencyP99.
+func lookupMetric(name string) (metric, error) {
+	all := metrics()
+	i := slices.IndexFunc(all, func(m metric) bool { return strings.EqualFold(m.name, name) })
+	if i < 0 {
+		return metric{}, exit.UsageErrorf("--metric %q: want one of %s", name, strings.Join(metricNames(), ", "))
+	}
+	return all[i], nil
+}
+
+func bytesMoved(d *result.Direction) (float64, func(*result.Series) []float64) {
+	return float64(d.Bytes), func(s *result.Series) []float64 { return s.BytesPerSecond }
+}
+
+func operationsDone(d *result.Direction) (float64, func(*result.Series) []float64) {
+	return float64(d.Operations), func(s *result.Series) []float64 { return s.OperationsPerSecond }
+}
+
+func percentile(percent float64) func(*result.Direction) (float64, result.LatencyKind, bool) {
+	return func(d *result.Direction) (float64, result.LatencyKind, bool) {
+		p, kind, ok := d.Percentile(percent)
+		// A bound is not a value: ratios of bounds mean nothing.
+		return p.Seconds, kind, ok && !p.AtLeast
+	}
+}
+
+func maximumLatency(d *result.Direction) (float64, result.LatencyKind, bool) {
+	if d.Latency != nil && d.Latency.Moments.MaxSeconds != nil {
+		return *d.Latency.Moments.MaxSeconds, result.TotalLatency, true
+	}
+	if d.CompletionLatency != nil && d.CompletionLatency.Moments.MaxSeconds != nil {
+		return *d.CompletionLatency.Moments.MaxSeconds, result.CompletionLatency, true
+	}
+	return 0, "", false
+}
+
+// missing explains why an output has no such metric, and what to do.
+func (m metric) missing(tool result.Tool) error {
+	if !slices.Contains(m.tools, tool) {
+		return fmt.Errorf("%s does not report %s; %s can", tool, m.name, joinTools(m.tools))
+	}
+	return fmt.Errorf("this output of %s does not have %s; let fio write --output-format=json+, and do not switch latencies or percentiles off", tool, m.name)
+}
+
+func joinTools(tools []result.Tool) string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = string(t)
+	}
+	return strings.Join(names, " and ")
+}

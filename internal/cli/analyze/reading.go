@@ -1,0 +1,250 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// run is one run of a configuration: the unit of evidence.
+type run struct {
+	Source string // the file, or the file and line, that it comes from
+	Block  string
+	Value  float64
+	Steady bool // false: shown, but no evidence
+
+	// The rest is for outputs of tools only.
+	Format      string
+	Tool        result.Tool
+	Directions  string // such as "write", or "read+write"
+	LatencyKind result.LatencyKind
+	Window      window
+	BytesPerOp  float64
+	Course      []interval
+}
+
+// window is the part of a run that its value describes.
+type window struct {
+	FromSeconds, ToSeconds float64
+	DurationSeconds        float64
+	Why                    string
+}
+
+// interval is a part of a run's course.
+type interval struct {
+	Start, End float64
+	Rate       float64
+}
+
+func (i interval) seconds() float64 { return i.End - i.Start }
+
+// total is the direction of all operations.
+const total = "total"
+
+func selectDirections(res *result.Result, name string) ([]result.NamedDirection, error) {
+	all := res.Directions()
+	if name == total {
+		return all, nil
+	}
+	d := res.Direction(result.DirectionName(name))
+	if d == nil {
+		return nil, fmt.Errorf("it has no %s operations, but %s", name, joinDirections(all))
+	}
+	return []result.NamedDirection{{Name: result.DirectionName(name), Direction: d}}, nil
+}
+
+func joinDirections(ds []result.NamedDirection) string {
+	names := make([]string, len(ds))
+	for i, d := range ds {
+		names[i] = string(d.Name)
+	}
+	return strings.Join(names, "+")
+}
+
+// read reduces a result to the one number that counts, and says what of the run it
+// describes.
+func (m metric) read(res *result.Result, direction string) (run, error) {
+	ds, err := selectDirections(res, direction)
+	if err != nil {
+		return run{}, err
+	}
+	r := run{
+		Tool: res.Source.Tool, Format: res.Source.Format, Directions: joinDirections(ds), Steady: true,
+		Window: wholeRun(ds, "whole run"), BytesPerOp: bytesPerOperation(ds),
+	}
+	if len(ds) == 1 {
+		r.Course = course(ds[0].Direction, m.column())
+	}
+	if m.amount == nil {
+		return m.readLatency(r, ds)
+	}
+	return m.readRate(r, ds)
+}
+
+// column is the column of a series that shows the metric; for a latency the
+// bandwidth, as in a figure.
+func (m metric) column() func(*result.Series) []float64 {
+	if m.amount == nil {
+		return func(s *result.Series) []float64 { return s.BytesPerSecond }
+	}
+	_, column := m.amount(&result.Direction{})
+	return column
+}
+
+// readLatency takes the latency of the whole run, from its totals: that of a part
+// is known to no tool's summary, and mixing windows would describe no run at all.
+func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
+	if len(ds) > 1 {
+		return run{}, fmt.Errorf("it has %s, whose latencies are different things; choose with --direction", r.Directions)
+	}
+	seconds, kind, ok := m.latency(ds[0].Direction)
+	if !ok {
+		return run{}, m.missing(r.Tool)
+	}
+	r.Value, r.LatencyKind = seconds, kind
+	r.Window.Why = "whole run: latencies are totals"
+	if r.Tool != result.ToolRBDBench && len(r.Course) > 0 {
+		// The load was not steady, so its latencies are no better than its rates.
+		rate := r
+		if err := rate.truncate(); err != nil {
+			return run{}, err
+		}
+		if !rate.Steady {
+			r.Steady, r.Window.Why = false, rate.Window.Why
+		}
+	}
+	return r, nil
+}
+
+func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
+	sum := 0.0
+	for _, d := range ds {
+		amount, _ := m.amount(d.Direction)
+		sum += amount
+	}
+	r.Value = sum / r.Window.DurationSeconds
+	switch {
+	case r.Tool == result.ToolRBDBench:
+		// Its rows are averages over several seconds, in which a warm-up cannot be
+		// told from a trend; and totals are what the rows add up to.
+		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
+	case len(r.Course) == 0:
+		r.Window.Why = "whole run: no course in the output"
+	default:
+		return r, r.truncate()
+	}
+	return r, nil
+}
+
+// truncate leaves out the warm-up.
+func (r *run) truncate() error {
+	rows, rates := make([]stats.Interval, len(r.Course)), make([]float64, len(r.Course))
+	for i, row := range r.Course {
+		rows[i] = stats.Interval{Amount: row.Rate * row.seconds(), Seconds: row.seconds()}
+		rates[i] = row.Rate
+	}
+	if _, err := stats.MSER(rates); errors.Is(err, stats.ErrTooFew) {
+		r.Window.Why = "whole run: too short to find a warm-up"
+		return nil
+	}
+	summary, err := stats.Summarize(rows, stats.Truncate)
+	if errors.Is(err, stats.ErrTooFew) {
+		// Nothing moved in the second half: it did not become steady, it stalled.
+		r.Steady, r.Window.Why = false, "whole run: stalled for good"
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !summary.Steady {
+		// Half a run that is still changing describes no state of the cluster.
+		r.Steady, r.Window.Why = false, "whole run: never became steady (MSER)"
+		return nil
+	}
+	r.Value = summary.Rate
+	r.Window.FromSeconds = r.Course[summary.Dropped].Start
+	r.Window.ToSeconds = r.Course[len(r.Course)-1].End
+	r.Window.Why = "without warm-up (MSER)"
+	if summary.Dropped == 0 {
+		r.Window.Why = "no warm-up found (MSER)"
+	}
+	return nil
+}
+
+func wholeRun(ds []result.NamedDirection, why string) window {
+	seconds := 0.0
+	for _, d := range ds {
+		seconds = max(seconds, d.Seconds)
+	}
+	return window{ToSeconds: seconds, DurationSeconds: seconds, Why: why}
+}
+
+func bytesPerOperation(ds []result.NamedDirection) float64 {
+	var bytes, operations int64
+	for _, d := range ds {
+		bytes += d.Bytes
+		operations += d.Operations
+	}
+	return float64(bytes) / float64(operations)
+}
+
+// course returns the intervals of a run, of much the same length: MSER takes each
+// for one observation, and a tenth of a second scatters more than a second does.
+func course(d *result.Direction, column func(*result.Series) []float64) []interval {
+	s := d.Series
+	if s == nil || len(column(s)) == 0 {
+		return nil
+	}
+	usual := usualSeconds(intervals(s, column(s)))
+	if usual < 0.5 {
+		s = s.PerSecond()
+		usual = 1
+	}
+	if s == nil || len(column(s)) == 0 {
+		return nil
+	}
+	out := intervals(s, column(s))
+	if len(out) > 1 && out[0].seconds() < usual/2 {
+		out[1] = joined(out[0], out[1])
+		out = out[1:]
+	}
+	if last := len(out) - 1; last > 0 && out[last].seconds() < usual/2 {
+		out[last-1] = joined(out[last-1], out[last])
+		out = out[:last]
+	}
+	return out
+}
+
+func intervals(s *result.Series, rates []float64) []interval {
+	out := make([]interval, s.Len())
+	for i := range out {
+		out[i] = interval{s.StartSeconds[i], s.EndSeconds[i], rates[i]}
+	}
+	return out
+}
+
+func usualSeconds(rows []interval) float64 {
+	lengths := make([]float64, len(rows))
+	for i, r := range rows {
+		lengths[i] = r.seconds()
+	}
+	slices.Sort(lengths)
+	return lengths[len(lengths)/2]
+}
+
+// joined is one interval that moved what two moved. A gap between them is not
+// bridged: of it nothing is known.
+func joined(a, b interval) interval {
+	if b.Start-a.End > 0.01 {
+		if a.seconds() < b.seconds() {
+			return b
+		}
+		return a
+	}
+	moved := a.Rate*a.seconds() + b.Rate*b.seconds()
+	return interval{a.Start, b.End, moved / (b.End - a.Start)}
+}

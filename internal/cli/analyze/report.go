@@ -1,0 +1,191 @@
+package analyze
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// schemaVersion is the version of the JSON form, which docs/analyze.md describes.
+const schemaVersion = 1
+
+// report is the outcome, and the JSON form of it. What does not exist, such as the
+// interval of a single run, is absent.
+type report struct {
+	SchemaVersion  int              `json:"schemaVersion"`
+	Source         string           `json:"source"`
+	Metric         string           `json:"metric"`
+	Unit           string           `json:"unit,omitempty"`
+	HigherIsBetter bool             `json:"higherIsBetter"`
+	Confidence     float64          `json:"confidence"`
+	MinimumEffect  float64          `json:"minimumEffect"`
+	Equivalence    float64          `json:"equivalence"`
+	Method         string           `json:"method"`
+	Baseline       summary          `json:"baseline"`
+	Candidates     []candidateEntry `json:"candidates"`
+	Warnings       []string         `json:"warnings"`
+}
+
+// summary describes the runs of one configuration.
+type summary struct {
+	Name          string     `json:"name"`
+	Runs          int        `json:"runs"`
+	SteadyRuns    int        `json:"steadyRuns"`
+	Mean          float64    `json:"mean"`
+	GeometricMean float64    `json:"geometricMean"`
+	Min           float64    `json:"min"`
+	Max           float64    `json:"max"`
+	RunValues     []runEntry `json:"runValues"`
+}
+
+type runEntry struct {
+	Source string       `json:"source"`
+	Value  float64      `json:"value"`
+	Block  string       `json:"block,omitempty"`
+	Format string       `json:"format,omitempty"`
+	Ops    string       `json:"operations,omitempty"`
+	Steady bool         `json:"steady"`
+	Window *windowEntry `json:"window,omitempty"`
+}
+
+type windowEntry struct {
+	FromSeconds float64 `json:"fromSeconds"`
+	ToSeconds   float64 `json:"toSeconds"`
+	RunSeconds  float64 `json:"runSeconds"`
+	Description string  `json:"description"`
+}
+
+type candidateEntry struct {
+	summary
+
+	ComparedRuns     int           `json:"comparedRuns"`
+	Ratio            *float64      `json:"ratio,omitempty"`
+	RatioLow         *float64      `json:"ratioLow,omitempty"`
+	RatioHigh        *float64      `json:"ratioHigh,omitempty"`
+	PValueSuperior   *float64      `json:"pValueSuperior,omitempty"`
+	PValueAnyGain    *float64      `json:"pValueAnyGain,omitempty"`
+	PValueLoss       *float64      `json:"pValueLoss,omitempty"`
+	PValueEquivalent *float64      `json:"pValueEquivalent,omitempty"`
+	PValueHolm       *float64      `json:"pValueHolm,omitempty"`
+	Verdict          string        `json:"verdict"`
+	Reason           string        `json:"reason"`
+	Reasons          []reasonEntry `json:"reasons"`
+	MoreRunsNeeded   *int          `json:"moreRunsNeeded,omitempty"`
+	MoreRunsToward   string        `json:"moreRunsToward,omitempty"`
+	TooClose         bool          `json:"tooClose,omitempty"`
+}
+
+type reasonEntry struct {
+	Code    string   `json:"code"`
+	Value   *float64 `json:"value,omitempty"`
+	Limit   *float64 `json:"limit,omitempty"`
+	Count   int      `json:"count,omitempty"`
+	Message string   `json:"message"`
+}
+
+func newReport(s *study, criteria stats.Criteria, assessments []stats.Assessment) *report {
+	r := &report{
+		SchemaVersion: schemaVersion, Source: s.source, Metric: s.metric, Unit: s.unit.name, HigherIsBetter: s.higherIsBetter,
+		Confidence: criteria.Confidence, MinimumEffect: criteria.MinimumEffect, Equivalence: criteria.Equivalence,
+		Method: "unpaired", Baseline: summarize(s.baseline, s.paired), Warnings: append([]string{}, s.warnings...),
+	}
+	if s.paired {
+		r.Method = "paired"
+	}
+	for i, a := range assessments {
+		r.Candidates = append(r.Candidates, newEntry(summarize(s.candidates[i], s.paired), a, r.Baseline))
+		for _, w := range a.Warnings {
+			r.Warnings = append(r.Warnings, a.Name+": "+w.String())
+		}
+	}
+	return r
+}
+
+func summarize(c configuration, paired bool) summary {
+	values := c.evidence().values()
+	out := summary{
+		Name: c.Name, Runs: len(c.Runs), SteadyRuns: len(c.steadyRuns()),
+		Mean: stat.Mean(values, nil), GeometricMean: stats.GeometricMean(values),
+		Min: slices.Min(values), Max: slices.Max(values),
+	}
+	for _, r := range c.Runs {
+		out.RunValues = append(out.RunValues, newRunEntry(r, paired))
+	}
+	return out
+}
+
+func newRunEntry(r run, paired bool) runEntry {
+	out := runEntry{Source: r.Source, Value: r.Value, Format: r.Format, Ops: r.Directions, Steady: r.Steady}
+	if paired {
+		out.Block = r.Block
+	}
+	if r.Format != "" {
+		out.Window = &windowEntry{r.Window.FromSeconds, r.Window.ToSeconds, r.Window.DurationSeconds, r.Window.Why}
+	}
+	return out
+}
+
+func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
+	out := candidateEntry{summary: s, ComparedRuns: a.Runs, Verdict: string(a.Verdict), Reason: a.Sentence()}
+	for _, why := range a.Reasons {
+		out.Reasons = append(out.Reasons, newReasonEntry(why))
+	}
+	if a.Runs > 0 {
+		out.Ratio = finite(a.Ratio)
+	}
+	// Without an estimate of noise the interval is everything, and says nothing.
+	if !math.IsInf(a.Interval.High, 1) && a.Interval.High > 0 {
+		out.RatioLow, out.RatioHigh = finite(a.Interval.Low), finite(a.Interval.High)
+		out.PValueSuperior, out.PValueAnyGain = finite(a.P.Superior), finite(a.P.AnyGain)
+		out.PValueLoss, out.PValueEquivalent = finite(a.P.Loss), finite(a.PEquivalent)
+		if a.Verdict != stats.Invalid { // Those who claim nothing are not adjusted.
+			out.PValueHolm = finite(a.Holm.Superior)
+		}
+	}
+	out.describeMissing(a, min(s.SteadyRuns, baseline.SteadyRuns))
+	return out
+}
+
+// describeMissing says how many more runs would decide. Runs that are not steady do
+// not count towards the smallest number.
+func (e *candidateEntry) describeMissing(a stats.Assessment, steady int) {
+	more := a.MoreRuns()
+	if a.Verdict == stats.Invalid {
+		more.Needed = max(more.Needed, stats.MinRuns-steady)
+	}
+	e.TooClose = more.TooClose
+	if !more.TooClose {
+		e.MoreRunsNeeded = &more.Needed
+	}
+	if a.Verdict == stats.Inconclusive {
+		e.MoreRunsToward = string(more.Toward)
+	}
+}
+
+func newReasonEntry(r stats.Reason) reasonEntry {
+	out := reasonEntry{Code: string(r.Code), Count: r.Count, Message: r.String()}
+	if r.Value != 0 || r.Limit != 0 {
+		out.Value, out.Limit = finite(r.Value), finite(r.Limit)
+	}
+	return out
+}
+
+// finite is x, or nil where there is no number to show.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func writeJSON(w io.Writer, r *report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(r)
+}

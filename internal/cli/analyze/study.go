@@ -1,0 +1,182 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// configuration is what is compared: one setting and the runs made with it.
+type configuration struct {
+	Name string
+	Runs []run
+}
+
+// study is a question with the runs that are to answer it, wherever they came from.
+type study struct {
+	source         string // "files" or "table"
+	metric         string
+	unit           unit
+	higherIsBetter bool
+	paired         bool // compare within blocks
+	baseline       configuration
+	candidates     []configuration
+	warnings       []string
+}
+
+// warn adds a warning, once: a file may be on both sides.
+func (s *study) warn(format string, args ...any) {
+	warning := fmt.Sprintf(format, args...)
+	if !slices.Contains(s.warnings, warning) {
+		s.warnings = append(s.warnings, warning)
+	}
+}
+
+func (s *study) all() []configuration {
+	return append([]configuration{s.baseline}, s.candidates...)
+}
+
+// steadyRuns are those that are evidence.
+func (c configuration) steadyRuns() []run {
+	var out []run
+	for _, r := range c.Runs {
+		if r.Steady {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// evidence has the steady runs, or all if none is: then they are shown, as Invalid.
+func (c configuration) evidence() configuration {
+	if steady := c.steadyRuns(); len(steady) > 0 {
+		c.Runs = steady
+	}
+	return c
+}
+
+func (c configuration) values() []float64 {
+	values := make([]float64, len(c.Runs))
+	for i, r := range c.Runs {
+		values[i] = r.Value
+	}
+	return values
+}
+
+// judge gives each candidate its verdict.
+func (s *study) judge(criteria stats.Criteria) ([]stats.Assessment, error) {
+	comparisons := make([]stats.Comparison, len(s.candidates))
+	for i, c := range s.candidates {
+		comparison, err := s.compare(c)
+		if err != nil {
+			return nil, fmt.Errorf("compare %s with %s: %w", c.Name, s.baseline.Name, err)
+		}
+		comparisons[i] = comparison
+	}
+	return stats.Judge(criteria, comparisons)
+}
+
+// compare leaves out runs that are not steady. If too few are left, the contrast
+// still shows what was measured, and the fault makes it no evidence.
+func (s *study) compare(candidate configuration) (stats.Comparison, error) {
+	out := stats.Comparison{Name: candidate.Name}
+	base, cand := s.baseline.steadyRuns(), candidate.steadyRuns()
+	unsteady := len(s.baseline.Runs) + len(candidate.Runs) - len(base) - len(cand)
+	if unsteady > 0 && min(len(base), len(cand)) < stats.MinRuns {
+		out.Faults = []stats.Reason{{Code: stats.NotSteady, Count: unsteady}}
+		if len(base) == 0 || len(cand) == 0 {
+			base, cand = s.baseline.Runs, candidate.Runs
+		}
+	}
+	contrast, err := s.contrast(base, cand)
+	if errors.Is(err, stats.ErrTooFew) {
+		return out, nil // No run to compare with: the zero contrast is Invalid.
+	}
+	out.Contrast = contrast
+	return out, err
+}
+
+func (s *study) contrast(base, cand []run) (stats.Contrast, error) {
+	if !s.paired {
+		return stats.WelchLogRatio(configuration{Runs: base}.values(), configuration{Runs: cand}.values())
+	}
+	pairs, _, err := stats.MakePairs(observations(base), observations(cand))
+	if err != nil {
+		return stats.Contrast{}, err
+	}
+	return stats.PairedLogRatio(pairs)
+}
+
+func observations(runs []run) []stats.Observation {
+	out := make([]stats.Observation, len(runs))
+	for i, r := range runs {
+		out[i] = stats.Observation{Block: r.Block, Value: r.Value}
+	}
+	return out
+}
+
+// warnAboutRuns says which runs count for less than they seem to.
+func (s *study) warnAboutRuns() {
+	for _, c := range s.all() {
+		for _, r := range c.Runs {
+			if !r.Steady {
+				s.warn("%s never became steady, so it is left out; repeat it at twice the length", r.Source)
+			}
+		}
+	}
+	if !s.paired {
+		return
+	}
+	base := blockCounts(s.baseline)
+	for _, c := range s.candidates {
+		s.warnAboutBlocks(c, base)
+	}
+}
+
+func (s *study) warnAboutBlocks(c configuration, base map[string]int) {
+	var alone []string
+	repeated := 0
+	counts := blockCounts(c)
+	for _, block := range blockOrder(c) {
+		if base[block] == 0 {
+			alone = append(alone, block)
+		} else if counts[block] > 1 || base[block] > 1 {
+			repeated++
+		}
+	}
+	switch {
+	case len(alone) == len(counts):
+		s.warn("%s shares no block with %s, so they cannot be compared", c.Name, s.baseline.Name)
+	case len(alone) > 0:
+		s.warn("%s: left out, since %s has no run there: block %s", c.Name, s.baseline.Name, strings.Join(alone, ", "))
+	}
+	if repeated > 0 {
+		s.warn("%s: several runs of one configuration in a block count once, by their geometric mean (%d of %d blocks)",
+			c.Name, repeated, len(counts)-len(alone))
+	}
+}
+
+func blockCounts(c configuration) map[string]int {
+	counts := map[string]int{}
+	for _, r := range c.Runs {
+		if r.Steady {
+			counts[r.Block]++
+		}
+	}
+	return counts
+}
+
+func blockOrder(c configuration) []string {
+	var order []string
+	seen := map[string]bool{}
+	for _, r := range c.Runs {
+		if r.Steady && !seen[r.Block] {
+			seen[r.Block] = true
+			order = append(order, r.Block)
+		}
+	}
+	return order
+}

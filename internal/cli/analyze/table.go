@@ -1,0 +1,282 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// table is a CSV file with the line of each row.
+type table struct {
+	file   string
+	header []string
+	rows   []row
+}
+
+type row struct {
+	line  int
+	cells []string
+}
+
+// studyOfTable compares the rows of a table, each of them one run.
+func studyOfTable(o *options) (*study, error) {
+	conditions, err := parseConditions(o.where)
+	if err != nil {
+		return nil, err
+	}
+	t, err := readTable(o.table)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := t.findColumns(o, conditions)
+	if err != nil {
+		return nil, err
+	}
+	s := &study{
+		source: "table", metric: o.value, unit: unit{symbol: o.value, scale: 1},
+		higherIsBetter: o.higherIsBetter, paired: len(o.block) > 0,
+	}
+	t.keep(columns.where, conditions)
+	configurations, err := t.configurations(columns)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.splitBaseline(t.file, o, configurations); err != nil {
+		return nil, err
+	}
+	t.warnAboutMixtures(s, columns)
+	return s, nil
+}
+
+func readTable(file string) (*table, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	// Spreadsheets put a byte order mark before the first name.
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	reader.TrimLeadingSpace = true
+	t := &table{file: file}
+	for {
+		cells, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, fmt.Errorf("%s:%d: %w; want as many columns as the first line has", file, parse.Line, parse.Err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		line, _ := reader.FieldPos(0)
+		if t.header == nil {
+			t.header = cells
+			continue
+		}
+		t.rows = append(t.rows, row{line, cells})
+	}
+	if len(t.rows) == 0 {
+		return nil, fmt.Errorf("%s: no rows; want a line of column names and a line for each run", file)
+	}
+	return t, nil
+}
+
+// columns are the positions of the columns that have a role.
+type columns struct {
+	configuration, value int
+	block, where         []int
+}
+
+func (t *table) findColumns(o *options, conditions []condition) (columns, error) {
+	var out columns
+	var err error
+	if out.configuration, err = t.column("--configuration", o.configuration); err != nil {
+		return out, err
+	}
+	if out.value, err = t.column("--value", o.value); err != nil {
+		return out, err
+	}
+	for _, name := range o.block {
+		i, err := t.column("--block", name)
+		if err != nil {
+			return out, err
+		}
+		out.block = append(out.block, i)
+	}
+	for _, c := range conditions {
+		i, err := t.column("--where", c.column)
+		if err != nil {
+			return out, err
+		}
+		out.where = append(out.where, i)
+	}
+	return out, nil
+}
+
+func (t *table) column(flag, name string) (int, error) {
+	i := slices.Index(t.header, name)
+	if i < 0 {
+		return 0, fmt.Errorf("%s:1: %s %q: there is no such column, but %s", t.file, flag, name, strings.Join(t.header, ", "))
+	}
+	if slices.Contains(t.header[i+1:], name) {
+		return 0, fmt.Errorf("%s:1: %s %q: there are several columns of that name", t.file, flag, name)
+	}
+	return i, nil
+}
+
+// keep drops the rows that do not meet all conditions.
+func (t *table) keep(where []int, conditions []condition) {
+	t.rows = slices.DeleteFunc(t.rows, func(r row) bool {
+		for i, c := range conditions {
+			if r.cells[where[i]] != c.value {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// configurations gathers the rows of each configuration, in the order in which they
+// first appear.
+func (t *table) configurations(columns columns) ([]configuration, error) {
+	var out []configuration
+	for _, r := range t.rows {
+		value, err := parseValue(r.cells[columns.value])
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: column %s: %w", t.file, r.line, t.header[columns.value], err)
+		}
+		name := r.cells[columns.configuration]
+		i := slices.IndexFunc(out, func(c configuration) bool { return c.Name == name })
+		if i < 0 {
+			i = len(out)
+			out = append(out, configuration{Name: name})
+		}
+		out[i].Runs = append(out[i].Runs, run{
+			Source: position(t.file, r.line), Block: r.block(columns.block), Value: value, Steady: true,
+		})
+	}
+	return out, nil
+}
+
+func (r row) block(columns []int) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = r.cells[c]
+	}
+	return strings.Join(parts, "/")
+}
+
+func parseValue(cell string) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+	if err != nil {
+		return 0, fmt.Errorf("want a number, found %q", cell)
+	}
+	if !(x > 0) || math.IsInf(x, 0) {
+		return 0, fmt.Errorf("want a number above 0, found %q; leave out rows of failed runs", cell)
+	}
+	// No measurement is out here, and sums of such numbers could overflow.
+	if x < 1e-100 || x > 1e100 {
+		return 0, fmt.Errorf("want a number that can be a measurement, found %q", cell)
+	}
+	return x, nil
+}
+
+func (s *study) splitBaseline(file string, o *options, all []configuration) error {
+	if len(all) == 0 {
+		return fmt.Errorf("%s: no row has %s", file, strings.Join(o.where, " and "))
+	}
+	for _, c := range all {
+		if c.Name == o.baseline[0] {
+			s.baseline = c
+		} else {
+			s.candidates = append(s.candidates, c)
+		}
+	}
+	if s.baseline.Runs == nil {
+		names := make([]string, len(all))
+		for i, c := range all {
+			names[i] = c.Name
+		}
+		return fmt.Errorf("%s: column %s has no %q to be the baseline, but %s", file, o.configuration, o.baseline[0], strings.Join(names, ", "))
+	}
+	if len(s.candidates) == 0 {
+		return fmt.Errorf("%s: column %s has nothing but %q: there is nothing to compare", file, o.configuration, o.baseline[0])
+	}
+	return nil
+}
+
+// warnAboutMixtures names columns without a role that differ within a block and look
+// like settings: different workloads, taken for repetitions of one. What differs
+// between blocks only is the same on both sides of a ratio.
+func (t *table) warnAboutMixtures(s *study, c columns) {
+	var mixed []string
+	for i, name := range t.header {
+		if i == c.configuration || i == c.value || slices.Contains(c.block, i) || slices.Contains(c.where, i) {
+			continue
+		}
+		// A column with many values is a date or a number of a run.
+		if 2*t.distinct(i) <= len(t.rows) && t.differsWithinBlock(i, c.block) {
+			mixed = append(mixed, name)
+		}
+	}
+	if len(mixed) > 0 {
+		s.warn("rows differ in %s; if these are workloads and not repetitions, choose one with --where or give the column as another --block", strings.Join(mixed, ", "))
+	}
+}
+
+func (t *table) distinct(column int) int {
+	seen := map[string]bool{}
+	for _, r := range t.rows {
+		seen[r.cells[column]] = true
+	}
+	return len(seen)
+}
+
+func (t *table) differsWithinBlock(column int, block []int) bool {
+	first := map[string]string{}
+	for _, r := range t.rows {
+		cell, name := r.cells[column], r.block(block)
+		if _, ok := first[name]; !ok {
+			first[name] = cell
+		}
+		if first[name] != cell {
+			return true
+		}
+	}
+	return false
+}
+
+// checkTableFlags refuses flags that are for files.
+func (o *options) checkTableFlags() error {
+	switch {
+	case o.configuration == "" || o.value == "":
+		return exit.UsageErrorf("--table needs --configuration COLUMN and --value COLUMN")
+	case len(o.baseline) != 1:
+		return exit.UsageErrorf("--table needs --baseline VALUE: one value of the column %s", o.configuration)
+	case len(o.candidates.words) > 0:
+		return exit.UsageErrorf("--candidate is for files; in a table every other value of %s is a candidate", o.configuration)
+	case o.paired:
+		return exit.UsageErrorf("--paired is for files; rows of a table are paired by --block COLUMN")
+	}
+	return nil
+}
+
+// checkFileFlags refuses flags that are for tables.
+func (o *options) checkFileFlags() error {
+	switch {
+	case len(o.baseline) == 0 || len(o.candidates.words) == 0:
+		return exit.UsageErrorf("give --baseline FILE… and --candidate FILE…, or --table FILE")
+	case o.configuration != "" || o.value != "" || len(o.block) > 0 || len(o.where) > 0:
+		return exit.UsageErrorf("--configuration, --value, --block and --where are for --table")
+	}
+	return nil
+}

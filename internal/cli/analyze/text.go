@@ -1,0 +1,137 @@
+package analyze
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// The rows of both written forms, text and Markdown.
+
+func runHeader(u unit) []string {
+	return []string{"CONFIGURATION", "RUN", "FORMAT", u.symbol, "WINDOW"}
+}
+
+func (r *report) runRows(u unit) [][]string {
+	var rows [][]string
+	for _, s := range r.configurations() {
+		for _, v := range s.RunValues {
+			rows = append(rows, []string{s.Name, v.Source, v.Format, number(v.Value / u.scale), describeWindow(v)})
+		}
+	}
+	return rows
+}
+
+func (r *report) configurations() []summary {
+	out := []summary{r.Baseline}
+	for _, c := range r.Candidates {
+		out = append(out, c.summary)
+	}
+	return out
+}
+
+func describeWindow(v runEntry) string {
+	w := v.Window
+	if w == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s–%s of %s s, %s", seconds(w.FromSeconds), seconds(w.ToSeconds), seconds(w.RunSeconds), w.Description)
+}
+
+func verdictHeader(u unit) []string {
+	return []string{"CONFIGURATION", "RUNS", "MEAN " + u.symbol, "RATIO", "INTERVAL", "P GAIN", "P SUPERIOR", "P HOLM", "VERDICT"}
+}
+
+func (r *report) verdictRows(u unit) [][]string {
+	b := r.Baseline
+	rows := [][]string{{b.Name, strconv.Itoa(b.Runs), number(b.Mean / u.scale), "1", "", "", "", "", "(baseline)"}}
+	for _, c := range r.Candidates {
+		interval := ""
+		if c.RatioLow != nil && c.RatioHigh != nil {
+			interval = fmt.Sprintf("%.3f–%.3f", *c.RatioLow, *c.RatioHigh)
+		}
+		ratio := ""
+		if c.Ratio != nil {
+			ratio = fmt.Sprintf("%.3f", *c.Ratio)
+		}
+		rows = append(rows, []string{
+			c.Name, strconv.Itoa(c.Runs), number(c.Mean / u.scale), ratio, interval,
+			pValue(c.PValueAnyGain), pValue(c.PValueSuperior), pValue(c.PValueHolm), c.Verdict,
+		})
+	}
+	return rows
+}
+
+func number(x float64) string {
+	if x >= 10_000 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+func seconds(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+func pValue(p *float64) string {
+	switch {
+	case p == nil:
+		return ""
+	case *p < 0.0001:
+		return "<0.0001"
+	}
+	return fmt.Sprintf("%.4f", *p)
+}
+
+func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 4, 64) + "%" }
+
+// question says what was asked, since the verdict depends on it.
+func (r *report) question(u unit) string {
+	better := "higher is better"
+	if !r.HigherIsBetter {
+		better = "lower is better"
+	}
+	name := r.Metric
+	if u.symbol != r.Metric {
+		name += " in " + u.symbol
+	}
+	method := "unpaired (Welch on logarithms)"
+	if r.Method == "paired" {
+		method = "paired within blocks"
+	}
+	return fmt.Sprintf("%s, %s; minimum effect %s, equivalence %s, confidence %s; %s",
+		name, better, share(r.MinimumEffect), share(r.Equivalence), share(r.Confidence), method)
+}
+
+func writeText(w io.Writer, r *report, u unit) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\n\n", r.question(u))
+	if r.Source == "files" {
+		writeAligned(&out, runHeader(u), r.runRows(u))
+		out.WriteString("\n")
+	}
+	writeAligned(&out, verdictHeader(u), r.verdictRows(u))
+	out.WriteString("\n")
+	for _, c := range r.Candidates {
+		fmt.Fprintf(&out, "%s: %s\n", c.Verdict, c.Reason)
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", warning)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writeAligned writes into memory, which does not fail.
+func writeAligned(out *strings.Builder, header []string, rows [][]string) {
+	var aligned strings.Builder
+	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, strings.Join(header, "\t"))
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
+	}
+	_ = table.Flush()
+	for line := range strings.Lines(aligned.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+}
