@@ -65,7 +65,8 @@ func (s *study) axes() (axes, error) {
 func (a axes) panel(name string, r run, legend bool) (*plot.Plot, error) {
 	p := newPanel(name + ": " + filepath.Base(r.Source))
 	p.X.Label.Text, p.Y.Label.Text = "seconds", a.label+", "+a.unit.symbol
-	p.Legend.YOffs, p.Legend.XOffs = 4, -4
+	// Text to the right of its sign: a viewer's font may be wider than ours.
+	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 4, 4
 	if len(r.Course) == 0 {
 		p.Title.Text += " (no course)"
 	}
