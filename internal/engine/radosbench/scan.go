@@ -54,23 +54,25 @@ func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 
 // countFields counts fields that look like numbers; -1 if one does not.
 func countFields(line []byte) int {
-	fields, inField := 0, false
-	for _, c := range line {
-		switch {
-		case c == ' ':
-			inField = false
-		case !isNumberish(c):
-			return -1
-		case !inField:
-			inField = true
-			fields++
+	fields := 0
+	for at := 0; ; fields++ {
+		for at < len(line) && line[at] == ' ' {
+			at++
+		}
+		if at == len(line) {
+			return fields
+		}
+		for at < len(line) && line[at] != ' ' {
+			if !isNumberish(line[at]) {
+				return -1
+			}
+			at++
 		}
 	}
-	return fields
 }
 
 // isNumberish reports whether a character is one of the numbers that C++ prints, nan
 // and inf among them, or of the dash of a stalled second.
 func isNumberish(c byte) bool {
-	return c >= '0' && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'n' || c == 'a' || c == 'i' || c == 'f'
+	return c-'0' <= 9 || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'n' || c == 'a' || c == 'i' || c == 'f'
 }
