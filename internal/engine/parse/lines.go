@@ -63,7 +63,10 @@ func (l *Lines) Next() bool {
 		l.err = err // Reported once this last line has been seen.
 	}
 	l.open = line[len(line)-1] != '\n'
-	l.line = l.trim(line)
+	if !l.open {
+		line = line[:len(line)-1]
+	}
+	l.line = line
 	return true
 }
 
@@ -110,7 +113,11 @@ func trimEnd(line []byte) []byte {
 
 // Bytes returns the current line without its end. It is valid until the next call
 // of Next.
-func (l *Lines) Bytes() []byte { return l.line }
+func (l *Lines) Bytes() []byte { return l.trim(l.line) }
+
+// Raw returns the current line as it is but for its newline, carriage returns and
+// all, without looking through it: for who looks at each character anyway.
+func (l *Lines) Raw() []byte { return l.line }
 
 // Number returns the number of the current line, from 1.
 func (l *Lines) Number() int { return l.number }

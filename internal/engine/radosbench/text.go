@@ -17,7 +17,8 @@ func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
 	for p.lines.Next() {
 		if p.seconds == nil {
-			if row, ok := scanRow(p.lines.Bytes()); ok && p.addRow(row) {
+			// A row with a carriage return is not for scanRow, but for line below.
+			if row, ok := scanRow(p.lines.Raw()); ok && p.addRow(row) {
 				continue
 			}
 		}
