@@ -52,9 +52,11 @@ cache_entry() {
 # The node is a set of namespaces whose first process is in node.pid. A pid alone
 # may be somebody else's by now, so its network namespace must be the lab's.
 node_pid() {
-	local pid
+	local pid ours
 	pid=$(cat "$STATE/node.pid" 2>/dev/null) || return 1
-	[ "$(stat -Lc %i "/proc/$pid/ns/net" 2>/dev/null)" = "$(stat -Lc %i "/run/netns/$NETNS" 2>/dev/null)" ] || return 1
+	# After a reboot neither is there, which must not pass for the same.
+	ours=$(stat -Lc %i "/run/netns/$NETNS" 2>/dev/null) || return 1
+	[ "$(stat -Lc %i "/proc/$pid/ns/net" 2>/dev/null)" = "$ours" ] || return 1
 	echo "$pid"
 }
 
