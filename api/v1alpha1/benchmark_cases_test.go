@@ -112,6 +112,12 @@ var benchmarkCases = map[string]specCase{
 	// Clients and dataset.
 	"sixty-five clients":       {`{template: {clients: {count: 65}}}`, "should be less than or equal to 64"},
 	"clients on chosen nodes":  {`{template: {clients: {nodeSelector: {disk: fast}, tolerations: [{operator: Exists}]}}}`, ""},
+	"clients on named nodes":   {`{template: {clients: {nodes: [node-1, node-2.example.org], count: 3}}}`, ""},
+	"a node named twice":       {`{template: {clients: {nodes: [node-1, node-1]}}}`, "Duplicate value"},
+	"a node that is none":      {`{template: {clients: {nodes: ["Node 1"]}}}`, "should match"},
+	"too few nodes":            {`{template: {clients: {nodes: [node-1], count: 2, spread: Required}}}`, "spread Required needs a node for each client"},
+	"metadata PGs of a pool":   {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_num: "8"}}}}}}}`, ""},
+	"metadata copies twice":    {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`, "parameters must not hold size or min_size: use size"},
 	"clients without memory":   {`{template: {clients: {resources: {memory: "0"}}}}`, "must be between 128Mi and 1Ti"},
 	"clients of half a CPU":    {`{template: {clients: {resources: {cpu: 500m}}}}`, ""},
 	"a dataset of a size":      {`{template: {dataset: {size: 20Gi}}}`, ""},
@@ -180,6 +186,35 @@ var benchmarkCases = map[string]specCase{
 	"fio with a rate of arrivals":   {fio(`{pattern: Read, rateProcess: Poisson, rateIOPS: 100}`), ""},
 	"fio with arrivals of no rate":  {fio(`{pattern: Read, rateProcess: Poisson}`), "rateProcess Poisson needs rateIOPS"},
 	"fio with data half compressed": {fio(`{pattern: Write, compressiblePercent: 50, dedupePercent: 101}`), "should be less than or equal to 100"},
+
+	"fio with two sizes of blocks": {
+		fio(`{pattern: Read, blockSizeSplit: [{size: 4Ki, percent: 60}, {size: 64Ki, percent: 40}]}`), "",
+	},
+	"fio with shares of sizes that are not all": {
+		fio(`{pattern: Read, blockSizeSplit: [{size: 4Ki, percent: 60}, {size: 64Ki, percent: 30}]}`), "must add up to 100",
+	},
+	"fio with shares of sizes and a range": {
+		fio(`{pattern: Read, blockSizeMax: 64Ki, blockSizeSplit: [{size: 4Ki, percent: 60}, {size: 64Ki, percent: 40}]}`),
+		"set blockSizeMax or blockSizeSplit, not both",
+	},
+	"fio with batches":                    {fio(`{pattern: Read, ioDepth: 8, ioDepthBatch: 8}`), ""},
+	"fio with batches of more than depth": {fio(`{pattern: Read, ioDepth: 8, ioDepthBatch: 9}`), "ioDepthBatch must be at most ioDepth"},
+	"fio with two rates": {
+		fio(`{pattern: Read, rateIOPS: 100, rateBandwidth: 10Mi}`), "set rateIOPS or rateBandwidth, not both",
+	},
+	"fio with a job with two rates": {
+		fio(`{pattern: Read, jobs: [{name: a, rateIOPS: 100, rateBandwidth: 10Mi}]}`), "set rateIOPS or rateBandwidth, not both",
+	},
+	"fio in sync on an image":   {fio(`{pattern: Write, sync: Data}`), "sync is for engines LibAIO and IOUring"},
+	"fio with fsync of objects": {fio(`{engine: RADOS, pattern: Write, fsync: 1}`), "fsync and fdatasync are not for engine RADOS"},
+	"fio in sync on a claim": {
+		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
+		  phases: [{name: a, fio: {engine: IOUring, pattern: Write, sync: Data}}]}}`, "",
+	},
+	"fio that is partly random":    {fio(`{pattern: RandRead, randomPercent: 30}`), ""},
+	"fio that is random in order":  {fio(`{pattern: Read, randomPercent: 30}`), "randomPercent is for patterns RandRead"},
+	"fio that thinks":              {fio(`{pattern: Read, thinkTime: 500us}`), ""},
+	"fio that thinks for too long": {fio(`{pattern: Read, thinkTime: 61s}`), "must be between 1us and 60s"},
 
 	// Expectations.
 	"an expectation of a percentile of fio": {expect(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), ""},

@@ -207,6 +207,25 @@ type CephBenchmarkStatus struct {
 	// environment is what the results depend on.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
+
+	// spaceEfficiency is how much room the data of the target took, when there
+	// was the most of it.
+	// +optional
+	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
+}
+
+// SpaceEfficiency compares what was stored with what it takes on the OSDs, copies,
+// coding chunks and compression included, as `ceph df` tells it.
+type SpaceEfficiency struct {
+	// storedBytes is what clients stored.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	StoredBytes int64 `json:"storedBytes"`
+
+	// usedBytes is what it takes on the OSDs.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	UsedBytes int64 `json:"usedBytes"`
 }
 
 // ResultMark is something that has to be known about a result.
@@ -266,13 +285,15 @@ type MetricResult struct {
 	// +kubebuilder:default=Total
 	Direction Direction `json:"direction,omitempty"`
 
-	// value is the mean over valid runs: bytes per second for Bandwidth,
-	// operations per second for IOPS, seconds for latencies.
+	// value is that of all valid runs, in bytes per second for Bandwidth,
+	// operations per second for IOPS and seconds for latencies: the geometric
+	// mean of the runs, the percentile of the operations of all runs together,
+	// or the longest of all.
 	// +required
 	Value Decimal `json:"value"`
 
-	// low is the lower end of the 95 % interval of the mean; there is none for
-	// fewer than three runs.
+	// low is the lower end of the 95 % interval of a typical run; there is none
+	// for fewer than three runs, and none for LatencyMax.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
@@ -303,6 +324,12 @@ type ExpectationResult struct {
 	// value is the figure that decided, in the unit of the metric.
 	// +optional
 	Value Decimal `json:"value,omitempty"`
+
+	// mark is ClosedLoop for a percentile of a phase without a rate limit: it
+	// tells how fast the loop went round, not how long a client with a fixed
+	// rate would wait.
+	// +optional
+	Mark ResultMark `json:"mark,omitempty"`
 }
 
 // RunState says what became of a run.
@@ -336,6 +363,11 @@ type BenchmarkRun struct {
 	// startTime is when its first phase began.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// startSpread is by how much, at most, the clients started a phase apart, in
+	// seconds.
+	// +optional
+	StartSpread Decimal `json:"startSpread,omitempty"`
 
 	// results is the ConfigMap that holds the full result.
 	// +optional

@@ -89,12 +89,14 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.parameters.all(p, has(p.values))",message="give every parameter values, or give configurations instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.parameters.all(p, !has(p.values))",message="values and configurations exclude each other: leave out the values of every parameter, or leave out configurations"
 // +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))",message="configurations must give values to names in parameters only"
+// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.name != 'baseline' || (has(self.baseline) && has(self.baseline.configuration) && self.baseline.configuration == 'baseline'))",message="a configuration named baseline has to be the one that baseline.configuration names"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.values) || self.baseline.values.all(k, self.parameters.exists(p, p.name == k))",message="baseline.values must give values to names in parameters only"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.configuration) || (has(self.configurations) && self.configurations.exists(c, c.name == self.baseline.configuration))",message="baseline.configuration must name one of configurations"
 // +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.strategy.search != 'Grid' || [[0, 1, 2, 3, 4, 5].map(i, i < self.parameters.size() && has(self.parameters[i].values) ? self.parameters[i].values.size() : 1)].all(n, n[0] * n[1] * n[2] * n[3] * n[4] * n[5] <= 64)",message="the grid has more than 64 configurations: give fewer values, or use strategy.search LatinHypercube"
 //
 // Rules about parameters and the target:
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'InPlace')",message="method PoolPerValue needs a scratchPool as target: use InPlace on a pool that exists"
+// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'PoolPerValue')",message="method InPlace needs a pool that exists: leave it out, and each run gets a scratchPool with its values"
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))",message="size and min_size of pools that exist are never varied: use a scratchPool as target"
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !p.poolOption.option.matches('^(compression_|csum_|allow_ec_|fingerprint_|dedup_)'))",message="options that alter stored data, such as compression, are varied on a scratchPool only"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))",message="poolOption.pool cannot be set with a scratchPool as target, which is the pool that is varied"
@@ -106,6 +108,10 @@ const (
 //
 // What a verdict depends on is fixed for a run:
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new ones"
+//
+// When a sweep stops is a part of what its verdict depends on: more time for one whose
+// result does not please would be optional stopping.
+// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.budget == oldSelf.budget && has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) && (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))",message="budget and guardrails.maxFailedRuns are fixed for a run: change runID in the same edit to start afresh with the new ones, or set suspend to stop and restore"
 type CephTuningSweepSpec struct {
 	// clusterRef is the CephCluster to tune.
 	// +required
@@ -164,7 +170,7 @@ type CephTuningSweepSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=3
 	Constraints []Constraint `json:"constraints,omitempty"`
 
 	// strategy is how the space is searched and how often runs are repeated.

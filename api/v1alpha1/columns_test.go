@@ -56,10 +56,10 @@ progress: {summary: 17/24 runs}
 best: pg_num=64
 effect: +23.4%
 verdict: Superior
-plan: {plannerVersion: 1, seed: 42, configurations: 2, estimatedDuration: 3h20m0s, estimatedBytesWritten: 1Ti, block: 2, order: [1, 0, 2]}
+plan: {plannerVersion: 1, seed: 42, configurations: 2, estimatedDuration: 3h20m0s, estimatedBytesWritten: 1Ti, baseline: [{name: pg_num, value: "32"}], runDuration: 2m, block: 2, order: [1, 0, 2]}
 runs:
-- {id: 1, config: 0, block: 1, value: "4.320133e+08", validity: Valid}
-- {id: 2, config: 1, block: 1, validity: Inert}
+- 1 1.1.0 0 432013e3,0.0123 75s 4096Mi Valid
+- 2 1.1.1 1 - 12s 0Mi Inert
 configurations:
 - {index: 0, name: baseline, runs: 1}
 - {index: 1, name: pg_num=64, runs: 1, ratio: "1.234", low: "1.1", high: "1.4", verdict: Superior}

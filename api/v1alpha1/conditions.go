@@ -43,3 +43,56 @@ const (
 	// ReasonSuspended says that spec.suspend is true.
 	ReasonSuspended = "Suspended"
 )
+
+// Reasons of CephBenchmark. Where Ready is True its reason is Complete, and where a
+// run has failed the reason of Stalled and Failed is what went wrong.
+const (
+	// ReasonPreparing says that what the run needs is being made.
+	ReasonPreparing = "Preparing"
+	// ReasonQueued says that another run has the lock of the Ceph cluster.
+	ReasonQueued = "Queued"
+	// ReasonWaitingForQuiet says that the Ceph cluster is not healthy or quiet enough.
+	ReasonWaitingForQuiet = "WaitingForQuiet"
+	// ReasonRunning says that phases are being run.
+	ReasonRunning = "Running"
+	// ReasonCleaningUp says that everything that was made is being removed.
+	ReasonCleaningUp = "CleaningUp"
+	// ReasonComplete says that the run has ended with results.
+	ReasonComplete = "Complete"
+
+	// ReasonNotAllowed says that the administrator's settings do not allow the spec.
+	ReasonNotAllowed = "NotAllowed"
+	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
+	ReasonNotPossible = "NotPossible"
+	// ReasonClusterUnreachable says that the CephCluster or Ceph cannot be asked.
+	ReasonClusterUnreachable = "ClusterUnreachable"
+	// ReasonClaimNotFound says that the claim that is the target is not there.
+	ReasonClaimNotFound = "ClaimNotFound"
+	// ReasonNotPrepared says that what the clients need could not be made in time,
+	// such as the scratch pool.
+	ReasonNotPrepared = "NotPrepared"
+	// ReasonUnschedulable says that no node takes a client.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonImagePullFailed says that an image of the clients cannot be had.
+	ReasonImagePullFailed = "ImagePullFailed"
+	// ReasonClientsRefused says that Kubernetes does not accept the clients' pods, as
+	// with a quota or pod security.
+	ReasonClientsRefused = "ClientsRefused"
+	// ReasonClientsNotStarted says that a client's pod is on a node and did not start
+	// in time.
+	ReasonClientsNotStarted = "ClientsNotStarted"
+	// ReasonClientsUnreachable says that a network policy or the like keeps the
+	// manager from a client.
+	ReasonClientsUnreachable = "ClientsUnreachable"
+	// ReasonClientsLost says that a client's pod has ended too early.
+	ReasonClientsLost = "ClientsLost"
+	// ReasonPhaseFailed says that a tool has failed.
+	ReasonPhaseFailed = "PhaseFailed"
+	// ReasonResultsNotKept says that the results of a run could not be fetched or
+	// written in time.
+	ReasonResultsNotKept = "ResultsNotKept"
+	// ReasonLockLost says that somebody else has taken the lock of the Ceph cluster.
+	ReasonLockLost = "LockLost"
+	// ReasonNoValidRun says that no run is evidence.
+	ReasonNoValidRun = "NoValidRun"
+)

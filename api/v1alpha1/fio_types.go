@@ -45,6 +45,35 @@ const (
 	FioRatePoisson FioRateProcess = "Poisson"
 )
 
+// FioSync is what each write waits for.
+// +kubebuilder:validation:Enum=None;File;Data
+type FioSync string
+
+// The choices.
+const (
+	FioSyncNone FioSync = "None"
+	// FioSyncFile is O_SYNC.
+	FioSyncFile FioSync = "File"
+	// FioSyncData is O_DSYNC.
+	FioSyncData FioSync = "Data"
+)
+
+// FioBlockShare is one of several block sizes and how often it is used.
+type FioBlockShare struct {
+	// size is the bytes of one operation.
+	// +required
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	Size resource.Quantity `json:"size"`
+
+	// percent of the operations that have this size.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	Percent int32 `json:"percent"`
+}
+
 // FioDistributionType is how random offsets are distributed.
 // +kubebuilder:validation:Enum=Uniform;Zipf;Pareto;Normal
 type FioDistributionType string
@@ -78,6 +107,7 @@ type FioDistribution struct {
 // the options of the phase, except for those that it names.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
+// +kubebuilder:validation:XValidation:rule="!has(self.rateIOPS) || !has(self.rateBandwidth)",message="set rateIOPS or rateBandwidth, not both"
 type FioJob struct {
 	// name of the job within its phase.
 	// +required
@@ -134,6 +164,13 @@ type FioJob struct {
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
 // +kubebuilder:validation:XValidation:rule="!has(self.blockSizeMax) || quantity(string(self.blockSizeMax)).compareTo(quantity(string(self.blockSize))) > 0",message="blockSizeMax must be above blockSize; leave it out for blocks of one size"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSizeMax) || !has(self.blockSizeSplit)",message="set blockSizeMax or blockSizeSplit, not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSizeSplit) || self.blockSizeSplit.map(s, s.percent).sum() == 100",message="the percents of blockSizeSplit must add up to 100"
+// +kubebuilder:validation:XValidation:rule="!has(self.ioDepthBatch) || self.ioDepthBatch <= self.ioDepth",message="ioDepthBatch must be at most ioDepth"
+// +kubebuilder:validation:XValidation:rule="!has(self.rateIOPS) || !has(self.rateBandwidth)",message="set rateIOPS or rateBandwidth, not both"
+// +kubebuilder:validation:XValidation:rule="self.sync == 'None' || (has(self.engine) && self.engine in ['LibAIO', 'IOUring'])",message="sync is for engines LibAIO and IOUring: name one of them, or use fsync"
+// +kubebuilder:validation:XValidation:rule="!has(self.engine) || self.engine != 'RADOS' || ((!has(self.fsync) || self.fsync == 0) && (!has(self.fdatasync) || self.fdatasync == 0))",message="fsync and fdatasync are not for engine RADOS, whose writes are on disk when they are done"
+// +kubebuilder:validation:XValidation:rule="!has(self.randomPercent) || has(self.jobs) || self.pattern.startsWith('Rand')",message="randomPercent is for patterns RandRead, RandWrite and RandReadWrite"
 // +kubebuilder:validation:XValidation:rule="!has(self.distribution) || self.distribution.type == 'Uniform' || has(self.jobs) || self.pattern.startsWith('Rand')",message="distribution is for patterns RandRead, RandWrite and RandReadWrite"
 // +kubebuilder:validation:XValidation:rule="self.rateProcess == 'Linear' || has(self.rateIOPS) || (has(self.jobs) && self.jobs.exists(j, has(j.rateIOPS)))",message="rateProcess Poisson needs rateIOPS"
 type Fio struct {
@@ -169,6 +206,14 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
 	BlockSizeMax *resource.Quantity `json:"blockSizeMax,omitempty"`
 
+	// blockSizeSplit makes several sizes of blocks occur in fixed shares, in place
+	// of blockSize. The percents add up to 100.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=8
+	BlockSizeSplit []FioBlockShare `json:"blockSizeSplit,omitempty"`
+
 	// ioDepth is the number of operations that each job keeps in flight.
 	// +optional
 	// +kubebuilder:default=1
@@ -176,16 +221,27 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1024
 	IODepth int32 `json:"ioDepth,omitempty"`
 
+	// ioDepthBatch is the number of operations that are submitted at once. Unset,
+	// each is submitted on its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	IODepthBatch int32 `json:"ioDepthBatch,omitempty"`
+
 	// numJobs is the number of copies of each job on each client. Copies that
-	// write have images of their own, unless the image is shared.
+	// write have images, objects, files or a part of the device of their own,
+	// unless the image is shared. Copies that read share one, and those that read
+	// in order divide it.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	NumJobs int32 `json:"numJobs,omitempty"`
 
-	// size is how much of the image, device or file each job works on. Unset,
-	// it is all of what `dataset` prefilled.
+	// size is how much of the image, objects, device or file each copy of a job
+	// works on, at most what `dataset` prefilled for it. Unset, it is all of that.
+	// What is written over is prefilled too: `dataset.size` divided by the number
+	// of copies that write.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -211,8 +267,9 @@ type Fio struct {
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
 	// rateIOPS is a fixed offered rate, in operations per second for each job
-	// and direction. Latency percentiles of a phase without a rate are those of
-	// a closed loop and are reported as such.
+	// and direction: a mix reads and writes at that rate each, whatever
+	// readPercent says. Latency percentiles of a phase without a rate are those
+	// of a closed loop and are reported as such.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -243,6 +300,21 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1000000
 	Fdatasync int32 `json:"fdatasync,omitempty"`
 
+	// sync makes each write wait until it is on disk, with the file's metadata
+	// (File, O_SYNC) or only what is needed to read it back (Data, O_DSYNC), as
+	// databases write their logs.
+	// +optional
+	// +kubebuilder:default=None
+	Sync FioSync `json:"sync,omitempty"`
+
+	// thinkTime is a pause of each job after each operation.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(us|ms|s))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1us') && duration(self) <= duration('60s')",message="must be between 1us and 60s"
+	ThinkTime *metav1.Duration `json:"thinkTime,omitempty"`
+
 	// direct bypasses the client's caches: the page cache of a file or device,
 	// the cache of librbd. Without it the client's memory is measured too.
 	// +optional
@@ -266,6 +338,13 @@ type Fio struct {
 	// distribution of offsets of random patterns; Uniform when unset.
 	// +optional
 	Distribution *FioDistribution `json:"distribution,omitempty"`
+
+	// randomPercent is how many of the operations of random patterns go to a
+	// random place, rather than to where the one before ended. Unset, all do.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	RandomPercent *int32 `json:"randomPercent,omitempty"`
 
 	// jobs run at the same time, each with the options above except for those
 	// that it names. Unset, there is one job.

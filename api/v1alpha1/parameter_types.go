@@ -87,10 +87,10 @@ type PoolOptionParameter struct {
 	// +required
 	Option OptionName `json:"option"`
 
-	// method is PoolPerValue, which is what a scratchPool has when this is
-	// unset, or InPlace, which is all that other targets can have. In place,
-	// pg_num splits and merges placement groups, blocks visit its values up and
-	// down in turn, and the verdict says that this is the weaker design.
+	// method is PoolPerValue, which is what a scratchPool has, or InPlace, which
+	// is what other targets have. In place, pg_num splits and merges placement
+	// groups, blocks visit its values up and down in turn, and the verdict says
+	// that this is the weaker design.
 	// +optional
 	Method PoolOptionMethod `json:"method,omitempty"`
 

@@ -117,8 +117,9 @@ type RadosBench struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	MaxObjects *int64 `json:"maxObjects,omitempty"`
 
-	// runName is put into the names of the objects, where it can be told apart
-	// from others in Ceph's logs. The operator adds what makes it unique.
+	// runName is put into the RADOS namespace of the objects, by which they can be
+	// told apart from others in Ceph's logs. The operator adds what makes it
+	// unique.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
@@ -137,8 +138,9 @@ type RadosBench struct {
 	// +kubebuilder:default=Object
 	Destination RadosBenchDestination `json:"destination,omitempty"`
 
-	// reuseObjects makes a Write phase write over the objects of an earlier one,
-	// rather than new ones.
+	// reuseObjects makes a Write phase write over objects, rather than make new
+	// ones. They are prefilled as for reads; a phase that is through with them
+	// before its duration is Invalid: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`

@@ -43,7 +43,8 @@ const (
 // RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It
 // tells Bandwidth and IOPS, but no latency: use fio with engine RBD for that.
 //
-// The tool stops after a number of bytes, not after a time.
+// The tool stops after a number of bytes, not after a time. It works on the whole
+// of a prefilled image, which is as large as `dataset`, at most `image.size`.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || self.ioType == 'ReadWrite'",message="readPercent is for ioType ReadWrite"
 // +kubebuilder:validation:XValidation:rule="self.dataPattern == 'Incompressible' || self.ioType != 'Read'",message="dataPattern is for ioTypes that write"
@@ -91,7 +92,7 @@ type RBDBench struct {
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
 	// duration is how long the phase is meant to take. It sizes ioTotal where
-	// that is unset, and sets the deadline after which the phase has failed.
+	// that is unset; after five times as long the phase has failed.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -101,7 +102,9 @@ type RBDBench struct {
 	Duration metav1.Duration `json:"duration,omitzero"`
 
 	// dataPattern is what is written: random text, or one byte over and over,
-	// which a pool that compresses stores in next to nothing.
+	// which a pool that compresses stores in next to nothing. The tool can write
+	// Incompressible from Ceph 20 (Tentacle) on; a phase that asks an older one
+	// for it has failed.
 	// +optional
 	// +kubebuilder:default=Incompressible
 	DataPattern RBDBenchDataPattern `json:"dataPattern,omitempty"`

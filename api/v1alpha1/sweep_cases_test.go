@@ -65,6 +65,7 @@ var sweepCases = map[string]specCase{
 	"compression on a scratch pool":  {parameter(`poolOption: {option: compression_mode}, values: [none, force]`), ""},
 	"a named pool with a scratch":    {parameter(`poolOption: {option: pg_num, pool: p}, values: ["8"]`), "poolOption.pool cannot be set with a scratchPool"},
 	"the metadata pool of one":       {parameter(`poolOption: {option: pg_num, role: Metadata}, values: ["8"]`), "role Metadata needs a target with two pools"},
+	"a scratch pool in place":        {parameter(`poolOption: {option: pg_num, method: InPlace}, values: ["8"]`), "method InPlace needs a pool that exists"},
 	"the copies of a scratch pool":   {parameter(`poolOption: {option: size}, values: ["2", "3"]`), ""},
 	"a pool per value on an old one": {existing(`poolOption: {option: pg_num, method: PoolPerValue}, values: ["8"]`), "use InPlace on a pool that exists"},
 	"pg_num of an old pool in place": {existing(`poolOption: {option: pg_num, method: InPlace}, values: ["8"]`), ""},
@@ -95,6 +96,14 @@ var sweepCases = map[string]specCase{
 		  baseline: {values: {a: "8"}, configuration: one}}`,
 		"exactly one of the fields in [values configuration] must be set",
 	},
+	"a configuration named as the baseline": {
+		`{parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: baseline, values: {a: "8"}}]}`,
+		"a configuration named baseline has to be the one",
+	},
+	"the baseline among configurations, by that name": {
+		`{parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: baseline, values: {a: "8"}}, {name: two, values: {a: "16"}}],
+		  baseline: {configuration: baseline}}`, "",
+	},
 	"a baseline of no bundle":       {`{baseline: {configuration: nope}}`, "baseline.configuration must name one of configurations"},
 	"a grid as large as allowed":    {`{parameters: [` + grid(8, 8) + `]}`, ""},
 	"a grid too large":              {`{parameters: [` + grid(8, 9) + `]}`, "the grid has more than 64 configurations"},
@@ -114,6 +123,7 @@ var sweepCases = map[string]specCase{
 	"a constraint with a limit":         {constrain(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), ""},
 	"a constraint of no phase":          {constrain(`{phase: nope, metric: IOPS, maximumRegression: 10%}`), "every constraint must name a phase"},
 	"a constraint of a percentile":      {constrain(`{phase: write, metric: LatencyP95, maximumRegression: 10%}`), "constrain percentiles of a fio phase"},
+	"four constraints":                  {`{constraints: [` + repeat(4, `{phase: fio, metric: IOPS, maximumRegression: 1%d%%}`) + `]}`, "must have at most 3 items"},
 	"a constraint without a limit":      {constrain(`{phase: fio, metric: IOPS}`), "exactly one of the fields in [maximumRegression atMost atLeast] must be set"},
 	"a constraint in the wrong unit":    {constrain(`{phase: fio, metric: IOPS, atLeast: 5s}`), "a limit of IOPS is a number"},
 	"a constraint of reads of a write":  {constrain(`{phase: write, metric: IOPS, direction: Read, maximumRegression: 10%}`), "is for phases that mix both"},
@@ -148,7 +158,10 @@ var sweepCases = map[string]specCase{
 }
 
 var sweepChanges = map[string]specCase{
-	"to be suspended":              {`{suspend: true, budget: {duration: 1h}, onCompletion: Restore}`, ""},
+	"to be suspended":              {`{suspend: true, onCompletion: Restore, guardrails: {settleTimeout: 1h}}`, ""},
+	"more time":                    {`{budget: {duration: 1h}}`, "budget and guardrails.maxFailedRuns are fixed for a run"},
+	"more time for another run":    {`{budget: {duration: 1h}, runID: "2"}`, ""},
+	"fewer failed runs":            {`{guardrails: {maxFailedRuns: 1}}`, "budget and guardrails.maxFailedRuns are fixed for a run"},
 	"another cluster":              {`{clusterRef: {namespace: other}}`, "clusterRef is immutable"},
 	"another run":                  {`{runID: "2"}`, ""},
 	"other values":                 {`{parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["8"]}]}`, "change runID in the same edit"},

@@ -82,8 +82,7 @@ type CephTuningSweepStatus struct {
 	// runs are the runs so far, in the order in which they were run. The planner
 	// decides from them, the spec and the seed alone.
 	// +optional
-	// +listType=map
-	// +listMapKey=id
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
 	Runs []SweepRun `json:"runs,omitempty"`
 
@@ -101,12 +100,15 @@ type CephTuningSweepStatus struct {
 	// constraints are the outcomes for best, in the order of the spec.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=3
 	Constraints []ConstraintResult `json:"constraints,omitempty"`
 
-	// patch is the winner, ready to be committed to Git.
+	// patches are the winner, ready to be committed to Git: one for each object
+	// that it changes. What it takes beside them is said in comments.
 	// +optional
-	Patch *WinnerPatch `json:"patch,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	Patches []WinnerPatch `json:"patches,omitempty"`
 
 	// environment is what the results depend on.
 	// +optional
@@ -125,6 +127,14 @@ type SweepPlan struct {
 	// seed of every random choice.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
+
+	// baseline is the value of each parameter in the baseline, as it was when the
+	// run began.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=6
+	Baseline []BaselineValue `json:"baseline,omitempty"`
 
 	// configurations is the number of configurations, without the baseline.
 	// +optional
@@ -148,6 +158,25 @@ type SweepPlan struct {
 	// +optional
 	EstimatedBytesWritten *resource.Quantity `json:"estimatedBytesWritten,omitempty"`
 
+	// runDuration is what one run is expected to take, from the change of the
+	// configuration to the end of the run. The planner reckons with it until runs
+	// have shown what they take.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	RunDuration *metav1.Duration `json:"runDuration,omitempty"`
+
+	// runBytesWritten is what one run is expected to write, likewise.
+	// +optional
+	RunBytesWritten *resource.Quantity `json:"runBytesWritten,omitempty"`
+
+	// restoreDuration is the part of budget.duration that is kept for putting
+	// everything back.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	RestoreDuration *metav1.Duration `json:"restoreDuration,omitempty"`
+
 	// placementGroupChanges is the number of placement groups to be created,
 	// split or merged.
 	// +optional
@@ -157,8 +186,8 @@ type SweepPlan struct {
 	// +optional
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
-	// smallestEffect is the smallest difference that the budget can prove, at
-	// the noise that is assumed or was seen.
+	// smallestEffect is the smallest improvement that the largest design can
+	// prove, four times out of five, at the noise that is assumed or was seen.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
@@ -183,8 +212,18 @@ type SweepPlan struct {
 	Order []int32 `json:"order,omitempty"`
 }
 
+// BaselineValue is the value of a parameter in the baseline.
+type BaselineValue struct {
+	// name of the parameter.
+	// +required
+	Name ParameterName `json:"name"`
+
+	// value that it has, or Unset.
+	// +required
+	Value ParameterValue `json:"value"`
+}
+
 // SweepRunValidity says whether a run is evidence.
-// +kubebuilder:validation:Enum=Valid;NotSteady;Drifted;Inert;Disturbed;Changed;Failed;Discarded
 type SweepRunValidity string
 
 // The validities.
@@ -192,7 +231,7 @@ const (
 	SweepRunValid SweepRunValidity = "Valid"
 	// SweepRunNotSteady: the warm-up did not come to an end.
 	SweepRunNotSteady SweepRunValidity = "NotSteady"
-	// SweepRunDrifted: the controls of its block differ too much.
+	// SweepRunDrifted: the controls of its block differ too much, or one is missing.
 	SweepRunDrifted SweepRunValidity = "Drifted"
 	// SweepRunInert: the setting had no effect on the daemons.
 	SweepRunInert SweepRunValidity = "Inert"
@@ -206,34 +245,25 @@ const (
 	SweepRunDiscarded SweepRunValidity = "Discarded"
 )
 
-// SweepRun is one run: an entry of the ledger, at most 96 bytes of JSON.
-type SweepRun struct {
-	// id counts runs, from 1. It is part of the child's name.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=99999
-	ID int32 `json:"id"`
-
-	// config is the index of the configuration.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=64
-	Config int32 `json:"config"`
-
-	// block is the number of the block; confirmation blocks go on counting.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=999
-	Block int32 `json:"block"`
-
-	// value of the objective, in the unit of its metric.
-	// +optional
-	Value Decimal `json:"value,omitempty"`
-
-	// validity says whether the run is evidence.
-	// +required
-	Validity SweepRunValidity `json:"validity"`
-}
+// SweepRun is one run in seven words, an entry of the ledger, at most 96 bytes of
+// JSON. Four hundred objects with named fields would not fit into a status.
+//
+//		17 3.1.4 2 412345e3,0.0081 75s 4096Mi Valid
+//
+//	  - 17: the number of the run, from 1, which is part of its child's name.
+//	  - 3.1.4: its place: block, attempt at that block, slot in it from 0. Blocks of
+//	    the confirmation go on counting. Of the attempts at a block the last one
+//	    counts.
+//	  - 2: the index of its configuration; 0 is the baseline.
+//	  - the objective, then the constraints in their order, in the units of their
+//	    metrics with six digits; a dash for a run that has none.
+//	  - 75s: the time since the run before, waiting aside.
+//	  - 4096Mi: what was written.
+//	  - Valid, or why the run is no evidence, see SweepRunValidity.
+//
+// +kubebuilder:validation:MaxLength=84
+// +kubebuilder:validation:Pattern=`^[0-9]+ [0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+) [0-9]+s [0-9]+Mi [A-Za-z]+$`
+type SweepRun string
 
 // ConfigurationResult is a row of the table of configurations, at most 256 bytes
 // of JSON.
@@ -249,7 +279,8 @@ type ConfigurationResult struct {
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// runs is the number of valid runs.
+	// runs is the number of runs that the verdict rests on, one for each block;
+	// of the baseline it is that of all its valid runs.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
@@ -273,7 +304,7 @@ type ConfigurationResult struct {
 
 	// reason of the verdict, or of the configuration being out of the race.
 	// +optional
-	// +kubebuilder:validation:MaxLength=48
+	// +kubebuilder:validation:MaxLength=24
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -287,7 +318,8 @@ type Noise struct {
 	// +optional
 	Drift Effect `json:"drift,omitempty"`
 
-	// smallestEffect is the smallest difference that the runs so far can prove.
+	// smallestEffect is the smallest improvement that the sweep can prove at this
+	// floor, four times out of five.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 }
@@ -336,13 +368,14 @@ type WinnerPatch struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// name of the object.
-	// +required
+	// name of the object. It is empty where scratch pools were measured: the patch
+	// is then for the pool that serves such a load.
+	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
 
 	// merge is the patch as YAML.
 	// +required
-	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:MaxLength=640
 	Merge string `json:"merge"`
 }

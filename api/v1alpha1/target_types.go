@@ -75,6 +75,25 @@ type ReplicatedPool struct {
 	Size int32 `json:"size"`
 }
 
+// MetadataPool is the replicated pool beside an erasure-coded one.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use size beside them"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
+type MetadataPool struct {
+	// size is the number of copies.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Size int32 `json:"size,omitempty"`
+
+	// parameters are pool options as `ceph osd pool set` takes them.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
+}
+
 // ErasureCodedPool keeps data and coding chunks.
 type ErasureCodedPool struct {
 	// dataChunks is the number of parts that an object is cut into (k).
@@ -92,7 +111,7 @@ type ErasureCodedPool struct {
 	// metadata is the replicated pool that holds image headers and omaps.
 	// +optional
 	// +kubebuilder:default={size: 3}
-	Metadata ReplicatedPool `json:"metadata,omitzero"`
+	Metadata MetadataPool `json:"metadata,omitzero"`
 }
 
 // ExistingPool names a pool that is there already.
@@ -147,7 +166,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.features) || !self.features.exists(f, f in ['ObjectMap', 'Journaling']) || 'ExclusiveLock' in self.features",message="features ObjectMap and Journaling need ExclusiveLock"
 // +kubebuilder:validation:XValidation:rule="!has(self.features) || !('FastDiff' in self.features) || 'ObjectMap' in self.features",message="feature FastDiff needs ObjectMap"
 type Image struct {
-	// size of each image.
+	// size of each image, at most: an image is only as large as what `dataset`
+	// prefills it with, so that nothing is read that was never written.
 	// +optional
 	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XIntOrString

@@ -23,7 +23,8 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:default={}
 	Clients Clients `json:"clients,omitzero"`
 
-	// dataset is what is written, unmeasured, before phases that read.
+	// dataset is what is written, unmeasured, before phases that read or write
+	// over data: all but those of radosBench that write new objects.
 	// +optional
 	// +kubebuilder:default={}
 	Dataset Dataset `json:"dataset,omitzero"`
@@ -88,6 +89,8 @@ const (
 )
 
 // Clients describes the pods that run the tools.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.spread) || self.spread != 'Required' || !has(self.nodes) || self.nodes.size() >= self.count",message="spread Required needs a node for each client: name more nodes, or lower count"
 type Clients struct {
 	// count is the number of clients, each of which runs every phase.
 	// +optional
@@ -107,6 +110,15 @@ type Clients struct {
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 
+	// nodes are the names of the nodes that clients may run on, besides what
+	// nodeSelector asks for. A sweep names those of its first run here for every
+	// run after it. Unset, any node will do.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Nodes []NodeName `json:"nodes,omitempty"`
+
 	// tolerations let clients run on tainted nodes.
 	// +optional
 	// +listType=atomic
@@ -118,6 +130,12 @@ type Clients struct {
 	// +kubebuilder:default={}
 	Resources ClientResources `json:"resources,omitzero"`
 }
+
+// NodeName is the name of a node.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+type NodeName string
 
 // LabelValue is the value of a label.
 // +kubebuilder:validation:MaxLength=63
@@ -145,8 +163,8 @@ type ClientResources struct {
 	Memory resource.Quantity `json:"memory,omitzero"`
 }
 
-// Dataset is what is prefilled for phases that read. It is the same for every
-// configuration of a sweep.
+// Dataset is what is prefilled for phases that read or write over data. It is the
+// same for every configuration of a sweep.
 type Dataset struct {
 	// size of the data for each client, or Auto: together twice the caches of
 	// the OSDs, at most 10 % of the free space. Results of a dataset below that

@@ -44,6 +44,13 @@ func MarkReconciling(conditions *[]metav1.Condition, generation int64, o Outcome
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
+// MarkReady says that what the spec asks for is done.
+func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
+	set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, generation, o)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+}
+
 // MarkIdle says that there is nothing to do, although the run has not ended:
 // neither progress nor a problem.
 func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
