@@ -28,6 +28,10 @@ type (
 	IncompleteError = parse.IncompleteError
 )
 
+// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter
+// than it was asked to be.
+const EndedEarly = parse.EndedEarly
+
 // Formats lists all formats, in the order in which they are tried: no output is
 // taken for that of another tool, but fio's JSON may follow the head of its plain
 // output. Each engine has one line here.

@@ -64,6 +64,20 @@ func merge2(a, b *Result) (*Result, error) {
 	return merged, nil
 }
 
+// Total makes one direction of all that did I/O, as [Merge] makes one of those of
+// several clients: a phase that reads and writes has the bandwidth of both. Nil if
+// there is none.
+func (r *Result) Total() (*Direction, error) {
+	var total *Direction
+	for _, d := range r.Directions() {
+		var err error
+		if total, _, err = mergeDirections(d.Name, total, d.Direction); err != nil {
+			return nil, fmt.Errorf("total: %w", err)
+		}
+	}
+	return total, nil
+}
+
 func compareWarnings(a, b Warning) int {
 	return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Line, b.Line))
 }

@@ -220,3 +220,33 @@ func TestMergeRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestTotalIsThatOfBothDirections(t *testing.T) {
+	histogram := func(nanoseconds, count int64) *Histogram {
+		return &Histogram{Bins: []Bin{{BinNanoseconds(BinIndex(nanoseconds)), count}}}
+	}
+	res := &Result{
+		Read: &Direction{
+			Operations: 300, Bytes: 3000, Seconds: 10, ShortestSeconds: 10,
+			Latency: &Latency{Moments: Moments{Count: 300, MeanSeconds: 0.001}, Histogram: histogram(1_000_000, 300)},
+		},
+		Write: &Direction{
+			Operations: 100, Bytes: 1000, Seconds: 10, ShortestSeconds: 10,
+			Latency: &Latency{Moments: Moments{Count: 100, MeanSeconds: 0.005}, Histogram: histogram(5_000_000, 100)},
+		},
+	}
+	total, err := res.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total.OperationsPerSecond(); got != 40 {
+		t.Errorf("%v operations per second, want 40", got)
+	}
+	if got := total.Latency.Moments.MeanSeconds; math.Abs(got-0.002) > 1e-12 {
+		t.Errorf("mean latency %v s, want that of all operations, 0.002 s", got)
+	}
+	// A quarter of all operations took 5 ms: neither direction has them at the 80th.
+	if p, ok := total.Latency.Percentile(80); !ok || math.Abs(p.Seconds-0.005) > 0.0001 {
+		t.Errorf("80th percentile %v s, want about 0.005 s", p.Seconds)
+	}
+}

@@ -109,6 +109,9 @@ const (
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram counts other operations than its moments.
 	WarnHistogramCount WarningCode = "HistogramCount"
+	// WarnRampIncluded says that a mean latency is that of the whole run, ramp
+	// included, because the tool told no other.
+	WarnRampIncluded WarningCode = "RampIncluded"
 	// WarnUnevenClients says that some clients ended long before others.
 	WarnUnevenClients WarningCode = "UnevenClients"
 )

@@ -24,7 +24,9 @@ type Series struct {
 	OperationsPerSecond []float64 `json:"operationsPerSecond,omitempty"`
 	BytesPerSecond      []float64 `json:"bytesPerSecond,omitempty"`
 	// MeanLatencySeconds is the mean total latency of the operations that
-	// completed in the interval.
+	// completed in the interval, and 0 where there were none. Weighted by the
+	// operations it adds up to the total, but intervals next to each other may share
+	// one mean where the tool printed too few digits for each.
 	MeanLatencySeconds []float64 `json:"meanLatencySeconds,omitempty"`
 }
 

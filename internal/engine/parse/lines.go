@@ -47,27 +47,36 @@ func (l *Lines) Next() bool {
 		return false
 	}
 	line, err := l.reader.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		line, err = l.readLong(line)
-	}
-	if len(line) == 0 && err != nil {
-		l.err = err
-		return false
+	if err != nil {
+		if line = l.unusual(line, err); line == nil {
+			return false
+		}
 	}
 	l.number++
-	if len(line) > l.maximum || errors.Is(err, bufio.ErrBufferFull) {
-		l.err = &SyntaxError{Line: l.number, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
-		return false
-	}
-	if err != nil {
-		l.err = err // Reported once this last line has been seen.
-	}
 	l.open = line[len(line)-1] != '\n'
 	if !l.open {
 		line = line[:len(line)-1]
 	}
 	l.line = line
 	return true
+}
+
+// unusual handles a line that is longer than the reader's buffer, or that something
+// other than a newline ends. It returns nil if there is none to look at.
+func (l *Lines) unusual(line []byte, err error) []byte {
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line, err = l.readLong(line)
+	}
+	switch {
+	case len(line) == 0:
+		l.err = err
+		return nil
+	case len(line) > l.maximum:
+		l.err = &SyntaxError{Line: l.number + 1, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
+		return nil
+	}
+	l.err = err // Reported once this last line has been seen.
+	return line
 }
 
 // Explain turns a [*SyntaxError] about the current line into an [*IncompleteError]

@@ -22,6 +22,7 @@ func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 		return nil, err
 	}
 	p := &jsonParser{bench: newBench(JSONFormat), data: data}
+	p.decimals = true
 	if err := p.blankMessages(); err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func (p *jsonParser) array() error {
 	return nil
 }
 
-// row reads one row, of which only three members are of use.
+// row reads one row, of which only four members are of use.
 func (p *jsonParser) row() error {
 	if _, err := p.decoder.ReadToken(); err != nil {
 		return p.failed(err)
@@ -209,6 +210,8 @@ func (p *jsonParser) row() error {
 			err = p.int(&finished, value)
 		case "avg_bw":
 			r.averageMiBPerSecond, _ = parse.Float(value) // nan and inf leave it 0, unknown.
+		case "avg_lat":
+			r.averageLatency, _ = parse.Float(value)
 		}
 		if err != nil {
 			return err

@@ -1,11 +1,11 @@
 // Package radosbench reads the output of `rados bench`, plain and JSON, as
 // src/common/obj_bencher.cc of Ceph writes it, from Jewel on.
 //
-// What the output calls MB is MiB. Its rates are not used at all: "avg MB/s" and
-// "avg lat" are running means since the start, "cur MB/s" is spread over the
-// stalled seconds before it, "Average IOPS" is truncated to a whole number, and
-// the JSON form prints "stddev_iops" with the wrong verb. Operations and seconds
-// give everything.
+// What the output calls MB is MiB. Its rates are not used at all: "avg MB/s" is a
+// running mean since the start, "cur MB/s" is spread over the stalled seconds
+// before it, "Average IOPS" is truncated to a whole number, and the JSON form
+// prints "stddev_iops" with the wrong verb. Operations and seconds give them. The
+// latency of a second is what it adds to the running mean "avg lat".
 package radosbench
 
 import (
@@ -55,8 +55,8 @@ const maxRows = 7 * 24 * 3600
 // mebibyte is what rados bench calls MB.
 const mebibyte = 1 << 20
 
-// usualRows is the number of rows to expect: a few minutes.
-const usualRows = 256
+// usualRows is the number of rows to expect: up to ten minutes.
+const usualRows = 640
 
 // A row is what the tool printed at the end of one second.
 type row struct {
@@ -65,6 +65,9 @@ type row struct {
 	// averageMiBPerSecond is the running mean since the start, from which the exact
 	// time of the row follows; 0 if it is not known.
 	averageMiBPerSecond float64
+	// averageLatency is the mean of all operations since the start, from which that
+	// of the row's own follows; 0 if it is not known.
+	averageLatency float64
 }
 
 // A bench is what an output says, in either format.
@@ -72,6 +75,10 @@ type bench struct {
 	format   string
 	settings map[string]string
 	notes    parse.Notes
+
+	// decimals says that a latency is printed with six decimals, rather than six
+	// significant digits.
+	decimals bool
 
 	rows    []row
 	tooLong bool // More than maxRows rows.

@@ -4,36 +4,114 @@ package radosbench
 // of an output is rows, and nearly all of them are in order. What it does not take,
 // [textParser.row] does, or explains.
 func scanRow(line []byte) (r row, ok bool) {
-	var numbers [4]int64
 	at := 0
-	for i := range numbers {
-		if numbers[i], at, ok = scanInt(line, at); !ok {
+	if r.second, at, ok = scanInt(line, at); !ok {
+		return row{}, false
+	}
+	for range 2 {
+		if at, ok = skipInt(line, at); !ok {
 			return row{}, false
 		}
 	}
-	r.second, r.finished = numbers[0], numbers[3]
+	if r.finished, at, ok = scanInt(line, at); !ok {
+		return row{}, false
+	}
 	if r.averageMiBPerSecond, at, ok = scanDecimal(line, at); !ok {
 		return row{}, false
 	}
-	return r, countFields(line[at:]) == 3
+	if at, ok = skipFields(line, at); !ok {
+		return row{}, false
+	}
+	r.averageLatency, ok = scanLast(line, at)
+	return r, ok
+}
+
+// skipFields goes over two fields that look like numbers, with spaces before each.
+func skipFields(line []byte, at int) (behind int, ok bool) {
+	for range 2 {
+		at = skipSpaces(line, at)
+		length := 0
+		for _, c := range line[at:] {
+			if !numberish[c] {
+				break
+			}
+			length++
+		}
+		if at += length; length == 0 {
+			return at, false
+		}
+	}
+	return at, at < len(line) && line[at] == ' '
+}
+
+func skipSpaces(line []byte, at int) int {
+	for i, c := range line[at:] {
+		if c != ' ' {
+			return at + i
+		}
+	}
+	return len(line)
+}
+
+// scanLast is scanDecimal for the number at the end of the line.
+func scanLast(line []byte, at int) (f float64, ok bool) {
+	text := line[skipSpaces(line, at):]
+	if len(text) == 0 || len(text) > 16 {
+		return 0, false
+	}
+	whole, digits := 0, int64(0)
+	for _, c := range text {
+		digit := c - '0'
+		if digit > 9 {
+			break
+		}
+		digits = digits*10 + int64(digit)
+		whole++
+	}
+	if whole == len(text) {
+		return float64(digits), true
+	}
+	scale := 1.0
+	for _, c := range text[whole+1:] {
+		digit := c - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		digits = digits*10 + int64(digit)
+		scale *= 10
+	}
+	return float64(digits) / scale, text[whole] == '.' && whole > 0 && scale > 1
 }
 
 // scanInt reads a whole number of up to 18 digits, with spaces before it and one
 // behind it.
 func scanInt(line []byte, at int) (n int64, behind int, ok bool) {
-	for at < len(line) && line[at] == ' ' {
-		at++
-	}
 	start := at
-	for at < len(line) {
-		digit := line[at] - '0'
-		if digit > 9 {
+	for i, c := range line[at:] {
+		if c != ' ' {
+			start += i
 			break
 		}
-		n = n*10 + int64(digit)
-		at++
 	}
-	return n, at, at > start && at-start <= 18 && at < len(line) && line[at] == ' '
+	for i, c := range line[start:] {
+		digit := c - '0'
+		if digit > 9 {
+			return n, start + i, c == ' ' && i > 0 && i <= 18
+		}
+		n = n*10 + int64(digit)
+	}
+	return n, len(line), false
+}
+
+// skipInt is scanInt for a number that nobody needs.
+func skipInt(line []byte, at int) (behind int, ok bool) {
+	at = skipSpaces(line, at)
+	for i, c := range line[at:] {
+		if c-'0' > 9 {
+			return at + i, c == ' ' && i > 0 && i <= 18
+		}
+	}
+	return len(line), false
 }
 
 // scanDecimal reads a number of up to 15 digits, with or without a point, with
@@ -54,25 +132,26 @@ func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 
 // countFields counts fields that look like numbers; -1 if one does not.
 func countFields(line []byte) int {
-	fields := 0
-	for at := 0; ; fields++ {
-		for at < len(line) && line[at] == ' ' {
-			at++
-		}
-		if at == len(line) {
-			return fields
-		}
-		for at < len(line) && line[at] != ' ' {
-			if !isNumberish(line[at]) {
+	fields, before := 0, byte(' ')
+	for _, c := range line {
+		if c != ' ' {
+			if !numberish[c] {
 				return -1
 			}
-			at++
+			if before == ' ' {
+				fields++
+			}
 		}
+		before = c
 	}
+	return fields
 }
 
-// isNumberish reports whether a character is one of the numbers that C++ prints, nan
-// and inf among them, or of the dash of a stalled second.
-func isNumberish(c byte) bool {
-	return c-'0' <= 9 || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'n' || c == 'a' || c == 'i' || c == 'f'
-}
+// numberish are the characters of the numbers that C++ prints, nan and inf among
+// them, and of the dash of a stalled second.
+var numberish = func() (are [256]bool) { //nolint:gochecknoglobals // A table of constants.
+	for _, c := range []byte("0123456789.-+enaif") {
+		are[c] = true
+	}
+	return are
+}()

@@ -20,6 +20,9 @@ func TestScanDecimalIsThatOfStrconv(t *testing.T) {
 		if got, _, ok := scanDecimal([]byte("  "+text+" "), 0); ok && got != want {
 			t.Fatalf("scanDecimal(%q) = %v, want %v", text, got, want)
 		}
+		if got, ok := scanLast([]byte("  "+text), 0); ok && got != want {
+			t.Fatalf("scanLast(%q) = %v, want %v", text, got, want)
+		}
 	}
 }
 
@@ -27,13 +30,14 @@ func TestScanRowLeavesWhatIsNotPlain(t *testing.T) {
 	for _, line := range []string{
 		"", "    ", "  sec Cur ops", "1 2 3", "1 2 3 4 5 6 7", "1 2 3 4 5 6 7 8 9", "x 2 3 4 5 6 7 8", "1 2 3 4 nan 6 7 8",
 		"1 2 3 4 5e3 6 7 8", "1 2 3 4 - 6 7 8", "1 2 3 4 5 6 7 x", "1234567890123456789 2 3 4 5 6 7 8", "1 2 3 4 1234567890123456 6 7 8",
-		"1 2 3 4 . 6 7 8", "1 2 3 4",
+		"1 2 3 4 . 6 7 8", "1 2 3 4", "1 2 3 4 5 6 7 1e-05", "1 2 3 4 5 6 7 -", "1 2 3 4 5 6 7 .5", "1 2 3 4 5 6 7 5.",
+		"1 2 3 4 5 6 7 0.123456789012345", "1 2 3 4 5 6 7 8 ", "1 2 3 4 5 6 7 0.1.2",
 	} {
 		if r, ok := scanRow([]byte(line)); ok && line != "1 2 3 4 . 6 7 8" {
 			t.Errorf("scanRow(%q) = %+v, want none", line, r)
 		}
 	}
-	for i, line := range []string{"1 2 3 4 5 6 - 8", "    1      16      3484      3468   433.421     433.5 0.000800011  0.00443406", "1 2 3 4 5 -1 nan 1e-05"} {
+	for i, line := range []string{"1 2 3 4 5 6 - 8", "    1      16      3484      3468   433.421     433.5 0.000800011  0.00443406", "1 2 3 4 5 -1 nan 0.5"} {
 		if _, ok := scanRow([]byte(line)); !ok {
 			t.Errorf("scanRow of line %d fails: %s", i, fmt.Sprintf("%q", line))
 		}

@@ -27,7 +27,68 @@ func (b *bench) series() *result.Series {
 	if s.Len() == 0 {
 		return nil
 	}
+	b.setLatencies(s.Series)
 	return s.Series
+}
+
+// sufficient is the largest relative error that rounding may put on the latency of
+// an interval.
+const sufficient = 0.02
+
+// setLatencies fills the column of latencies, if the running mean tells them. Where
+// its digits do not suffice for one interval, as many as it takes share their mean,
+// so that nothing of the total is lost. An interval without operations has 0.
+func (b *bench) setLatencies(s *result.Series) {
+	first := 0 // Row 0 is printed before anything has been done.
+	for first < len(b.rows) && b.rows[first].finished == 0 && b.rows[first].second == 0 {
+		first++
+	}
+	rows := b.rows[first:]
+	if b.latencyMean == nil || s.Len() < len(rows) || s.Len() > len(rows)+1 {
+		return
+	}
+	if s.Len() > len(rows) {
+		rows = append(rows, row{finished: *b.operations, averageLatency: *b.latencyMean})
+	}
+	latencies := make([]float64, len(rows))
+	// From the end to the beginning, because the first operations are the ones that
+	// never lack digits.
+	end := len(rows)
+	for i := end - 1; i >= 0; i-- {
+		var before row
+		if i > 0 {
+			before = rows[i-1]
+		}
+		mean, ok := b.latencyBetween(before, rows[end-1])
+		if !ok {
+			continue
+		}
+		for ; end > i; end-- {
+			if s.OperationsPerSecond[end-1] > 0 {
+				latencies[end-1] = mean
+			}
+		}
+	}
+	if end == 0 || rows[end-1].finished == 0 {
+		s.MeanLatencySeconds = latencies
+	}
+}
+
+// latencyBetween returns the mean latency of the operations that completed between
+// two rows, if the digits of the running means suffice for it.
+func (b *bench) latencyBetween(from, to row) (float64, bool) {
+	before, behind := float64(from.finished), float64(to.finished)
+	sum := to.averageLatency*behind - from.averageLatency*before
+	// How far the printed means may be from the true ones, times their weights.
+	lost := 5e-6 * (to.averageLatency*behind + from.averageLatency*before)
+	if b.decimals {
+		lost = 0.5e-6 * (behind + before)
+	}
+	known := to.averageLatency > 0 && (from.averageLatency > 0 || from.finished == 0) && to.finished > from.finished
+	if !known || lost > sufficient*sum {
+		return 0, false
+	}
+	return sum / (behind - before), true
 }
 
 // rowTimes returns when each row was printed, in seconds since the start.

@@ -80,8 +80,8 @@ func withoutTimestamp(line []byte) []byte {
 }
 
 // row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg
-// lat(s)". Of the last three columns only the form is checked: -1, 0 and - stand
-// for values that there are not.
+// lat(s)". Of the sixth and seventh column only the form is checked: -1, 0 and -
+// stand for values that there are not.
 func (p *textParser) row(field, rest []byte) error {
 	var r row
 	var ok [4]bool
@@ -106,6 +106,7 @@ func (p *textParser) row(field, rest []byte) error {
 			return p.unexpected("a row of eight numbers or dashes")
 		}
 	}
+	r.averageLatency, _ = parse.Float(field) // As above.
 	if field, _ = parse.Field(rest); field != nil {
 		return p.unexpected("a row of eight columns")
 	}

@@ -1,0 +1,251 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/load"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/engine/prefill"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+const (
+	// stepsSeconds is enough to outlast the lock of a client that was killed, and
+	// stepSeconds for each image when there is none.
+	stepsSeconds, stepSeconds = 120, 2
+	// maxMapBlocks is up to how many blocks each job remembers which ones it has
+	// visited, in a bit for each.
+	maxMapBlocks = 1 << 28
+)
+
+// phase is a phase of fio.
+//
+// All options are on the command line: in a job file, a line break in a value would
+// begin another option. Each copy of a job is a section of its own, with its own
+// data where it writes. The sections report as one group, so that fio itself adds
+// them up.
+//
+// What fio's seed is follows from the run. With one that is fixed, as fio's is, each
+// run would visit the same blocks in the same order, and find them in the caches
+// that the run before has filled.
+type phase struct {
+	spec          v1alpha1.Fio
+	jobs          []section
+	seconds, ramp float64
+}
+
+// New returns the load of a phase. The error says what is out of range.
+func New(name string, spec v1alpha1.Fio) (load.Load, error) {
+	f := &phase{spec: spec, seconds: spec.Duration.Seconds()}
+	if spec.Ramp != nil {
+		f.ramp = spec.Ramp.Seconds()
+	}
+	if f.seconds <= 0 || f.ramp < 0 {
+		return nil, errors.New("duration must be above 0, ramp not below")
+	}
+	jobs := spec.Jobs
+	if len(jobs) == 0 {
+		jobs = []v1alpha1.FioJob{{Name: v1alpha1.PhaseName(name)}}
+	}
+	for _, job := range jobs {
+		s, err := newSection(spec, job)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", job.Name, err)
+		}
+		f.jobs = append(f.jobs, s)
+	}
+	return f, nil
+}
+
+// Timing implements load.Load.
+func (f *phase) Timing() load.Timing {
+	return load.Timing{RampSeconds: f.ramp, MeasuredSeconds: f.seconds}
+}
+
+// Namespaces implements load.Load: fio's engine knows the default one only.
+func (f *phase) Namespaces(p place.Place) []string {
+	if f.medium(p) == prefill.Objects {
+		return []string{""}
+	}
+	return nil
+}
+
+// Tidy implements load.Load: a run writes over what was there.
+func (*phase) Tidy(place.Place, load.Run) []task.Command { return nil }
+
+// Datasets implements load.Load.
+func (f *phase) Datasets(p place.Place) []load.Dataset {
+	if f.validate(p) != nil {
+		return nil
+	}
+	var datasets []load.Dataset
+	known := map[string]bool{}
+	for _, s := range f.slots(p) {
+		dataset := s.data.Dataset()
+		if !known[dataset.Key] {
+			known[dataset.Key] = true
+			datasets = append(datasets, dataset)
+		}
+	}
+	return datasets
+}
+
+// Task implements load.Load.
+func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
+	if err := errors.Join(f.validate(p), run.Validate()); err != nil {
+		return task.Task{}, err
+	}
+	slots := f.slots(p)
+	argv := f.globalOptions(p, run, slots)
+	var steps []task.Command
+	for i, s := range slots {
+		if s.size < s.job.largestBlock {
+			return task.Task{}, fmt.Errorf("job %s: blocks of %d bytes must not be larger than the %d bytes that each copy works on",
+				s.job.name, s.job.largestBlock, s.size)
+		}
+		argv = append(argv, s.options(seed(run.ID, p.Client, i))...)
+		if step, ok := s.check(); ok && !slices.ContainsFunc(steps, step.Same) {
+			steps = append(steps, step)
+		}
+	}
+	made := task.Task{
+		ID:    run.ID,
+		Steps: steps,
+		Measure: &task.Measurement{
+			Command: task.Command{Argv: argv}, Format: JSONFormat, OutputFile: run.ID + ".json", LogPrefix: run.ID,
+			RequestedSeconds: f.seconds, MinimumSeconds: 0.95 * f.seconds,
+		},
+		MeasureTimeoutSeconds: f.ramp + 1.25*f.seconds + 120,
+	}
+	if len(steps) > 0 {
+		made.StepsTimeoutSeconds = float64(stepsSeconds + stepSeconds*len(steps))
+	}
+	return made, nil
+}
+
+// globalOptions are the options of fio itself and those of all sections.
+func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []string {
+	engine, _ := f.engineName(p)
+	argv := []string{
+		"fio", "--eta=never", "--output-format=json+", "--output=" + run.ID + ".json",
+		"--name=global", "--ioengine=" + engine, "--group_reporting=1",
+		"--time_based=1", "--runtime=" + timeOption(f.seconds),
+	}
+	if f.ramp > 0 {
+		argv = append(argv, "--ramp_time="+timeOption(f.ramp))
+	}
+	argv = append(argv, "--direct="+flag(f.spec.Direct == nil || *f.spec.Direct), "--invalidate=1",
+		// The percentiles of what a client waits for, submission included.
+		"--lat_percentiles=1", "--clat_percentiles=0",
+		"--write_bw_log="+run.ID, "--write_iops_log="+run.ID, "--write_lat_log="+run.ID,
+		"--log_avg_msec=1000", "--per_job_logs=1")
+	argv = append(argv, slots[0].data.EngineOptions()...)
+	for _, option := range []struct {
+		name  string
+		value int32
+	}{
+		{"--fsync=", f.spec.Fsync},
+		{"--fdatasync=", f.spec.Fdatasync},
+		{"--iodepth_batch=", f.spec.IODepthBatch},
+	} {
+		if option.value > 0 {
+			argv = append(argv, option.name+strconv.Itoa(int(option.value)))
+		}
+	}
+	if name := syncName(f.spec.Sync); name != "" {
+		argv = append(argv, "--sync="+name)
+	}
+	if f.spec.ThinkTime != nil && f.spec.ThinkTime.Microseconds() > 0 {
+		argv = append(argv, "--thinktime="+strconv.FormatInt(f.spec.ThinkTime.Microseconds(), 10))
+	}
+	return argv
+}
+
+// medium is what the jobs work on. Without an engine, it is what the place has.
+func (f *phase) medium(p place.Place) prefill.Medium {
+	switch {
+	case f.spec.Engine == v1alpha1.FioEngineRADOS:
+		return prefill.Objects
+	case f.spec.Engine == v1alpha1.FioEngineRBD || (f.spec.Engine == "" && p.Pool != ""):
+		return prefill.Image
+	case p.Device != "":
+		return prefill.Device
+	}
+	return prefill.File
+}
+
+// engineName is fio's name of the engine; the error is for a place where it cannot
+// work.
+func (f *phase) engineName(p place.Place) (string, error) {
+	name := map[v1alpha1.FioEngine]string{
+		v1alpha1.FioEngineRBD:     "rbd",
+		v1alpha1.FioEngineRADOS:   "rados",
+		v1alpha1.FioEngineLibAIO:  "libaio",
+		v1alpha1.FioEngineIOUring: "io_uring",
+	}[f.spec.Engine]
+	medium := f.medium(p)
+	onPool := medium == prefill.Image || medium == prefill.Objects
+	switch {
+	case name == "" && f.spec.Engine != "":
+		return "", fmt.Errorf("engine %q must be RBD, RADOS, LibAIO or IOUring", f.spec.Engine)
+	case onPool && p.Pool == "":
+		return "", fmt.Errorf("engine %s works on a pool: use LibAIO or IOUring on a claim", f.spec.Engine)
+	case !onPool && p.Pool != "":
+		return "", fmt.Errorf("engine %s works on a claim: use RBD or RADOS on a pool", f.spec.Engine)
+	case name != "":
+		return name, nil
+	case onPool:
+		return "rbd", nil
+	}
+	return "libaio", nil
+}
+
+func (f *phase) validate(p place.Place) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if _, err := f.engineName(p); err != nil {
+		return err
+	}
+	medium := f.medium(p)
+	switch {
+	case p.DatasetBytes == 0:
+		return errors.New("the size of the dataset is not known")
+	case medium == prefill.Objects && (f.spec.Fsync > 0 || f.spec.Fdatasync > 0):
+		return errors.New("objects have no fsync and fdatasync: leave them out, or use engine RBD")
+	case (medium == prefill.Objects || medium == prefill.Image) && syncName(f.spec.Sync) != "":
+		return errors.New("sync is for engines LibAIO and IOUring: use fsync with engine RBD")
+	}
+	return nil
+}
+
+func syncName(sync v1alpha1.FioSync) string {
+	switch sync {
+	case v1alpha1.FioSyncFile:
+		return "sync"
+	case v1alpha1.FioSyncData:
+		return "dsync"
+	case v1alpha1.FioSyncNone:
+	}
+	return ""
+}
+
+// timeOption writes seconds as fio reads them, exactly.
+func timeOption(seconds float64) string {
+	if whole := math.Trunc(seconds); whole == seconds {
+		return strconv.FormatFloat(whole, 'f', 0, 64) + "s"
+	}
+	return strconv.FormatFloat(math.Ceil(seconds*1000), 'f', 0, 64) + "ms"
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}

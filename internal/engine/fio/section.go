@@ -1,0 +1,301 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/load"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/engine/prefill"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// section is a job with the options of its phase where it has none of its own.
+type section struct {
+	name                        string
+	pattern                     string // As fio names it.
+	random, reads, writes       bool
+	copies                      int
+	smallestBlock, largestBlock int64
+	size                        int64 // 0 for all.
+	compressible, dedupe        int32
+
+	// options are those that all copies share.
+	options []string
+}
+
+// newSection resolves a job. The error says what is out of range.
+func newSection(spec v1alpha1.Fio, job v1alpha1.FioJob) (section, error) {
+	pattern := spec.Pattern
+	if job.Pattern != "" {
+		pattern = job.Pattern
+	}
+	if err := load.CheckWord("name", string(job.Name)); err != nil {
+		return section{}, err
+	}
+	s := section{name: string(job.Name), copies: int(either(job.NumJobs, spec.NumJobs))}
+	if err := s.setPattern(pattern); err != nil {
+		return section{}, err
+	}
+	if s.writes {
+		s.compressible, s.dedupe = spec.CompressiblePercent, spec.DedupePercent
+	}
+	if spec.Size != nil {
+		s.size = spec.Size.Value()
+	}
+	blocks := s.setBlocks(spec, job)
+	depth := either(job.IODepth, spec.IODepth)
+	if s.copies <= 0 || depth <= 0 || s.smallestBlock <= 0 {
+		return section{}, errors.New("numJobs, ioDepth and blockSize must be above 0")
+	}
+	s.options = []string{"--rw=" + s.pattern}
+	if s.reads && s.writes {
+		percent := int32(50)
+		if spec.ReadPercent != nil {
+			percent = *spec.ReadPercent
+		}
+		s.options = append(s.options, "--rwmixread="+strconv.Itoa(int(either(job.ReadPercent, percent))))
+	}
+	s.options = append(s.options, blocks, "--iodepth="+strconv.Itoa(int(depth)))
+	s.options = append(s.options, rateOptions(spec, job)...)
+	if s.writes {
+		s.options = append(s.options, prefill.ContentOptions(s.compressible, s.dedupe, s.smallestBlock)...)
+	}
+	if s.random {
+		random, err := randomOptions(spec)
+		if err != nil {
+			return section{}, err
+		}
+		s.options = append(s.options, random...)
+	}
+	return s, nil
+}
+
+func either(own *int32, phases int32) int32 {
+	if own != nil {
+		return *own
+	}
+	return phases
+}
+
+func (s *section) setPattern(pattern v1alpha1.FioPattern) error {
+	s.reads, s.writes = true, true
+	switch pattern {
+	case v1alpha1.FioRead:
+		s.pattern, s.writes = "read", false
+	case v1alpha1.FioWrite:
+		s.pattern, s.reads = "write", false
+	case v1alpha1.FioReadWrite:
+		s.pattern = "rw"
+	case v1alpha1.FioRandRead:
+		s.pattern, s.random, s.writes = "randread", true, false
+	case v1alpha1.FioRandWrite:
+		s.pattern, s.random, s.reads = "randwrite", true, false
+	case v1alpha1.FioRandReadWrite:
+		s.pattern, s.random = "randrw", true
+	default:
+		return fmt.Errorf("pattern %q must be Read, Write, ReadWrite, RandRead, RandWrite or RandReadWrite", pattern)
+	}
+	return nil
+}
+
+// setBlocks notes the sizes of blocks and returns fio's option for them. A size of
+// the job's own replaces all that the phase says about sizes.
+func (s *section) setBlocks(spec v1alpha1.Fio, job v1alpha1.FioJob) string {
+	size := func(bytes int64) string { return strconv.FormatInt(bytes, 10) }
+	s.smallestBlock = spec.BlockSize.Value()
+	s.largestBlock = s.smallestBlock
+	switch {
+	case job.BlockSize != nil:
+		s.smallestBlock = job.BlockSize.Value()
+		s.largestBlock = s.smallestBlock
+	case len(spec.BlockSizeSplit) > 0:
+		var parts []string
+		s.smallestBlock, s.largestBlock = spec.BlockSizeSplit[0].Size.Value(), 0
+		for _, part := range spec.BlockSizeSplit {
+			bytes := part.Size.Value()
+			s.smallestBlock, s.largestBlock = min(s.smallestBlock, bytes), max(s.largestBlock, bytes)
+			parts = append(parts, size(bytes)+"/"+strconv.Itoa(int(part.Percent)))
+		}
+		return "--bssplit=" + strings.Join(parts, ":")
+	case spec.BlockSizeMax != nil:
+		s.largestBlock = spec.BlockSizeMax.Value()
+		return "--bsrange=" + size(s.smallestBlock) + "-" + size(s.largestBlock)
+	}
+	return "--bs=" + size(s.smallestBlock)
+}
+
+// rateOptions are the limits. fio knows one of the two, so that a job's own replaces
+// the phase's whichever it is.
+func rateOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
+	operations, bandwidth := job.RateIOPS, job.RateBandwidth
+	if operations == nil && bandwidth == nil {
+		operations, bandwidth = spec.RateIOPS, spec.RateBandwidth
+	}
+	switch {
+	case operations != nil && spec.RateProcess == v1alpha1.FioRatePoisson:
+		return []string{"--rate_iops=" + strconv.FormatInt(*operations, 10), "--rate_process=poisson"}
+	case operations != nil:
+		return []string{"--rate_iops=" + strconv.FormatInt(*operations, 10)}
+	case bandwidth != nil:
+		return []string{"--rate=" + strconv.FormatInt(bandwidth.Value(), 10)}
+	}
+	return nil
+}
+
+func randomOptions(spec v1alpha1.Fio) ([]string, error) {
+	var options []string
+	if d := spec.Distribution; d != nil && d.Type != v1alpha1.FioDistributionUniform {
+		name, ok := map[v1alpha1.FioDistributionType]string{
+			v1alpha1.FioDistributionZipf:   "zipf",
+			v1alpha1.FioDistributionPareto: "pareto",
+			v1alpha1.FioDistributionNormal: "normal",
+		}[d.Type]
+		theta, err := strconv.ParseFloat(d.Theta, 64)
+		if !ok || err != nil || !(theta >= 0 && theta < 1000) {
+			return nil, fmt.Errorf("distribution %q of theta %q must be Zipf, Pareto or Normal of a number below 1000", d.Type, d.Theta)
+		}
+		options = append(options, "--random_distribution="+name+":"+strconv.FormatFloat(theta, 'f', -1, 64))
+	}
+	if spec.RandomPercent != nil {
+		options = append(options, "--percentage_random="+strconv.Itoa(int(*spec.RandomPercent)))
+	}
+	return options, nil
+}
+
+// slot is one copy of a job and what it works on.
+type slot struct {
+	job          section
+	copy         int
+	data         prefill.Set
+	part         int
+	offset, size int64
+	objects      int64 // Where that is what it works on.
+}
+
+// slots are the copies of all jobs.
+//
+// Copies that write have a part of their own. Those that read share one, from which
+// those that read in order take turns: side by side, all but the first would find
+// in the OSDs' caches what the first has just read.
+func (f *phase) slots(p place.Place) []slot {
+	readers, writers := 0, 0
+	for _, job := range f.jobs {
+		switch {
+		case job.writes:
+			writers += job.copies
+		case !job.random:
+			readers += job.copies
+		}
+	}
+	var slots []slot
+	reader, writer := 0, 0
+	for _, job := range f.jobs {
+		for i := range job.copies {
+			s := slot{job: job, copy: i, data: prefill.Set{
+				Place: p, Medium: f.medium(p), Use: prefill.Read, Parts: 1,
+				CompressiblePercent: f.spec.CompressiblePercent, DedupePercent: f.spec.DedupePercent,
+				BlockBytes: f.largestBlock(),
+			}}
+			switch {
+			case job.writes:
+				s.share(writer, writers, true)
+				writer++
+			case job.random:
+				s.share(0, 1, false)
+			default:
+				s.share(reader, readers, false)
+				reader++
+			}
+			slots = append(slots, s)
+		}
+	}
+	return slots
+}
+
+// largestBlock is the largest block of all jobs, so that they can share objects.
+func (f *phase) largestBlock() int64 {
+	var largest int64
+	for _, job := range f.jobs {
+		largest = max(largest, job.largestBlock)
+	}
+	return largest
+}
+
+// share gives the slot the i-th of n shares of the data.
+func (s *slot) share(i, n int, writes bool) {
+	shared := s.data.Medium == prefill.Image && s.data.Place.Image.Shared
+	if writes {
+		s.data.Use = prefill.Write
+	}
+	if own := writes || s.data.Medium == prefill.Objects; own && !shared {
+		s.data.Parts, s.part = n, i
+		s.limit(0, s.data.PartBytes())
+		return
+	}
+	if shared && !s.job.random {
+		i, n = s.data.Place.Client*n+i, s.data.Place.Clients*n
+	}
+	if s.job.random {
+		i, n = 0, 1
+	}
+	s.limit(int64(i), s.data.PartBytes()/int64(n))
+}
+
+// limit sets offset and size to the i-th stretch of a length, in whole blocks, and of
+// that to what the job is to work on.
+func (s *slot) limit(i, length int64) {
+	length -= length % s.job.largestBlock
+	s.offset = s.data.OffsetBytes(s.part) + i*length
+	s.size = length
+	if s.job.size > 0 {
+		s.size = min(s.size, s.job.size)
+	}
+	if s.data.Medium == prefill.Objects { // In whole ones, all of one size.
+		s.objects = max(s.size/s.data.ObjectBytes(), 1)
+		s.size = s.objects * s.data.ObjectBytes()
+	}
+}
+
+// options are those of the section. Its name does not begin with what the user has
+// named the job: fio takes all that begins with "global" for options of all.
+func (s *slot) options(seed uint32) []string {
+	argv := append([]string{"--name=job-" + s.job.name + "-" + strconv.Itoa(s.copy)}, s.job.options...)
+	argv = append(argv, s.data.Options(s.part)...)
+	if s.data.Medium == prefill.Objects {
+		order := "sequential"
+		if s.job.random {
+			order = "random"
+		}
+		argv = append(argv, "--file_service_type="+order, "--nrfiles="+strconv.FormatInt(s.objects, 10))
+	} else {
+		argv = append(argv, "--offset="+strconv.FormatInt(s.offset, 10))
+	}
+	argv = append(argv, "--size="+strconv.FormatInt(s.size, 10), "--randseed="+strconv.FormatUint(uint64(seed), 10))
+	if s.job.random && s.size/s.job.smallestBlock > maxMapBlocks {
+		argv = append(argv, "--norandommap=1")
+	}
+	return argv
+}
+
+// check is what has to be done or seen before the copy is measured.
+func (s *slot) check() (task.Command, bool) {
+	switch {
+	case s.data.Medium == prefill.Objects:
+		return s.data.CheckObjects(s.part), true
+	case s.data.Medium == prefill.Image && s.job.writes:
+		return s.data.AwaitLock(s.part), true
+	}
+	return task.Command{}, false
+}
+
+// seed is one that the same copy has in no other run.
+func seed(run string, client, slot int) uint32 {
+	h := fnv.New32a()
+	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, slot) // A hash takes everything.
+	return h.Sum32()
+}

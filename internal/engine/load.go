@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/fio"
+	"github.com/cephtune/cephtune/internal/engine/load"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/engine/radosbench"
+	"github.com/cephtune/cephtune/internal/engine/rbdbench"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// What callers need of the leaf package, so that they import only this one.
+type (
+	// Load is a phase, ready to be turned into command lines.
+	Load = load.Load
+	// Piloted is a Load that may have to find out how many bytes to move.
+	Piloted = load.Piloted
+	// Pilot is a short run that was made for that.
+	Pilot = load.Pilot
+	// Run is one execution of a phase.
+	Run = load.Run
+	// Dataset is data that is written once, unmeasured.
+	Dataset = load.Dataset
+	// Timing is how long a measurement takes.
+	Timing = load.Timing
+)
+
+// LoadOf returns the load of a phase that was admitted, defaults included. The error
+// says what is missing or out of range, should it not have been. Each engine has one
+// line here.
+func LoadOf(phase v1alpha1.Phase) (Load, error) {
+	made, err := makeLoad(phase)
+	if err != nil {
+		return nil, fmt.Errorf("phase %s: %w", phase.Name, err)
+	}
+	return made, nil
+}
+
+func makeLoad(phase v1alpha1.Phase) (Load, error) {
+	switch {
+	case phase.RadosBench != nil:
+		return radosbench.New(*phase.RadosBench)
+	case phase.RBDBench != nil:
+		return rbdbench.New(*phase.RBDBench)
+	case phase.Fio != nil:
+		return fio.New(string(phase.Name), *phase.Fio)
+	}
+	return nil, errors.New("set radosBench, rbdBench or fio")
+}
+
+// Cleanup removes everything that any of the loads may have left on behalf of this
+// client: what runs wrote, then datasets. It can be repeated; see [load.Dataset] for
+// when it has to be.
+func Cleanup(p place.Place, loads []Load) []task.Command {
+	var commands []task.Command
+	for _, l := range loads {
+		commands = append(commands, l.Tidy(p, Run{})...)
+	}
+	for _, l := range loads {
+		for _, dataset := range l.Datasets(p) {
+			commands = append(commands, dataset.Remove...)
+		}
+	}
+	var once []task.Command
+	for _, c := range commands {
+		if !slices.ContainsFunc(once, c.Same) {
+			once = append(once, c)
+		}
+	}
+	return once
+}
+
+// Traces is where to look for what a client may have left in Ceph.
+type Traces struct {
+	// ImagePrefix is how its images begin, in the place's Pool.
+	ImagePrefix string
+	// Namespaces are RADOS namespaces of the place's ObjectPool in which there must
+	// be nothing at all.
+	Namespaces []string
+	// ObjectPrefix is how its objects in the default namespace of that pool begin.
+	ObjectPrefix string
+}
+
+// TracesOf returns where to look for what a client of these loads may have left. The
+// images that all clients share are those of client 0.
+func TracesOf(p place.Place, loads []Load) Traces {
+	var namespaces []string
+	for _, l := range loads {
+		namespaces = append(namespaces, l.Namespaces(p)...)
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.DeleteFunc(slices.Compact(namespaces), func(n string) bool { return n == "" })
+	return Traces{ImagePrefix: p.Name(""), Namespaces: namespaces, ObjectPrefix: place.ObjectPrefix + p.Name("")}
+}

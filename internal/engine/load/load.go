@@ -1,0 +1,102 @@
+// Package load is what every engine makes of a phase: command lines for one client.
+// It is apart from package engine, which imports the engines.
+package load
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Load is a phase, ready to be turned into command lines. It is immutable, and the
+// same arguments always give the same commands. With a place that is not valid
+// (see [place.Place.Validate]) there are none.
+type Load interface {
+	// Datasets are what has to be there before the phase. Those of several phases
+	// with the same key are one and the same.
+	Datasets(p place.Place) []Dataset
+	// Task returns the task that runs the phase once on one client. Its ID is that
+	// of the run. The error says what in place, run or phase is to be changed.
+	Task(p place.Place, run Run) (task.Task, error)
+	// Tidy removes what one run of the phase has written, datasets not included, so
+	// that the next run finds what this one found. It can be repeated, and does not
+	// need the run to have come to a good end.
+	Tidy(p place.Place, run Run) []task.Command
+	// Timing is how long the measurement takes.
+	Timing() Timing
+	// Namespaces are the RADOS namespaces that the phase has objects in, those of
+	// its datasets included; "" is the default one.
+	Namespaces(p place.Place) []string
+}
+
+// Piloted is a Load that is bounded by bytes and may have to find out how many.
+type Piloted interface {
+	Load
+	// NeedsPilot reports whether the phase leaves its size to [Run.IOTotalBytes].
+	NeedsPilot() bool
+	// NextPilot returns the bytes of the pilot to run next on each client, or, when
+	// done, those to measure with. It is a function of the pilots so far, in order.
+	NextPilot(pilots []Pilot) (bytes int64, done bool)
+	// PilotTask is Task for a pilot of that many bytes, however short it is.
+	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
+}
+
+// Pilot is a short run that was made to see how fast a client is.
+type Pilot struct {
+	// Bytes are what each client was asked for, and Seconds what the slowest took.
+	Bytes   int64
+	Seconds float64
+}
+
+// Run is one execution of a phase.
+type Run struct {
+	// ID is unique in a session and safe in names: lower-case letters, digits and
+	// dashes, at most 48 of them.
+	ID string
+	// IOTotalBytes is what rbd bench is to move where the phase does not say.
+	IOTotalBytes int64
+}
+
+// Validate returns an error if the ID is not safe in names.
+func (r Run) Validate() error {
+	if pattern := `^[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?$`; !regexp.MustCompile(pattern).MatchString(r.ID) {
+		return fmt.Errorf("the ID of the run, %.60q, must match %s", r.ID, pattern)
+	}
+	return nil
+}
+
+// CheckWord returns an error if a word that a user has chosen is not one: what the
+// API admits is. The empty word is.
+func CheckWord(name, word string) error {
+	if pattern := `^([a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?)?$`; !regexp.MustCompile(pattern).MatchString(word) {
+		return fmt.Errorf("%s, %.60q, must match %s", name, word, pattern)
+	}
+	return nil
+}
+
+// Dataset is data that is written once, unmeasured, and then used by any number of
+// runs: read, or written over in place.
+type Dataset struct {
+	// Key is the same for the same data: lower-case letters, digits and dashes.
+	Key string
+	// Bytes are written by this client.
+	Bytes int64
+	// Commands write it. They can be repeated.
+	Commands []task.Command
+	// Remove removes it. They can be repeated, and succeed if it is not there. They
+	// may have to be repeated for half a minute after a client was killed: so long
+	// Ceph thinks that it has the image open.
+	Remove []task.Command
+}
+
+// Timing is how long a measurement takes, in seconds.
+type Timing struct {
+	// RampSeconds are at the beginning and not measured. Where Cut is set the tool
+	// counts them nevertheless, and they have to be cut from its course.
+	RampSeconds float64
+	Cut         bool
+	// MeasuredSeconds follow, by plan.
+	MeasuredSeconds float64
+}

@@ -1,0 +1,139 @@
+package figure
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+const (
+	// Confidence is that of intervals.
+	Confidence = 0.95
+	// MinimumRuns is the number of runs from which on there are intervals: two runs
+	// have one that reaches over more than ten standard deviations.
+	MinimumRuns = 3
+)
+
+// Combine makes one result of what a phase yielded in all valid runs.
+//
+// Rates and mean latencies are the geometric mean of the runs, with Student's
+// interval on their logarithms. LatencyMax is the longest of all, which has no
+// interval: it says nothing about the next run.
+//
+// Percentiles are never averaged. The value is the percentile of all operations of
+// all runs, from their histograms added up, so runs that did more count for more;
+// absent where a histogram is missing. The interval is about something else that is
+// as useful, the percentile of a typical run: each run gives one observation of
+// that, and Student's interval on their logarithms holds for those as for any. Where
+// one odd run draws the value out of the interval, that is widened to hold it.
+//
+// A figure that one of the runs lacks, or of which it knows only a lower bound, is
+// absent.
+func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult, error) {
+	out := v1alpha1.PhaseResult{Name: phase, ValidRuns: int32(min(len(runs), 1<<20))}
+	for _, run := range runs {
+		out.Marks = union(out.Marks, run.Marks)
+	}
+	for _, direction := range Directions() {
+		merged, err := mergeHistograms(direction, runs)
+		if err != nil {
+			return v1alpha1.PhaseResult{}, fmt.Errorf("phase %s: %w", phase, err)
+		}
+		for _, metric := range Metrics() {
+			values := valuesOf(metric, direction, runs)
+			if values == nil || metric == LatencyMin || metric == LatencyStdDev {
+				continue
+			}
+			m, ok, err := combineMetric(metric, values, merged)
+			if err != nil {
+				return v1alpha1.PhaseResult{}, fmt.Errorf("phase %s: %s: %w", phase, metric, err)
+			}
+			if ok {
+				m.Direction = direction
+				out.Metrics = append(out.Metrics, m)
+			}
+		}
+	}
+	return out, nil
+}
+
+// valuesOf returns the figure of each run; nil unless each has it, of one kind.
+func valuesOf(metric v1alpha1.Metric, direction v1alpha1.Direction, runs []Observation) []float64 {
+	var values []float64
+	var kind result.LatencyKind
+	for i, run := range runs {
+		f, ok := Find(run.Figures, metric, direction)
+		if !ok || f.AtLeast || i > 0 && f.LatencyKind != kind {
+			return nil
+		}
+		kind = f.LatencyKind
+		values = append(values, f.Value)
+	}
+	return values
+}
+
+// Find returns one of some figures.
+func Find(figures []Figure, metric v1alpha1.Metric, direction v1alpha1.Direction) (Figure, bool) {
+	for _, f := range figures {
+		if f.Metric == metric && f.Direction == direction {
+			return f, true
+		}
+	}
+	return Figure{}, false
+}
+
+// combineMetric reports with its second result whether there is such a figure.
+func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Histogram) (v1alpha1.MetricResult, bool, error) {
+	value := stats.GeometricMean(values)
+	percent, isPercentile := percentiles()[metric]
+	switch {
+	case metric == v1alpha1.MetricLatencyMax:
+		for _, v := range values {
+			value = max(value, v)
+		}
+		return v1alpha1.MetricResult{Metric: metric, Value: Decimal(value)}, true, nil
+	case isPercentile && len(values) > 1:
+		if merged == nil {
+			return v1alpha1.MetricResult{}, false, nil
+		}
+		p, ok := merged.Percentile(percent)
+		if !ok || p.AtLeast {
+			return v1alpha1.MetricResult{}, false, nil
+		}
+		value = p.Seconds
+	}
+	m := v1alpha1.MetricResult{Metric: metric, Value: Decimal(value)}
+	if len(values) < MinimumRuns {
+		return m, true, nil
+	}
+	interval, err := stats.GeometricInterval(values, Confidence)
+	if err != nil {
+		return v1alpha1.MetricResult{}, false, err
+	}
+	m.Low, m.High = Decimal(min(interval.Low, value)), Decimal(max(interval.High, value))
+	return m, true, nil
+}
+
+// mergeHistograms adds the histograms of all runs; nil if one lacks it.
+func mergeHistograms(direction v1alpha1.Direction, runs []Observation) (*result.Histogram, error) {
+	sum := &result.Histogram{}
+	for _, run := range runs {
+		if run.Result == nil {
+			return nil, nil //nolint:nilnil // Documented: there is none.
+		}
+		d, err := selectDirection(run.Result, direction)
+		if err != nil || d == nil {
+			return nil, err
+		}
+		latency, _ := latencyOf(d)
+		if latency == nil || latency.Histogram == nil {
+			return nil, nil //nolint:nilnil // Documented: there is none.
+		}
+		if sum, err = result.AddHistograms(sum, latency.Histogram); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}

@@ -1,0 +1,102 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// afterRamp returns the part of one client's result that follows its ramp, for a
+// tool that counts the ramp as well. The course is kept from there on.
+//
+// Operations and bytes are those of the intervals after the ramp; the one that the
+// ramp ends in counts for its share. So does the mean latency, if the course has
+// one. Minimum and maximum stay those of the whole run, since the tool does not say
+// when they were; the true ones are within. A deviation cannot be cut and is given
+// up.
+func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
+	cut := *res
+	for _, d := range res.Directions() {
+		part, latencyKnown, err := directionAfter(d.Direction, ramp)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
+		}
+		cut.SetDirection(d.Name, part)
+		if !latencyKnown && part.Latency != nil {
+			cut.Warnings = append(slices.Clip(cut.Warnings), result.Warning{
+				Code:    result.WarnRampIncluded,
+				Message: string(d.Name) + ": the mean latency is that of the whole run, ramp included",
+			})
+		}
+	}
+	return &cut, nil
+}
+
+func directionAfter(d *result.Direction, ramp float64) (part *result.Direction, latencyKnown bool, err error) {
+	if d.Seconds <= ramp {
+		return nil, false, fmt.Errorf("it ended after %.1f s, within its ramp of %v s", d.Seconds, ramp)
+	}
+	s := d.Series
+	if s == nil || s.OperationsPerSecond == nil || s.BytesPerSecond == nil {
+		return nil, false, fmt.Errorf("the output has no course over time, from which the ramp of %v s could be cut", ramp)
+	}
+	course := seriesAfter(s, ramp)
+	var operations, bytes, latency float64
+	for i := range course.Len() {
+		length := course.EndSeconds[i] - course.StartSeconds[i]
+		operations += length * course.OperationsPerSecond[i]
+		bytes += length * course.BytesPerSecond[i]
+		if course.MeanLatencySeconds != nil {
+			latency += length * course.OperationsPerSecond[i] * course.MeanLatencySeconds[i]
+		}
+	}
+	count := int64(math.Round(operations))
+	if count == 0 {
+		return nil, false, fmt.Errorf("nothing completed after the ramp of %v s", ramp)
+	}
+	part = &result.Direction{
+		Operations: count, Bytes: int64(math.Round(bytes)),
+		Seconds: d.Seconds - ramp, ShortestSeconds: d.Seconds - ramp,
+		Series: course,
+	}
+	if d.Latency != nil {
+		whole := d.Latency.Moments
+		part.Latency = &result.Latency{Moments: result.Moments{
+			Count: count, MeanSeconds: whole.MeanSeconds, MinSeconds: whole.MinSeconds, MaxSeconds: whole.MaxSeconds,
+		}}
+		if latency > 0 {
+			part.Latency.Moments.MeanSeconds = latency / operations
+		}
+	}
+	return part, latency > 0, nil
+}
+
+// seriesAfter leaves out what came before a moment, and cuts the interval that it
+// falls into.
+func seriesAfter(s *result.Series, seconds float64) *result.Series {
+	first := 0
+	for first < s.Len() && s.EndSeconds[first] <= seconds {
+		first++
+	}
+	column := func(values []float64) []float64 {
+		if values == nil {
+			return nil
+		}
+		return values[first:]
+	}
+	part := &result.Series{
+		Boundaries: s.Boundaries,
+		// A copy, because its first value is changed.
+		StartSeconds:        append([]float64(nil), s.StartSeconds[first:]...),
+		EndSeconds:          s.EndSeconds[first:],
+		OperationsPerSecond: column(s.OperationsPerSecond),
+		BytesPerSecond:      column(s.BytesPerSecond),
+		MeanLatencySeconds:  column(s.MeanLatencySeconds),
+	}
+	if part.Len() > 0 {
+		part.StartSeconds[0] = math.Max(part.StartSeconds[0], seconds)
+	}
+	return part
+}

@@ -1,0 +1,94 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// significantDigits are those of a Decimal: no benchmark repeats to one in a
+// million, and more would not fit.
+const significantDigits = 7
+
+// maxDecimal is the length of the longest Decimal, as its schema has it.
+const maxDecimal = 12
+
+// Decimal writes a finite number that is 0 or more for the API, with seven
+// significant digits.
+func Decimal(v float64) v1alpha1.Decimal {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', significantDigits-1, 64), 64)
+	if err != nil {
+		rounded = v // Rounding up has gone beyond the largest float64.
+	}
+	exponential := strconv.FormatFloat(rounded, 'e', -1, 64)
+	if plain := strconv.FormatFloat(rounded, 'f', -1, 64); len(plain) <= maxDecimal {
+		return v1alpha1.Decimal(plain)
+	}
+	for digits := significantDigits - 1; len(exponential) > maxDecimal; digits-- {
+		exponential = strconv.FormatFloat(v, 'e', digits-1, 64)
+	}
+	return v1alpha1.Decimal(exponential)
+}
+
+// ParseDecimal reads what Decimal wrote, or any other number of the API.
+func ParseDecimal(d v1alpha1.Decimal) (float64, error) {
+	v, err := strconv.ParseFloat(string(d), 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, fmt.Errorf("%q is not a decimal number", d)
+	}
+	return v, nil
+}
+
+// Human writes a figure for people, with three significant digits and its unit:
+// "412 MiB/s", "12.3k IOPS", "20.3ms".
+func Human(metric v1alpha1.Metric, v float64) string {
+	if metric == v1alpha1.MetricBandwidth {
+		return humanBytes(v) + "/s"
+	}
+	if metric == v1alpha1.MetricIOPS {
+		value, prefix := humanize.ComputeSI(v)
+		if v < 1 { // Not thousandths of an operation.
+			value, prefix = v, ""
+		}
+		return significant(value) + prefix + " IOPS"
+	}
+	for _, unit := range []struct {
+		symbol  string
+		seconds float64
+	}{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}} {
+		if v >= unit.seconds {
+			return significant(v/unit.seconds) + unit.symbol
+		}
+	}
+	return significant(v*1e9) + "ns"
+}
+
+// humanBytes is like humanize.IBytes, whose one or two digits below 10 hide what
+// runs differ by.
+func humanBytes(v float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for ; i < len(units)-1 && v >= 1024; i++ {
+		v /= 1024
+	}
+	return significant(v) + " " + units[i]
+}
+
+// significant writes a number with three significant digits, or more where there
+// are more before the point.
+func significant(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	text := strconv.FormatFloat(v, 'f', max(decimals, 0), 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}

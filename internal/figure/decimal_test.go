@@ -1,0 +1,111 @@
+package figure
+
+import (
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+func TestDecimal(t *testing.T) {
+	for want, v := range map[v1alpha1.Decimal]float64{
+		"0":            0,
+		"1":            1,
+		"432013300":    432013312, // 412 MiB
+		"12345.68":     12345.678,
+		"0.0203":       0.0203,
+		"0.0001234568": 0.000123456789,
+		"1.234568e-05": 0.0000123456789,
+		"999999900000": 999999876543,
+		"1e+12":        999999996543,
+		"1.79769e+308": math.MaxFloat64,
+		"5e-324":       math.SmallestNonzeroFloat64,
+	} {
+		if got := Decimal(v); got != want {
+			t.Errorf("Decimal(%v) = %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestDecimalFitsTheSchemaAndComesBack(t *testing.T) {
+	pattern := regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?$`)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		v := math.Exp(random.NormFloat64() * 30)
+		d := Decimal(v)
+		if len(d) > maxDecimal || !pattern.MatchString(string(d)) {
+			t.Fatalf("Decimal(%v) = %s is not one", v, d)
+		}
+		if back, err := ParseDecimal(d); err != nil || !near(back, v, 1e-6) {
+			t.Fatalf("Decimal(%v) = %s comes back as %v, %v", v, d, back, err)
+		}
+	}
+}
+
+func TestHuman(t *testing.T) {
+	for _, c := range []struct {
+		metric v1alpha1.Metric
+		value  float64
+		want   string
+	}{
+		{v1alpha1.MetricBandwidth, 412 << 20, "412 MiB/s"},
+		{v1alpha1.MetricBandwidth, 4.25 * (1 << 20), "4.25 MiB/s"},
+		{v1alpha1.MetricBandwidth, 512, "512 B/s"},
+		{v1alpha1.MetricBandwidth, 1023 << 20, "1023 MiB/s"},
+		{v1alpha1.MetricBandwidth, 1 << 62, "4096 PiB/s"},
+		{v1alpha1.MetricIOPS, 12345, "12.3k IOPS"},
+		{v1alpha1.MetricIOPS, 123456, "123k IOPS"},
+		{v1alpha1.MetricIOPS, 999.6, "1000 IOPS"},
+		{v1alpha1.MetricIOPS, 950, "950 IOPS"},
+		{v1alpha1.MetricIOPS, 4.444, "4.44 IOPS"},
+		{v1alpha1.MetricIOPS, 0.5, "0.5 IOPS"},
+		{v1alpha1.MetricIOPS, 0, "0 IOPS"},
+		{v1alpha1.MetricLatencyP99, 0.0203, "20.3ms"},
+		{v1alpha1.MetricLatencyMax, 1.25, "1.25s"},
+		{v1alpha1.MetricLatencyMax, 75, "75s"},
+		{v1alpha1.MetricLatencyMean, 0.00035, "350µs"},
+		{v1alpha1.MetricLatencyMean, 0.00000012, "120ns"},
+		{LatencyStdDev, 0.002, "2ms"},
+	} {
+		if got := Human(c.metric, c.value); got != c.want {
+			t.Errorf("Human(%s, %v) = %q, want %q", c.metric, c.value, got, c.want)
+		}
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	quantity := resource.MustParse
+	figures := v1alpha1.PhaseResult{Metrics: []v1alpha1.MetricResult{
+		{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: "432013312"},
+		{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: "12345"},
+		{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionRead, Value: "1"},
+	}}
+	jobs := []v1alpha1.FioJob{{BlockSize: new(quantity("1Mi"))}}
+	for name, c := range map[string]struct {
+		phase v1alpha1.Phase
+		want  string
+	}{
+		"large objects":       {v1alpha1.Phase{RadosBench: &v1alpha1.RadosBench{BlockSize: quantity("4Mi")}}, "p 412 MiB/s"},
+		"64 KiB are small":    {v1alpha1.Phase{RBDBench: &v1alpha1.RBDBench{IOSize: quantity("64Ki")}}, "p 12.3k IOPS"},
+		"small blocks":        {v1alpha1.Phase{Fio: &v1alpha1.Fio{BlockSize: quantity("4Ki")}}, "p 12.3k IOPS"},
+		"the size of its job": {v1alpha1.Phase{Fio: &v1alpha1.Fio{BlockSize: quantity("4Ki"), Jobs: jobs}}, "p 412 MiB/s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.phase.Name = "p"
+			if got := Headline(&c.phase, figures); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if got := Headline(&c.phase, v1alpha1.PhaseResult{}); got != "" {
+				t.Errorf("without figures it is %q", got)
+			}
+		})
+	}
+	bandwidthOnly := v1alpha1.PhaseResult{Metrics: figures.Metrics[:1]}
+	if got := Headline(&v1alpha1.Phase{Name: "p", Fio: &v1alpha1.Fio{}}, bandwidthOnly); got != "p 412 MiB/s" {
+		t.Errorf("without IOPS it is %q", got)
+	}
+}

@@ -1,0 +1,230 @@
+package figure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// maxSentence is the length of the longest summary that status may have.
+const maxSentence = 512
+
+// Gate is the outcome of a benchmark's expectations.
+type Gate struct {
+	// Results are the outcomes, in the order of the expectations.
+	Results []v1alpha1.ExpectationResult
+	// Verdict is empty if nothing was expected.
+	Verdict v1alpha1.BenchmarkVerdict
+	// Sentence says what decided, in at most 512 bytes.
+	Sentence string
+}
+
+// Expect compares what was expected with the results of all phases.
+//
+// An interval decides as a whole: Met if all of it keeps the limit, Missed if none
+// of it does, and Unknown if it reaches across. Where there is none (fewer than
+// three runs, LatencyMax), the value decides. A figure that is missing is Unknown.
+//
+// The verdict is Invalid if a phase of which something is expected has no valid run,
+// else Failed as soon as one expectation is Missed, Inconclusive if one is Unknown,
+// and Passed. It fails for a limit that admission would have refused.
+func Expect(expectations []v1alpha1.Expectation, phases []v1alpha1.PhaseResult) (Gate, error) {
+	if len(expectations) == 0 {
+		return Gate{}, nil
+	}
+	gate := Gate{Verdict: v1alpha1.BenchmarkPassed}
+	clauses := map[v1alpha1.ExpectationOutcome][]string{}
+	for _, e := range expectations {
+		c, err := check(e, phases)
+		if err != nil {
+			return Gate{}, err
+		}
+		gate.Results = append(gate.Results, c.result)
+		gate.Verdict = worse(gate.Verdict, c.verdict)
+		clauses[c.result.Outcome] = append(clauses[c.result.Outcome], c.clause)
+	}
+	decisive := map[v1alpha1.BenchmarkVerdict]v1alpha1.ExpectationOutcome{
+		v1alpha1.BenchmarkPassed:       v1alpha1.ExpectationMet,
+		v1alpha1.BenchmarkFailed:       v1alpha1.ExpectationMissed,
+		v1alpha1.BenchmarkInconclusive: v1alpha1.ExpectationUnknown,
+		v1alpha1.BenchmarkInvalid:      v1alpha1.ExpectationUnknown,
+	}[gate.Verdict]
+	gate.Sentence = sentence(gate.Verdict, clauses[decisive])
+	return gate, nil
+}
+
+// worse returns the verdict that comes first in the order of precedence.
+func worse(a, b v1alpha1.BenchmarkVerdict) v1alpha1.BenchmarkVerdict {
+	order := []v1alpha1.BenchmarkVerdict{
+		v1alpha1.BenchmarkInvalid, v1alpha1.BenchmarkFailed, v1alpha1.BenchmarkInconclusive, v1alpha1.BenchmarkPassed,
+	}
+	if slices.Index(order, a) <= slices.Index(order, b) {
+		return a
+	}
+	return b
+}
+
+// checked is what became of one expectation: its entry in status, the verdict that
+// it would give alone, and a clause about it.
+type checked struct {
+	result  v1alpha1.ExpectationResult
+	verdict v1alpha1.BenchmarkVerdict
+	clause  string
+}
+
+func check(e v1alpha1.Expectation, phases []v1alpha1.PhaseResult) (checked, error) {
+	l, err := newLimit(e)
+	if err != nil {
+		return checked{}, err
+	}
+	if e.Direction == "" {
+		e.Direction = v1alpha1.DirectionTotal // As its schema has it.
+	}
+	c := checked{
+		result:  v1alpha1.ExpectationResult{MetricReference: e.MetricReference, Outcome: v1alpha1.ExpectationUnknown},
+		verdict: v1alpha1.BenchmarkInconclusive,
+	}
+	i := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == e.Phase })
+	if i < 0 || phases[i].ValidRuns == 0 {
+		c.verdict = v1alpha1.BenchmarkInvalid
+		c.clause = name(e) + " is not known: no run is valid"
+		return c, nil
+	}
+	m, ok := findResult(phases[i], e.Metric, e.Direction)
+	if !ok {
+		c.clause = name(e) + " is not known: the runs did not tell it"
+		return c, nil
+	}
+	f, err := readMetric(m)
+	if err != nil {
+		return checked{}, fmt.Errorf("%s: %w", name(e), err)
+	}
+	c.result.Value = m.Value
+	c.result.Outcome, c.verdict = l.judge(f)
+	c.clause = name(e) + " is " + f.describe(e.Metric) + l.describe(c.result.Outcome)
+	if _, ok := percentiles()[e.Metric]; ok && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
+		c.result.Mark = v1alpha1.MarkClosedLoop
+		c.clause += ", in a closed loop"
+	}
+	return c, nil
+}
+
+func name(e v1alpha1.Expectation) string {
+	text := string(e.Phase) + " " + string(e.Metric)
+	if e.Direction != "" && e.Direction != v1alpha1.DirectionTotal {
+		text += " (" + string(e.Direction) + ")"
+	}
+	return text
+}
+
+// bounds are a value with its interval, which is the value alone if there is none.
+type bounds struct {
+	value, low, high float64
+	isInterval       bool
+}
+
+func readMetric(m v1alpha1.MetricResult) (bounds, error) {
+	value, err := ParseDecimal(m.Value)
+	if err != nil || m.Low == "" || m.High == "" {
+		return bounds{value: value, low: value, high: value}, err
+	}
+	b := bounds{value: value, isInterval: true}
+	if b.low, err = ParseDecimal(m.Low); err != nil {
+		return bounds{}, err
+	}
+	b.high, err = ParseDecimal(m.High)
+	return b, err
+}
+
+func (b bounds) describe(metric v1alpha1.Metric) string {
+	if !b.isInterval {
+		return Human(metric, b.value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", Human(metric, b.value), Human(metric, b.low), Human(metric, b.high))
+}
+
+// limit is what an expectation demands.
+type limit struct {
+	atMost bool
+	value  float64
+	text   v1alpha1.Threshold
+}
+
+func newLimit(e v1alpha1.Expectation) (limit, error) {
+	l := limit{atMost: e.AtMost != "", text: e.AtMost}
+	if !l.atMost {
+		l.text = e.AtLeast
+	}
+	var err error
+	if l.value, err = ParseThreshold(e.Metric, l.text); err != nil {
+		return limit{}, fmt.Errorf("the limit of %s: %w", name(e), err)
+	}
+	return l, nil
+}
+
+// ParseThreshold reads a limit in the base unit of its metric: a time such as 20ms
+// for latencies, a quantity such as 400Mi or 5k for others.
+func ParseThreshold(metric v1alpha1.Metric, threshold v1alpha1.Threshold) (float64, error) {
+	if strings.HasPrefix(string(metric), "Latency") {
+		d, err := time.ParseDuration(string(threshold))
+		if err != nil || d < 0 {
+			return 0, fmt.Errorf("%q is not a time, such as 20ms", threshold)
+		}
+		return d.Seconds(), nil
+	}
+	q, err := resource.ParseQuantity(string(threshold))
+	if err != nil || q.Sign() < 0 {
+		return 0, fmt.Errorf("%q is not a quantity, such as 400Mi or 5k", threshold)
+	}
+	return q.AsApproximateFloat64(), nil
+}
+
+func (l limit) judge(b bounds) (v1alpha1.ExpectationOutcome, v1alpha1.BenchmarkVerdict) {
+	best, worst := b.low, b.high
+	keeps := func(v float64) bool { return v <= l.value }
+	if !l.atMost {
+		best, worst = b.high, b.low
+		keeps = func(v float64) bool { return v >= l.value }
+	}
+	switch {
+	case keeps(worst):
+		return v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed
+	case !keeps(best):
+		return v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
+	}
+	return v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive
+}
+
+func (l limit) describe(outcome v1alpha1.ExpectationOutcome) string {
+	side := "at least "
+	if l.atMost {
+		side = "at most "
+	}
+	switch outcome {
+	case v1alpha1.ExpectationMet:
+		return ", " + side + string(l.text)
+	case v1alpha1.ExpectationMissed:
+		return ", not " + side + string(l.text)
+	default:
+		return ", on both sides of " + string(l.text)
+	}
+}
+
+// sentence joins clauses as far as they fit.
+func sentence(verdict v1alpha1.BenchmarkVerdict, clauses []string) string {
+	text, separator := string(verdict)+": ", ""
+	for i, clause := range clauses {
+		more := fmt.Sprintf("; and %d more.", len(clauses)-i)
+		if len(text)+len(separator)+len(clause)+len(more) > maxSentence {
+			return text + more
+		}
+		text += separator + clause
+		separator = "; "
+	}
+	return text + "."
+}

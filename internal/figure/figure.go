@@ -1,0 +1,160 @@
+// Package figure turns what the clients of a benchmark report into figures, marks,
+// and the outcome of a gate.
+//
+//	reports of one phase of one run → Observe → Observation, with its Figures
+//	observations of all valid runs  → Combine → a PhaseResult for status
+//	phase results                   → Expect  → a verdict with its reason
+//
+// The package is pure. Figures are in base units: bytes per second, operations per
+// second, seconds. A figure that the tool did not give is absent, never 0.
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// Metrics that are archived but that nothing can be expected of.
+const (
+	// LatencyMin is the shortest time of an operation, in seconds.
+	LatencyMin v1alpha1.Metric = "LatencyMin"
+	// LatencyStdDev is the standard deviation of the times, in seconds.
+	LatencyStdDev v1alpha1.Metric = "LatencyStdDev"
+)
+
+// Figure is one number that describes a phase of a run.
+type Figure struct {
+	Metric    v1alpha1.Metric    `json:"metric"`
+	Direction v1alpha1.Direction `json:"direction"`
+	// Value is in the base unit of the metric, above 0 and finite.
+	Value float64 `json:"value"`
+	// AtLeast says that Value is a lower bound: fio's last bin has no upper end.
+	AtLeast bool `json:"atLeast,omitempty"`
+	// LatencyKind says which stretch of an operation a latency covers; those of
+	// different kinds are not comparable.
+	LatencyKind result.LatencyKind `json:"latencyKind,omitempty"`
+}
+
+// percentiles are the ones that there are metrics for.
+func percentiles() map[v1alpha1.Metric]float64 {
+	return map[v1alpha1.Metric]float64{
+		v1alpha1.MetricLatencyP50:  50,
+		v1alpha1.MetricLatencyP95:  95,
+		v1alpha1.MetricLatencyP99:  99,
+		v1alpha1.MetricLatencyP999: 99.9,
+	}
+}
+
+// Metrics lists all metrics in the order in which figures are listed.
+func Metrics() []v1alpha1.Metric {
+	return []v1alpha1.Metric{
+		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, LatencyStdDev, LatencyMin,
+		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
+		v1alpha1.MetricLatencyMax,
+	}
+}
+
+// Directions lists all directions in the order in which figures are listed.
+func Directions() []v1alpha1.Direction {
+	return []v1alpha1.Direction{v1alpha1.DirectionTotal, v1alpha1.DirectionRead, v1alpha1.DirectionWrite}
+}
+
+// Figures derives what there is to say of a result: of all operations together and,
+// where it has both, of reads and of writes.
+//
+// Of latencies those of one kind are taken: the total ones, unless only completion
+// latencies have percentiles. Percentiles of all operations are those of the merged
+// histograms, so they are absent where one is missing. It fails only where counts
+// exceed 63 bits.
+func Figures(res *result.Result) ([]Figure, error) {
+	var all []Figure
+	for _, name := range Directions() {
+		d, err := selectDirection(res, name)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			all = append(all, figuresOf(name, d)...)
+		}
+	}
+	return all, nil
+}
+
+// selectDirection returns nil for reads and writes of a result that has not both.
+func selectDirection(res *result.Result, name v1alpha1.Direction) (*result.Direction, error) {
+	mixed := res.Read != nil && res.Write != nil
+	switch {
+	case name == v1alpha1.DirectionTotal:
+		total, err := res.Total()
+		if err != nil {
+			return nil, fmt.Errorf("figures: %w", err)
+		}
+		return total, nil
+	case mixed && name == v1alpha1.DirectionRead:
+		return res.Read, nil
+	case mixed && name == v1alpha1.DirectionWrite:
+		return res.Write, nil
+	}
+	return nil, nil //nolint:nilnil // Documented: there is none.
+}
+
+func figuresOf(name v1alpha1.Direction, d *result.Direction) []Figure {
+	values := map[v1alpha1.Metric]Figure{
+		v1alpha1.MetricBandwidth: {Value: d.BytesPerSecond()},
+		v1alpha1.MetricIOPS:      {Value: d.OperationsPerSecond()},
+	}
+	if latency, kind := latencyOf(d); latency != nil {
+		for metric, f := range latencyFigures(latency) {
+			f.LatencyKind = kind
+			values[metric] = f
+		}
+	}
+	var figures []Figure
+	for _, metric := range Metrics() {
+		// What has no logarithm cannot be compared, and is nothing but a tool's
+		// rounding or a load of zero bytes.
+		if f, ok := values[metric]; ok && f.Value > 0 && !math.IsInf(f.Value, 1) {
+			f.Metric, f.Direction = metric, name
+			figures = append(figures, f)
+		}
+	}
+	return figures
+}
+
+// latencyOf chooses the kind of latency that all figures of a direction are of.
+func latencyOf(d *result.Direction) (*result.Latency, result.LatencyKind) {
+	total, completion := d.Latency, d.CompletionLatency
+	switch {
+	case total == nil && completion == nil:
+		return nil, ""
+	case total == nil, !hasPercentiles(total) && hasPercentiles(completion):
+		return completion, result.CompletionLatency
+	}
+	return total, result.TotalLatency
+}
+
+func hasPercentiles(l *result.Latency) bool {
+	return l != nil && (l.Histogram != nil || len(l.Percentiles) > 0)
+}
+
+func latencyFigures(l *result.Latency) map[v1alpha1.Metric]Figure {
+	values := map[v1alpha1.Metric]Figure{v1alpha1.MetricLatencyMean: {Value: l.Moments.MeanSeconds}}
+	if deviation, ok := l.Moments.StddevSeconds(); ok {
+		values[LatencyStdDev] = Figure{Value: deviation}
+	}
+	if shortest := l.Moments.MinSeconds; shortest != nil {
+		values[LatencyMin] = Figure{Value: *shortest}
+	}
+	if longest := l.Moments.MaxSeconds; longest != nil {
+		values[v1alpha1.MetricLatencyMax] = Figure{Value: *longest}
+	}
+	for metric, percent := range percentiles() {
+		if p, ok := l.Percentile(percent); ok {
+			values[metric] = Figure{Value: p.Seconds, AtLeast: p.AtLeast}
+		}
+	}
+	return values
+}

@@ -1,0 +1,54 @@
+package figure
+
+import (
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// Marks lists all marks in the order in which they are listed.
+func Marks() []v1alpha1.ResultMark {
+	return []v1alpha1.ResultMark{
+		v1alpha1.MarkCached, v1alpha1.MarkClosedLoop, v1alpha1.MarkSharedImage,
+		v1alpha1.MarkThrottled, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
+	}
+}
+
+// MarksOfSpec are the marks that follow from what was asked for: ClosedLoop and
+// SharedImage.
+func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []v1alpha1.ResultMark {
+	var marks []v1alpha1.ResultMark
+	if isClosedLoop(phase.Fio) {
+		marks = append(marks, v1alpha1.MarkClosedLoop)
+	}
+	if sharesImage(template, phase) {
+		marks = append(marks, v1alpha1.MarkSharedImage)
+	}
+	return marks
+}
+
+// isClosedLoop is about fio alone, since no other tool has percentiles. One job
+// without a rate is enough: its operations are among those of the percentiles.
+func isClosedLoop(fio *v1alpha1.Fio) bool {
+	if fio == nil || fio.RateIOPS != nil || fio.RateBandwidth != nil {
+		return false
+	}
+	return len(fio.Jobs) == 0 || slices.ContainsFunc(fio.Jobs, func(job v1alpha1.FioJob) bool {
+		return job.RateIOPS == nil && job.RateBandwidth == nil
+	})
+}
+
+func sharesImage(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) bool {
+	onImage := phase.RBDBench != nil ||
+		phase.Fio != nil && (phase.Fio.Engine == "" || phase.Fio.Engine == v1alpha1.FioEngineRBD)
+	if !onImage || template.Clients.Count < 2 {
+		return false
+	}
+	switch target := template.Target; {
+	case target.ScratchPool != nil:
+		return target.ScratchPool.Image.Sharing == v1alpha1.ImageSharingClients
+	case target.ExistingPool != nil:
+		return target.ExistingPool.Image.Sharing == v1alpha1.ImageSharingClients
+	}
+	return false
+}

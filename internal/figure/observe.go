@@ -1,0 +1,177 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// ThrottledShare is the part of the measured time from which on a client that its
+// CPU limit kept from running makes the figures suspect: above 1 %, what is missing
+// is more than what runs of a quiet cluster differ by.
+const ThrottledShare = 0.01
+
+// Observation is what one phase of one run yielded, all clients together. Its JSON
+// form is part of the archive.
+type Observation struct {
+	// Result is the sum of the clients' results, without the ramp; nil where the
+	// archive had no room for it.
+	Result *result.Result `json:"result,omitempty"`
+	// Figures are derived from it.
+	Figures []Figure `json:"figures"`
+	// Marks are what has to be known about the figures, in a fixed order.
+	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
+	// ThrottledShare is for how much of the measured time the client that had it
+	// worst was kept from running by its CPU limit. The kernel adds up all CPUs, so
+	// it may exceed 1.
+	ThrottledShare float64 `json:"throttledShare,omitempty"`
+}
+
+// Observe merges what the clients report of one phase of one run.
+//
+// Where the tool counts its ramp (timing.Cut), each client's result is cut before
+// they are added. The observation is marked NotSteady if the rate of all clients
+// together was still changing in the second half of the measured time, and Throttled
+// above [ThrottledShare]; [Observation.Mark] adds what reports do not tell.
+//
+// It fails, with a message for the user, unless every client has a result that can
+// be used: a run of which a part is missing is no run.
+func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
+	if len(reports) == 0 {
+		return Observation{}, errors.New("no client has reported")
+	}
+	results := make([]*result.Result, len(reports))
+	for i, report := range reports {
+		res, err := measured(report, timing)
+		if err != nil {
+			return Observation{}, fmt.Errorf("client %d: %w", report.Client, err)
+		}
+		results[i] = res
+	}
+	merged, err := result.Merge(results...)
+	if err != nil {
+		return Observation{}, err
+	}
+	if err := merged.Validate(); err != nil {
+		return Observation{}, err
+	}
+	obs := Observation{Result: merged, ThrottledShare: throttledShare(reports)}
+	if obs.Figures, err = Figures(merged); err != nil {
+		return Observation{}, err
+	}
+	if obs.ThrottledShare > ThrottledShare {
+		obs.Mark(v1alpha1.MarkThrottled)
+	}
+	steady, err := isSteady(merged)
+	if err != nil {
+		return Observation{}, err
+	}
+	if !steady {
+		obs.Mark(v1alpha1.MarkNotSteady)
+	}
+	return obs, nil
+}
+
+// measured returns the part of a client's result that counts.
+func measured(report task.Report, timing engine.Timing) (*result.Result, error) {
+	switch {
+	case report.Failure != nil:
+		return nil, fmt.Errorf("%s: %s", report.Failure.Reason, report.Failure.Message)
+	case report.State != task.Done:
+		return nil, fmt.Errorf("it is %s", report.State)
+	case report.Result == nil:
+		return nil, errors.New("it has no result")
+	}
+	if err := report.Result.Validate(); err != nil {
+		return nil, err
+	}
+	if timing.Cut && timing.RampSeconds > 0 {
+		return afterRamp(report.Result, timing.RampSeconds)
+	}
+	return report.Result, nil
+}
+
+func throttledShare(reports []task.Report) float64 {
+	worst := 0.0
+	for _, report := range reports {
+		seconds := 0.0
+		for _, d := range report.Result.Directions() {
+			seconds = max(seconds, d.Seconds)
+		}
+		if throttled := report.Usage.ThrottledSeconds; throttled != nil {
+			worst = max(worst, *throttled/seconds)
+		}
+	}
+	return worst
+}
+
+// isSteady judges the course of all operations by MSER. It is true where it cannot
+// be told: without a course, with one of a few seconds, and for rbd bench, whose rows
+// are rolling averages in which a warm-up looks like a trend.
+func isSteady(res *result.Result) (bool, error) {
+	if res.Source.Tool == result.ToolRBDBench {
+		return true, nil
+	}
+	total, err := res.Total()
+	if err != nil {
+		return false, err
+	}
+	rows := rowsOf(total.Series)
+	if rows == nil {
+		return true, nil
+	}
+	rates := make([]float64, len(rows))
+	for i, row := range rows {
+		rates[i] = row.Amount / row.Seconds
+	}
+	if _, err := stats.MSER(rates); errors.Is(err, stats.ErrTooFew) {
+		return true, nil
+	}
+	summary, err := stats.Summarize(rows, stats.Truncate)
+	if errors.Is(err, stats.ErrTooFew) {
+		return false, nil // Nothing moved behind the cut: it stalled for good.
+	}
+	return summary.Steady, err
+}
+
+// rowsOf brings a course onto whole seconds: to MSER each row is one observation,
+// and a tenth of a second scatters more than a second does.
+func rowsOf(s *result.Series) []stats.Interval {
+	if s == nil {
+		return nil
+	}
+	if s = s.PerSecond(); s == nil {
+		return nil
+	}
+	rates := s.BytesPerSecond
+	if rates == nil {
+		rates = s.OperationsPerSecond
+	}
+	rows := make([]stats.Interval, len(rates))
+	for i, rate := range rates {
+		seconds := s.EndSeconds[i] - s.StartSeconds[i]
+		rows[i] = stats.Interval{Amount: rate * seconds, Seconds: seconds}
+	}
+	return rows
+}
+
+// Mark adds marks, each once, in the order of the API's enum.
+func (o *Observation) Mark(marks ...v1alpha1.ResultMark) {
+	o.Marks = union(o.Marks, marks)
+}
+
+func union(a, b []v1alpha1.ResultMark) []v1alpha1.ResultMark {
+	var all []v1alpha1.ResultMark
+	for _, mark := range Marks() {
+		if slices.Contains(a, mark) || slices.Contains(b, mark) {
+			all = append(all, mark)
+		}
+	}
+	return all
+}

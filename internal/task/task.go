@@ -1,0 +1,68 @@
+// Package task describes what a client of a benchmark is told to do: programs with
+// their arguments. The manager makes tasks, the runner in a benchmark pod carries
+// them out.
+package task
+
+import "slices"
+
+// Command is a program and its arguments. No shell ever sees them.
+type Command struct {
+	// Argv is the program, by its name alone, and its arguments. Options are given
+	// as --name=value, so that a value cannot be taken for an option.
+	Argv []string `json:"argv"`
+	// Accept lists exit codes besides 0 that are fine, such as 17 (EEXIST) of a
+	// creation that may be a repetition.
+	Accept []int `json:"accept,omitempty"`
+}
+
+// Same reports whether another command does the same.
+func (c Command) Same(o Command) bool { return slices.Equal(c.Argv, o.Argv) }
+
+// Task is carried out by one client as a whole: all steps, then the measurement.
+// The first command that fails ends it. One without either is done at once: a client
+// need not have a part in what all are told, as with an image that they share.
+type Task struct {
+	// ID is unique within the life of a runner: lower-case letters, digits and
+	// dashes, at most 100 of them.
+	ID string `json:"id"`
+	// RestSeconds is how long the client waits before the first command: the pause
+	// between phases, where nobody else keeps it. At most an hour.
+	RestSeconds float64 `json:"restSeconds,omitempty"`
+	// Always has the task carried out without a manager even if one before has failed
+	// or the pod is told to end, as what cleans up must be. With a manager it means
+	// nothing.
+	Always bool `json:"always,omitempty"`
+	// Steps are run one after another as soon as the task arrives. They are not
+	// measured.
+	Steps []Command `json:"steps,omitempty"`
+	// Measure is the tool whose output is the result. It waits for the signal to
+	// start, which all clients are given together. Nil for tasks that only prepare
+	// or clean up.
+	Measure *Measurement `json:"measure,omitempty"`
+	// StepsTimeoutSeconds and MeasureTimeoutSeconds are the deadlines of the two
+	// parts, above 0 where there is that part.
+	StepsTimeoutSeconds   float64 `json:"stepsTimeoutSeconds,omitempty"`
+	MeasureTimeoutSeconds float64 `json:"measureTimeoutSeconds,omitempty"`
+}
+
+// Measurement is a run of a benchmark tool and how to read what it prints.
+type Measurement struct {
+	Command
+	// Format is the name of the output's format, as package engine has it.
+	Format string `json:"format"`
+	// OutputFile is the file, relative to the working directory, that the tool
+	// writes its report to; empty if that is its standard output.
+	OutputFile string `json:"outputFile,omitempty"`
+	// LogPrefix is how the names of fio's per-second logs begin, relative to the
+	// working directory; empty if there are none.
+	LogPrefix string `json:"logPrefix,omitempty"`
+	// RequestedSeconds is the measured time that was asked for, without fio's ramp,
+	// or 0 for a tool that is bounded by bytes.
+	RequestedSeconds float64 `json:"requestedSeconds,omitempty"`
+	// RequestedBytes is what the tool was asked to move, or 0 if it is bounded by
+	// time.
+	RequestedBytes int64 `json:"requestedBytes,omitempty"`
+	// MinimumSeconds is the shortest measured time that is a result at all; a tool
+	// that was done earlier has run out of work.
+	MinimumSeconds float64 `json:"minimumSeconds,omitempty"`
+}
