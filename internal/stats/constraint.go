@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Direction says which way a metric improves.
 type Direction int
@@ -23,7 +26,14 @@ type Constraint struct {
 	Name              string
 	Direction         Direction
 	MaximumRegression float64 // 0.10: a rate may fall to 0.90, a latency rise to 1.10 of the baseline
+	// Limit, if above 0, is on the metric itself, in its unit, and takes the place of
+	// MaximumRegression: the least that is allowed of a rate, the most of a latency.
+	Limit float64
 }
+
+// Absolute reports whether the constraint is on the metric itself. What it checks
+// is then not a contrast but the mean of the candidate's own runs.
+func (k Constraint) Absolute() bool { return k.Limit != 0 }
 
 // ConstraintState says what the runs know about a constraint.
 type ConstraintState string
@@ -39,15 +49,18 @@ const (
 type ConstraintResult struct {
 	Name     string
 	State    ConstraintState
-	Ratio    float64 // candidate ÷ baseline
+	Ratio    float64 // candidate ÷ baseline; of an absolute constraint the metric itself
 	Interval Bounds  // of Ratio
-	Limit    float64 // the ratio at which the constraint breaks
+	Limit    float64 // the ratio, or metric, at which the constraint breaks
 }
 
 // Check decides a constraint by the two-sided interval of its metric. Not seen
 // to be broken is not kept: absence of evidence leaves it Unknown. A win needs
 // all constraints Kept, which needs no correction for their number: all of them
 // would have to err together.
+//
+// For an absolute constraint c is the candidate's metric over its blocks, as
+// [PairedDifferences] of ln(metric) gives it.
 func (k Constraint) Check(c Contrast, confidence float64) (ConstraintResult, error) {
 	if err := checkOpenUnit("confidence", confidence); err != nil {
 		return ConstraintResult{}, err
@@ -55,10 +68,16 @@ func (k Constraint) Check(c Contrast, confidence float64) (ConstraintResult, err
 	if !(k.MaximumRegression >= 0 && k.MaximumRegression < 1) {
 		return ConstraintResult{}, fmt.Errorf("%w: maximum regression %v of %s", ErrParameter, k.MaximumRegression, k.Name)
 	}
+	if !(k.Limit >= 0) || math.IsInf(k.Limit, 1) {
+		return ConstraintResult{}, fmt.Errorf("%w: limit %v of %s", ErrParameter, k.Limit, k.Name)
+	}
 	out := ConstraintResult{
 		Name: k.Name, State: Unknown,
 		Ratio: c.ratio(), Interval: c.RatioInterval(confidence),
 		Limit: 1 - k.Direction.sign()*k.MaximumRegression,
+	}
+	if k.Absolute() {
+		out.Limit = k.Limit
 	}
 	if c.Runs < MinRuns || !c.HasNoise() {
 		return out, nil

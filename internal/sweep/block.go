@@ -20,12 +20,14 @@ type block struct {
 	// logRatios hold, for each candidate that has a valid run, ln(candidate ÷
 	// interpolated baseline) of the objective, then of each constraint.
 	logRatios map[int][]float64
+	// logs hold ln(value) of the same runs, for constraints on the value itself.
+	logs map[int][]float64
 }
 
 // makeBlock compares each candidate of an attempt with the baseline at its
 // moment. Both ends must have been measured.
 func makeBlock(stage Stage, measured []measurement, drift stats.Drift) (block, error) {
-	out := block{stage: stage, drift: drift, logRatios: map[int][]float64{}}
+	out := block{stage: stage, drift: drift, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
 	metrics := len(measured[0].values)
 	for metric := range metrics {
 		controls := controlsOf(measured, metric)
@@ -44,6 +46,7 @@ func makeBlock(stage Stage, measured []measurement, drift stats.Drift) (block, e
 			}
 			c := m.slot.Configuration
 			out.logRatios[c] = append(out.logRatios[c], math.Log(m.values[metric])-base)
+			out.logs[c] = append(out.logs[c], math.Log(m.values[metric]))
 		}
 	}
 	return out, nil
@@ -63,16 +66,25 @@ func controlsOf(measured []measurement, metric int) []stats.Control {
 // contrast is a candidate's effect on one metric over the blocks of a stage; a
 // contrast of nothing if no block holds it.
 func contrast(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
-	var diffs []float64
+	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logRatios[candidate] })
+}
+
+// level is a candidate's own metric over the blocks of a stage, in logs.
+func level(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
+	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logs[candidate] })
+}
+
+func meanOver(blocks []block, stage Stage, metric int, of func(block) []float64) (stats.Contrast, error) {
+	var logs []float64
 	for _, b := range blocks {
-		if ratios, ok := b.logRatios[candidate]; ok && b.stage == stage {
-			diffs = append(diffs, ratios[metric])
+		if values := of(b); values != nil && b.stage == stage {
+			logs = append(logs, values[metric])
 		}
 	}
-	if len(diffs) == 0 {
+	if len(logs) == 0 {
 		return stats.Contrast{}, nil
 	}
-	return stats.PairedDifferences(diffs)
+	return stats.PairedDifferences(logs)
 }
 
 // noiseOf is what runs of the baseline differ by within blocks.

@@ -37,6 +37,7 @@ func (r Row) Sentence() string {
 // ControlHistory is what the controls say about the cluster over the sweep.
 type ControlHistory struct {
 	LargestDrift   float64 // |ln(last/first control)| over accepted blocks
+	Drift          float64 // ln(baseline in the last block ÷ in the first)
 	RejectedBlocks int
 	// Change is the block after which the baseline most likely changed its
 	// level, and how sure that is; nil for fewer than four blocks. Blocks cancel
@@ -49,7 +50,10 @@ type Conclusion struct {
 	Stop StopCode
 	// Winner is the configuration that is Superior with every constraint Kept,
 	// by its confirmation if there is one; 0 if there is none.
-	Winner     int
+	Winner int
+	// Best is the candidate that the sentence is about: the winner, or else the one
+	// that came nearest to it; 0 if none has a valid run.
+	Best       int
 	Rows       []Row // one for each candidate, in the order of configurations
 	Noise      stats.Noise
 	Controls   ControlHistory
@@ -75,6 +79,9 @@ func (r *replay) conclude() (*Conclusion, error) {
 		Runs: r.spent.runs, FailedRuns: r.failed, Time: r.spent.time(), Bytes: r.spent.bytes(),
 	}
 	best := r.bestRow(rows)
+	if best != nil {
+		out.Best = best.Configuration
+	}
 	if best != nil && best.Assessment.Verdict == stats.Superior && constraintsKept(best.Constraints) {
 		out.Winner = best.Configuration
 	}
@@ -185,6 +192,9 @@ func (r *replay) controlHistory() ControlHistory {
 	for _, b := range r.blocks {
 		out.LargestDrift = max(out.LargestDrift, math.Abs(b.drift.LogRatio))
 		levels = append(levels, math.Log(stats.GeometricMean(b.baselines)))
+	}
+	if len(levels) > 0 {
+		out.Drift = levels[len(levels)-1] - levels[0]
 	}
 	if change, err := stats.FindChangePoint(levels); err == nil {
 		out.Change = &change

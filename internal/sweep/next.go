@@ -61,6 +61,24 @@ func (p *Planner) Next(ledger []Run) (Decision, error) {
 	return r.decision()
 }
 
+// Standings are the rows of the table of configurations after the runs so far, as
+// they would be if the sweep ended here. They are for people who watch: nothing is
+// decided by them but what the events said, and a row that leads may well not win.
+// best is the configuration that a conclusion would be about, 0 for none.
+func (p *Planner) Standings(ledger []Run) (rows []Row, best int, err error) {
+	r, err := p.read(ledger)
+	if err != nil {
+		return nil, 0, err
+	}
+	if rows, err = r.rows(); err != nil {
+		return nil, 0, err
+	}
+	if row := r.bestRow(rows); row != nil {
+		best = row.Configuration
+	}
+	return rows, best, nil
+}
+
 func (r *replay) decision() (Decision, error) {
 	d := Decision{Action: RunSlot, Events: r.events, Progress: r.progress()}
 	if r.stop == "" {

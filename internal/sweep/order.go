@@ -44,10 +44,10 @@ func (s Slot) identity() Slot {
 
 // order lays out one attempt at a block of the given candidates: they and the
 // baseline in an order drawn from the seed, with a control at each end and
-// wherever more than four candidates would follow each other.
+// wherever more candidates would follow each other than the settings allow.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
-	shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
+	Shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
 	if p.inTurn {
 		p.visitInTurn(members, block)
 	}
@@ -56,7 +56,7 @@ func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slo
 	for _, c := range members {
 		// Going back to the baseline in mid-block is just what parameters that
 		// are hard to change must avoid: theirs get the two ends only.
-		if c != 0 && since == maxRunsWithoutCtrl && !p.inTurn {
+		if c != 0 && since == p.settings.controlInterval() && !p.inTurn {
 			slots, since = append(slots, Slot{Role: Control}), 0
 		}
 		role := Candidate
@@ -85,10 +85,10 @@ func (p *Planner) visitInTurn(members []int, block int) {
 	})
 }
 
-// shuffle is Fisher–Yates on a PCG stream. It is written out because the
+// Shuffle is Fisher–Yates on a PCG stream. It is written out because the
 // standard library fixes the stream of a PCG but not how rand.Shuffle uses it,
 // and an order must survive an upgrade of the toolchain.
-func shuffle(xs []int, seed, stream uint64) {
+func Shuffle(xs []int, seed, stream uint64) {
 	source := rand.NewPCG(seed, stream)
 	for i := len(xs) - 1; i > 0; i-- {
 		// The bias of multiplying instead of rejecting is below n/2^64.
@@ -102,7 +102,7 @@ func shuffle(xs []int, seed, stream uint64) {
 func (p *Planner) runsPerBlock(candidates int) int {
 	runs := candidates + 3
 	if !p.inTurn {
-		runs += (candidates - 1) / maxRunsWithoutCtrl
+		runs += (candidates - 1) / p.settings.controlInterval()
 	}
 	return runs
 }

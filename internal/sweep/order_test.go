@@ -107,3 +107,42 @@ func TestValuesInTurnGoUpAndDown(t *testing.T) {
 		}
 	}
 }
+
+func TestBundlesInTurnKeepTheirPlaces(t *testing.T) {
+	bundle := func(pgs string, turn int) Bundle {
+		return Bundle{Name: "pgs-" + pgs, Values: map[string]Value{"pg_num": Set(pgs)}, Turn: turn}
+	}
+	p, err := New(Plan{Version: Version, Settings: defaults(), Space: Space{
+		Bundles: []Bundle{bundle("128", 3), bundle("16", 0), bundle("64", 2)}, BundlesInTurn: true,
+		Baseline: map[string]Value{"pg_num": Set("32")}, BaselineTurn: 1,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block, want := range map[int][]int{1: {0, 2, 0, 3, 1, 0}, 2: {0, 1, 3, 0, 2, 0}} {
+		var got []int
+		for _, s := range p.order(Race, block, 1, []int{1, 2, 3}) {
+			got = append(got, s.Configuration)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("block %d: order %v, want %v", block, got, want)
+		}
+	}
+}
+
+func TestControlsAreAsFrequentAsAskedFor(t *testing.T) {
+	p := planFor(t, 6, 42, nil)
+	p.settings.ControlInterval = 1
+	since := 0
+	for _, s := range p.order(Race, 1, 1, []int{1, 2, 3, 4, 5, 6}) {
+		if since++; s.Configuration == 0 {
+			since = 0
+		}
+		if since > 1 {
+			t.Errorf("slot %d: two candidates without a control between them", s.Position)
+		}
+	}
+	if got := p.runsPerBlock(6); got != 6+3+5 {
+		t.Errorf("%d runs for a block, want 14", got)
+	}
+}

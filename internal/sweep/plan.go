@@ -21,7 +21,7 @@ const (
 
 	firstLook          = stats.MinRuns // racing looks after this block and each later one
 	confirmationFloor  = 5             // blocks; the lead of a winner is optimistic
-	maxRunsWithoutCtrl = 4             // runs of candidates between two of the baseline
+	maxRunsWithoutCtrl = 4             // runs of candidates between two of the baseline, unless settings say otherwise
 	triesPerSlot       = 2             // an invalid run is repeated once, in its place
 	missesToWithdraw   = 2             // blocks without a valid run that withdraw a candidate
 	noiseDF            = 8             // degrees of freedom before noise is believed enough to reject a block
@@ -39,6 +39,9 @@ type Settings struct {
 	MinBlocks int // of the race; at least 3
 	MaxBlocks int
 	Racing    bool // false: MaxBlocks of everything
+	// ControlInterval is the most runs of candidates between two of the baseline;
+	// 0 means 4.
+	ControlInterval int
 	// ConfirmationBlocks is the most fresh blocks spent on confirming the
 	// winner; how many it is follows from the race. 0 means no confirmation, and
 	// Superior then rests on the race, at its stricter level for each look.
@@ -120,12 +123,21 @@ func (s Settings) validate() error {
 		return fmt.Errorf("blocks from %d to %d, want at least %d", s.MinBlocks, s.MaxBlocks, stats.MinRuns)
 	case s.ConfirmationBlocks != 0 && s.ConfirmationBlocks < stats.MinRuns:
 		return fmt.Errorf("%d confirmation blocks, want none or at least %d", s.ConfirmationBlocks, stats.MinRuns)
+	case s.ControlInterval < 0:
+		return fmt.Errorf("a control every %d runs", s.ControlInterval)
 	case s.MaxFailedRuns < 0 || s.MaxRejectedBlocks < 0:
 		return fmt.Errorf("a negative limit of failed runs or rejected blocks")
 	case min(s.Budget.Time, s.Budget.Reserve, s.Expected.Time) < 0 || min(s.Budget.Bytes, s.Expected.Bytes) < 0:
 		return fmt.Errorf("a negative budget or cost")
 	}
 	return nil
+}
+
+func (s Settings) controlInterval() int {
+	if s.ControlInterval == 0 {
+		return maxRunsWithoutCtrl
+	}
+	return s.ControlInterval
 }
 
 func (s Settings) criteria(looks stats.Looks) stats.Criteria {

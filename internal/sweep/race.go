@@ -55,7 +55,11 @@ func (p *Planner) judge(blocks []block, stage Stage, candidates []int, faults ma
 	for i, c := range candidates {
 		j := judgement{assessment: assessments[i]}
 		for metric, constraint := range p.settings.Constraints {
-			k, err := contrast(blocks, stage, c, metric+1)
+			of := contrast
+			if constraint.Absolute() {
+				of = level
+			}
+			k, err := of(blocks, stage, c, metric+1)
 			if err != nil {
 				return nil, err
 			}

@@ -52,15 +52,19 @@ type Parameter struct {
 type Bundle struct {
 	Name   string
 	Values map[string]Value
+	// Turn is its place where bundles are visited in turn; those of one place are
+	// visited in random order.
+	Turn int
 }
 
 // Space is what a sweep chooses from: a grid of parameters, or bundles.
 type Space struct {
 	Parameters []Parameter
 	Bundles    []Bundle
-	// BundlesInTurn visits bundles up and down in the order given, see
-	// Parameter.InTurn.
+	// BundlesInTurn visits bundles up and down by their Turn, see Parameter.InTurn.
+	// BaselineTurn is the place of the baseline among them.
 	BundlesInTurn bool
+	BaselineTurn  int
 	// Baseline is what others are compared with. A parameter that it does not
 	// mention is unset in it.
 	Baseline map[string]Value
@@ -165,7 +169,7 @@ func (s Space) bundles() ([]Configuration, error) {
 		if b.Name == "" || b.Name == BaselineName {
 			return nil, fmt.Errorf("%w: a configuration cannot be named %q", ErrPlan, b.Name)
 		}
-		all[i] = Configuration{Name: b.Name, Values: s.completed(b.Values), turn: i + 1}
+		all[i] = Configuration{Name: b.Name, Values: s.completed(b.Values), turn: b.Turn}
 	}
 	return all, nil
 }
@@ -187,9 +191,12 @@ func (s Space) completed(values map[string]Value) map[string]Value {
 	return out
 }
 
-// baselineTurn is the place of the baseline among values visited in turn; 0,
-// before the first, for a value that is not among them.
+// baselineTurn is the place of the baseline among values visited in turn; in a
+// grid 0, before the first, for a value that is not among them.
 func (s Space) baselineTurn() int {
+	if len(s.Bundles) > 0 {
+		return s.BaselineTurn
+	}
 	turn, stride := 0, 1
 	for _, p := range slices.Backward(s.Parameters) {
 		if p.InTurn {
