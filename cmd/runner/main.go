@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,8 +20,27 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "runner:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (e *exitError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error without its code.
+func (e *exitError) Unwrap() error { return e.err }
+
+func exitCode(err error) int {
+	if coded, ok := errors.AsType[*exitError](err); ok {
+		return coded.code
+	}
+	return 1
 }
 
 // newCommand returns the command line; self tells the path of this binary.
@@ -31,6 +51,6 @@ func newCommand(self func() (string, error)) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newInstallCommand(self), newVersionCommand())
+	root.AddCommand(newInstallCommand(self), newRunCommand(), newServeCommand(), newVersionCommand())
 	return root
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// exitTerminated is how a program ends that obeys SIGTERM: 128 and the signal.
+const exitTerminated = 143
+
+// indexVariable is where an Indexed Job tells its pods their index.
+const indexVariable = "JOB_COMPLETION_INDEX"
+
+// programs are what tasks may run: the benchmark tools, and nothing beside them.
+func programs() []string { return []string{"rados", "rbd", "fio"} }
+
+type runFlags struct {
+	options   runner.Options
+	keyFile   string
+	tasksFile string
+	listen    string
+}
+
+func newRunCommand() *cobra.Command {
+	flags := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run {--key-file FILE | --tasks FILE}",
+		Short: "Carry out the manager's tasks, or those of a file",
+		Long: `Carry out the manager's tasks, or those of a file.
+
+With --key-file it listens for the manager, until that tells it to finish. The
+file holds the 32 bytes that both have for this session.
+
+With --tasks nobody has to reach it: the tasks of a file, a JSON list, are
+carried out one after another without waiting for a signal. It succeeds only
+if all of them do.
+
+Standard output has the reports of measurements and of failures, and with
+--tasks those of all tasks, in frames; standard error says what goes on. It ends with 143 when it was told to end.`,
+		Example: "  runner run --key-file=/cephtune/session/key\n  runner run --tasks=/cephtune/tasks.json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.options.Stdout, flags.options.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return flags.run(cmd.Context())
+		},
+	}
+	flags.bind(cmd)
+	return cmd
+}
+
+func (f *runFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the key of the session")
+	flags.StringVar(&f.tasksFile, "tasks", "", "file with a JSON list of tasks to carry out without a manager")
+	cmd.MarkFlagsOneRequired("key-file", "tasks")
+	cmd.MarkFlagsMutuallyExclusive("key-file", "tasks")
+	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
+	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "folder for the working directories of tasks")
+	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "where the container sees its cgroup")
+	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
+	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end when there was nothing to do and nobody to talk to for so long")
+	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for what became of the tasks, in at most 4096 bytes")
+}
+
+func (f *runFlags) run(ctx context.Context) error {
+	if err := f.complete(); err != nil {
+		return err
+	}
+	var listener net.Listener
+	if f.keyFile != "" {
+		var err error
+		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen); err != nil {
+			return err
+		}
+	}
+	err := runner.Run(ctx, f.options, listener)
+	if errors.Is(err, runner.ErrTerminated) {
+		return &exitError{code: exitTerminated, err: err}
+	}
+	return err
+}
+
+// complete turns flags into options.
+func (f *runFlags) complete() (err error) {
+	if f.options.IdleTimeout <= 0 {
+		return fmt.Errorf("--idle-timeout is %v, want one above 0", f.options.IdleTimeout)
+	}
+	f.options.Programs = programs()
+	if f.options.Client < 0 {
+		if f.options.Client, err = clientIndex(os.Getenv(indexVariable)); err != nil {
+			return err
+		}
+	}
+	if f.keyFile != "" {
+		f.options.Key, err = os.ReadFile(f.keyFile)
+		if err == nil && len(f.options.Key) != runner.KeyBytes {
+			err = fmt.Errorf("%s has %d bytes, want the %d of a session's key", f.keyFile, len(f.options.Key), runner.KeyBytes)
+		}
+		return err
+	}
+	f.options.Tasks, err = readTasks(f.tasksFile)
+	return err
+}
+
+func clientIndex(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	index, err := strconv.Atoi(text)
+	if err != nil || index < 0 {
+		return 0, fmt.Errorf("$%s is %q, want the index of a client, from 0", indexVariable, text)
+	}
+	return index, nil
+}
+
+func readTasks(path string) ([]task.Task, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	tasks := []task.Task{}
+	// Strict: a field that this runner does not know could be one that matters.
+	if err := json.Unmarshal(data, &tasks, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("read the tasks in %s: %w", path, err)
+	}
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("there is no task in %s", path)
+	}
+	return tasks, nil
+}

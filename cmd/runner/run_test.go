@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// The test's binary is the runner itself where it is asked to be, and rados under
+// that name: one that does nothing for a minute if its first argument is "sleep".
+func TestMain(m *testing.M) {
+	switch {
+	case filepath.Base(os.Args[0]) == "rados":
+		if os.Args[1] == "sleep" {
+			time.Sleep(time.Minute)
+		}
+	case os.Getenv("BE_THE_RUNNER") != "":
+		main()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// runnerProcess is a command with rados in its PATH.
+func runnerProcess(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(bin, "rados")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, append([]string{"run", "--work-dir=" + t.TempDir()}, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+bin, "BE_THE_RUNNER=yes")
+	out := &strings.Builder{}
+	cmd.Stdout = out
+	return cmd, out
+}
+
+func file(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func exitOf(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	return 0
+}
+
+func TestExitCodes(t *testing.T) {
+	const key = "0123456789abcdef0123456789abcdef"
+	cases := map[string]struct {
+		args []string
+		want int
+	}{
+		"all done":     {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rados","x"]}],"stepsTimeoutSeconds":5}]`)}, 0},
+		"one fails":    {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rbd","x"]}],"stepsTimeoutSeconds":5}]`)}, 1},
+		"nobody comes": {[]string{"--key-file=" + file(t, key), "--listen=127.0.0.1:0", "--idle-timeout=100ms"}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			message := file(t, "")
+			cmd, _ := runnerProcess(t, append(tc.args, "--termination-message="+message)...)
+			if got := exitOf(cmd.Run()); got != tc.want {
+				t.Errorf("it ended with %d, want %d", got, tc.want)
+			}
+			data, err := os.ReadFile(message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end, err := runner.ReadTermination(string(data)); err != nil || (end.Error == "") != (tc.want == 0) {
+				t.Errorf("the termination message is %s, %v", data, err)
+			}
+		})
+	}
+}
+
+func TestSIGTERMEndsWith143(t *testing.T) {
+	cmd, out := runnerProcess(t, "--tasks="+file(t, `[{"id":"a","measure":{"argv":["rados","sleep"],"format":"rados-bench-text"},"measureTimeoutSeconds":60}]`))
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stderr.Read(make([]byte, 1)); err != nil { // It says what it runs.
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // Until the end, so that nothing has to wait.
+		for b := make([]byte, 1024); err == nil; {
+			_, err = stderr.Read(b)
+		}
+	}()
+	state, waitErr := cmd.Process.Wait()
+	if waitErr != nil || state.ExitCode() != 143 {
+		t.Errorf("it ended with %v, %v, want 143", state, waitErr)
+	}
+	_ = cmd.Wait() // Only for what was printed.
+	if reports, err := runner.ReadFrames(strings.NewReader(out.String())); err != nil || len(reports) != 1 || reports[0].State != task.Cancelled {
+		t.Errorf("the log has %+v, %v", reports, err)
+	}
+}
+
+func TestFlagsThatAreRefused(t *testing.T) {
+	key := "--key-file=" + file(t, strings.Repeat("k", 32))
+	cases := map[string]struct {
+		index string
+		args  []string
+		want  string
+	}{
+		"nothing to go by":  {"", nil, "key-file"},
+		"both":              {"", []string{key, "--tasks=x"}, "tasks"},
+		"a short key":       {"", []string{"--key-file=" + file(t, "k")}, "has 1 bytes, want the 32"},
+		"no key":            {"", []string{"--key-file=none"}, "no such file"},
+		"never idle":        {"", []string{key, "--idle-timeout=0s"}, "--idle-timeout"},
+		"an index":          {"x", []string{key}, "JOB_COMPLETION_INDEX"},
+		"no address":        {"", []string{key, "--listen=nowhere"}, "nowhere"},
+		"no tasks":          {"", []string{"--tasks=" + file(t, "[]")}, "no task"},
+		"an unknown field":  {"", []string{"--tasks=" + file(t, `[{"id":"a","shell":true}]`)}, "shell"},
+		"another program":   {"", []string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["sh"]}],"stepsTimeoutSeconds":1}]`)}, "rados, rbd, fio"},
+		"an argument":       {"", []string{key, "more"}, "more"},
+		"a folder of nails": {"", []string{"--tasks=" + file(t, `[{"id":"a"}]`), "--work-dir=/dev/null/x"}, "working directories"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("JOB_COMPLETION_INDEX", tc.index)
+			args := append([]string{"run", "--work-dir=" + t.TempDir(), "--idle-timeout=1s"}, tc.args...)
+			if _, err := run("", args...); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error is %v, want one with %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+func newServeCommand() *cobra.Command {
+	var socket, stateDir string
+	serve := &cobra.Command{
+		Use:     "serve",
+		Short:   "Carry out the manager's Ceph commands, as the sidecar with Ceph's tools",
+		Example: "  runner serve --socket /run/cephtune/ceph.sock --state-dir /run/cephtune-keys",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cli, err := ceph.NewCLI(stateDir)
+			if err != nil {
+				return err
+			}
+			log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+			return ceph.Serve(cmd.Context(), socket, cli, log)
+		},
+	}
+	serve.Flags().StringVar(&socket, "socket", "/run/cephtune/ceph.sock", "Unix socket to listen on, in a folder shared with the manager alone")
+	serve.Flags().StringVar(&stateDir, "state-dir", "/run/cephtune-keys",
+		"folder for keys while they are used, in memory and not shared")
+	return serve
+}

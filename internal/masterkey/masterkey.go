@@ -1,0 +1,61 @@
+// Package masterkey keeps the one secret from which the keys of all sessions are
+// derived, so that a manager that was restarted can talk to the runners that it finds
+// without reading any Secret beside them.
+package masterkey
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// SecretName names the Secret, in the manager's namespace.
+	SecretName = "cephtune-session-keys" //nolint:gosec // It is a name and no secret.
+
+	field = "master"
+	// bytes is the length of the key.
+	bytes = 32
+)
+
+// LoadOrCreate returns the key, which it makes if there is none. The client must not
+// read from a cache.
+func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
+	key, err := load(ctx, c, namespace)
+	if !apierrors.IsNotFound(err) {
+		return key, err
+	}
+	made := make([]byte, bytes)
+	if _, err := rand.Read(made); err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	immutable := true
+	err = c.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: SecretName},
+		Immutable:  &immutable,
+		Data:       map[string][]byte{field: made},
+	})
+	switch {
+	case apierrors.IsAlreadyExists(err): // Another manager was faster.
+		return load(ctx, c, namespace)
+	case err != nil:
+		return nil, fmt.Errorf("keep the key of sessions in Secret %s/%s: %w", namespace, SecretName, err)
+	}
+	return made, nil
+}
+
+func load(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
+	var secret corev1.Secret
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: SecretName}, &secret); err != nil {
+		return nil, fmt.Errorf("read the key of sessions: %w", err)
+	}
+	if len(secret.Data[field]) != bytes {
+		return nil, fmt.Errorf("read the key of sessions: Secret %s/%s has no %s of %d bytes; delete it, and a new one is made", namespace, SecretName, field, bytes)
+	}
+	return secret.Data[field], nil
+}

@@ -1,0 +1,41 @@
+package masterkey_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/internal/masterkey"
+)
+
+func TestTheKeyIsMadeOnce(t *testing.T) {
+	c := fake.NewClientBuilder().Build()
+	first, err := masterkey.LoadOrCreate(t.Context(), c, "system")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first) != 32 || bytes.Equal(first, make([]byte, 32)) {
+		t.Errorf("the key is %x", first)
+	}
+	again, err := masterkey.LoadOrCreate(t.Context(), c, "system")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first, again) {
+		t.Error("the second start has another key: it could not reach the runners of the first")
+	}
+}
+
+func TestADamagedKeyIsRefused(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: masterkey.SecretName},
+		Data:       map[string][]byte{"master": []byte("short")},
+	}).Build()
+	if _, err := masterkey.LoadOrCreate(t.Context(), c, "system"); err == nil || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("got %v, want an error that says what to do", err)
+	}
+}

@@ -1,0 +1,222 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func TestCaptureKeepsBothEnds(t *testing.T) {
+	captureHalf := newCapture(task.MaxOutputBytes).half
+	for _, length := range []int{0, 1, 1000, captureHalf, 2 * captureHalf, 2*captureHalf + 1, 3 * captureHalf, 10 * captureHalf} {
+		for _, piece := range []int{1000, 33_333, 1 << 20} {
+			var all strings.Builder
+			c := newCapture(task.MaxOutputBytes)
+			for i := 0; all.Len() < length; i++ {
+				part := strings.Repeat(fmt.Sprintf("%d\n", i), piece/4)
+				part = part[:min(len(part), length-all.Len())]
+				all.WriteString(part)
+				if n, err := io.WriteString(c, part); n != len(part) || err != nil {
+					t.Fatalf("Write = %d, %v", n, err)
+				}
+			}
+			got, want := c.text(), all.String()
+			head, tail, cut := strings.Cut(got, "[… ")
+			_, tail, _ = strings.Cut(tail, "…]\n")
+			if cut {
+				head = strings.TrimSuffix(head, "\n")
+			}
+			if len(got) > task.MaxOutputBytes || !strings.HasPrefix(want, head) || !strings.HasSuffix(want, tail) || cut != (length > 2*captureHalf) {
+				t.Errorf("%d bytes in pieces of %d: %d bytes are left, cut %v", length, piece, len(got), cut)
+			}
+			if cut && !strings.Contains(got, fmt.Sprintf("[… %d bytes …]", length-len(head)-len(tail))) {
+				t.Errorf("%d bytes in pieces of %d: says %q", length, piece, got[len(head):len(head)+30])
+			}
+		}
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                      "",
+		"one\ntwo\n\n":          "one\ntwo",
+		"one\ntwo\nthree":       "two\nthree",
+		"a long line of 20 xxx": "of 20 xxx",
+	} {
+		c := newCapture(task.MaxOutputBytes)
+		_, _ = io.WriteString(c, text)
+		if got := c.lastLines(9); got != want {
+			t.Errorf("of %q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTextIsClean(t *testing.T) {
+	if got, want := clean([]byte("a\x00b\x1b[1m\tc\rd\xffé\n")), "ab[1m\tc d é\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBoundedWriterForgetsTheRest(t *testing.T) {
+	broken := errors.New("no space")
+	for name, tc := range map[string]struct {
+		w    io.Writer
+		text string
+		want string
+	}{
+		"all of it": {&strings.Builder{}, "12345678", ""},
+		"too much":  {&strings.Builder{}, "123456789", "too long"},
+		"no room":   {failingWriter{broken}, "1", broken.Error()},
+	} {
+		b := &boundedWriter{w: tc.w, left: 8}
+		n, err := io.Copy(b, strings.NewReader(tc.text))
+		if int(n) != len(tc.text) || err != nil {
+			t.Errorf("%s: %d, %v: a tool must never wait", name, n, err)
+		}
+		if err := b.complete(); (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: complete: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+func TestAStatusIsSmall(t *testing.T) {
+	long := strings.Repeat("--option=value,", 100)
+	for name, text := range map[string]string{
+		"words": strings.Repeat("some words\n", 10_000), "quotes": strings.Repeat(`"`, 100_000), "brackets": strings.Repeat("<é>", 10_000), "noise": strings.Repeat("\xff\x01", 50_000),
+	} {
+		c := newCapture(task.MaxOutputBytes)
+		_, _ = io.WriteString(c, text)
+		f := &task.Failure{Reason: task.ToolFailed, Message: text, Command: []string{"rados", long, text, text}, Tail: c.lastLines(maxTailBytes)}
+		boundFailure(f)
+		data, err := json.Marshal(task.Status{ID: strings.Repeat("a", 100), State: task.Failed, Failure: f})
+		if err != nil || len(data) > 4<<10 || !utf8.Valid(data) {
+			t.Errorf("%s: %d bytes, %v", name, len(data), err)
+		}
+		if f.Command[0] != "rados" || f.Message == "" || (name == "words" && len(f.Tail) < 1<<10) {
+			t.Errorf("%s: got %+v", name, f)
+		}
+	}
+}
+
+func TestAReportIsBounded(t *testing.T) {
+	series := func(n int) *result.Series {
+		s := &result.Series{Boundaries: result.NominalBoundaries}
+		for i := range n {
+			s.StartSeconds, s.EndSeconds = append(s.StartSeconds, float64(i)), append(s.EndSeconds, float64(i+1))
+			s.BytesPerSecond = append(s.BytesPerSecond, 1e9/float64(i+1))
+		}
+		return s
+	}
+	for name, tc := range map[string]struct {
+		seconds    int
+		wantSeries bool
+	}{"an hour": {3600, true}, "two days": {200_000, false}} {
+		r := &task.Report{Output: "output", Result: &result.Result{
+			SchemaVersion: 1, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
+			Write: &result.Direction{Operations: 1, Bytes: 1, Seconds: 1, ShortestSeconds: 1, Series: series(tc.seconds)},
+		}}
+		r.ID, r.State = "a", task.Done
+		encoded, err := encodeReport(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := decompress(encoded, task.MaxReportBytes)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := decodeReport(data)
+		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || (len(got.Result.Warnings) == 0) != tc.wantSeries || got.Output != "output" {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestReportsThatAreNotBelieved(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":               `{`,
+		"no ID":                 `{"state":"Done"}`,
+		"not ended":             `{"id":"a","state":"Ready"}`,
+		"a result of a failure": `{"id":"a","state":"Failed","result":{}}`,
+		"a bad result":          `{"id":"a","state":"Done","result":{"schemaVersion":1}}`,
+	} {
+		if got, err := decodeReport([]byte(text)); err == nil {
+			t.Errorf("%s: got %+v, want an error", name, got)
+		}
+	}
+}
+
+func TestTerminationMessageFits(t *testing.T) {
+	statuses := func(n int) (all []task.Status) {
+		for i := range n {
+			all = append(all, task.Status{ID: fmt.Sprintf("run-%d-measure", i), State: task.Failed, Failure: &task.Failure{Reason: task.ToolFailed}})
+		}
+		return all
+	}
+	for name, tc := range map[string]struct {
+		tasks int
+		err   error
+		whole bool
+	}{
+		"none": {0, nil, true}, "a few": {20, errors.New("why"), true}, "many": {4096, nil, false}, "many, and a long error": {4096, errors.New(strings.Repeat("\"é", 5000)), false},
+	} {
+		message, err := terminationMessage(tc.err, statuses(tc.tasks))
+		if err != nil || len(message) > 4096 {
+			t.Errorf("%s: %d bytes, %v", name, len(message), err)
+		}
+		got, err := ReadTermination(string(message))
+		if err != nil || got.Omitted+len(got.Tasks) != tc.tasks || (got.Omitted == 0) != tc.whole || (got.Error == "") != (tc.err == nil) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		if n := len(got.Tasks); tc.tasks > 0 && (n == 0 || got.Tasks[n-1] != Ending{fmt.Sprintf("run-%d-measure", tc.tasks-1), task.Failed, task.ToolFailed}) {
+			t.Errorf("%s: the last one of %d is missing", name, n)
+		}
+	}
+	if _, err := ReadTermination(`{"tasks":[`); err == nil {
+		t.Error("half a message: want an error")
+	}
+}
+
+func TestThrottling(t *testing.T) {
+	const v2 = "usage_usec 10\nuser_usec 5\nsystem_usec 5\nnr_periods 120\nnr_throttled 30\nthrottled_usec 1500000\nnr_bursts 0\n"
+	const v1 = "nr_periods 120\nnr_throttled 30\nthrottled_time 1500000000\n"
+	want := &throttling{seconds: 1.5, throttled: 30, total: 120}
+	for name, tc := range map[string]struct {
+		file, text string
+		want       *throttling
+	}{
+		"version 2":            {"cpu.stat", v2, want},
+		"version 1":            {"cpu,cpuacct/cpu.stat", v1, want},
+		"version 1, apart":     {"cpu/cpu.stat", v1, want},
+		"no limit":             {"cpu.stat", "usage_usec 10\n", nil},
+		"no file":              {"memory.stat", v2, nil},
+		"something else":       {"cpu.stat", "nr_periods x\nnr_throttled y\n", nil},
+		"periods without time": {"cpu.stat", "nr_periods 1\nnr_throttled 1\n", nil},
+	} {
+		got := readThrottling(fstest.MapFS{tc.file: {Data: []byte(tc.text)}})
+		if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(throttling{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	before, after := &throttling{1, 10, 100}, &throttling{1.5, 14, 120}
+	usage := usageOf(nil, before, after)
+	if *usage.ThrottledSeconds != 0.5 || *usage.ThrottledPeriods != 4 || *usage.Periods != 20 {
+		t.Errorf("got %v s, %v of %v periods", *usage.ThrottledSeconds, *usage.ThrottledPeriods, *usage.Periods)
+	}
+	if usage := usageOf(nil, nil, after); usage.ThrottledSeconds != nil {
+		t.Errorf("got %+v from one reading", usage)
+	}
+}

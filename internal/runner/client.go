@@ -1,0 +1,195 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Bounds of a client's requests.
+const (
+	// requestTimeout is for a request and its answer, whatever the caller's context
+	// allows. That of a snapshot is added to its wait.
+	requestTimeout = 10 * time.Second
+	// maxAnswerBytes is more than the status of [maxTasks] tasks takes.
+	maxAnswerBytes = maxTasks * maxStatusBytes
+)
+
+// client is a Client over HTTPS.
+type client struct {
+	http   *http.Client
+	server string
+	token  string
+}
+
+var _ Client = (*client)(nil)
+
+// Dial returns a client of the runner at an address, host:port, with the key of the
+// session; it connects with the first request. Keep it for as long as the runner is
+// wanted: it keeps a connection, so that a signal to start is on its way at once.
+//
+// What the runner refuses is an [*Error], see [HasCode]; other errors are those of
+// the network, and the request may have been carried out or not.
+func Dial(address string, key []byte) (Client, error) {
+	secrets, err := deriveSecrets(key)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("the address of a runner: %w", err)
+	}
+	dialer := &net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 15 * time.Second}
+	return &client{
+		server: "https://" + address,
+		token:  secrets.token,
+		http: &http.Client{
+			Transport: &http.Transport{
+				DialContext:         dialer.DialContext, // Without a proxy: it is a pod's address.
+				TLSClientConfig:     secrets.clientTLS(),
+				TLSHandshakeTimeout: requestTimeout / 2,
+				// One that waits for a change, one that gives orders, and one to spare.
+				MaxIdleConnsPerHost: 3,
+				IdleConnTimeout:     4 * time.Minute, // Before the runner ends it.
+				DisableCompression:  true,            // Reports are compressed already.
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("a runner does not redirect") },
+		},
+	}, nil
+}
+
+// Snapshot implements [Client]. It waits for 30 s at most.
+func (c *client) Snapshot(ctx context.Context, after int64, wait time.Duration) (Snapshot, error) {
+	wait = min(max(wait, 0), maxWait)
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "wait": {wait.String()}}
+	var snapshot Snapshot
+	err := c.exchange(ctx, wait, http.MethodGet, "/v1/snapshot?"+query.Encode(), nil, &snapshot)
+	return snapshot, err
+}
+
+// Put implements [Client].
+func (c *client) Put(ctx context.Context, t task.Task) (task.Status, error) {
+	var status task.Status
+	err := c.exchange(ctx, 0, http.MethodPut, taskPath(t.ID, ""), t, &status)
+	return status, err
+}
+
+// Start implements [Client].
+func (c *client) Start(ctx context.Context, id string) (Started, error) {
+	sent := &atomic.Pointer[time.Time]{}
+	now := time.Now()
+	sent.Store(&now)
+	// A connection may have to be made first. The request is sent after that.
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		now := time.Now()
+		sent.Store(&now)
+	}})
+	var answer started
+	err := c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/start"), nil, &answer)
+	received := time.Now()
+	if err != nil {
+		return Started{}, err
+	}
+	return bound(*sent.Load(), received, time.Duration(answer.RunningNanoseconds)), nil
+}
+
+// bound says when a tool began that had been running for a while when that was
+// received. A runner that claims more than can be is not believed.
+func bound(sent, received time.Time, running time.Duration) Started {
+	began := received.Add(-max(running, 0))
+	if began.Before(sent) {
+		began = sent
+	}
+	return Started{NotBefore: sent, NotAfter: began}
+}
+
+// Cancel implements [Client].
+func (c *client) Cancel(ctx context.Context, id string) error {
+	return c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/cancel"), nil, nil)
+}
+
+// Report implements [Client].
+func (c *client) Report(ctx context.Context, id string) (*task.Report, error) {
+	encoded, err := c.request(ctx, 0, http.MethodGet, taskPath(id, "/report"), nil)
+	if err != nil {
+		return nil, err
+	}
+	data, err := decompress(encoded, task.MaxReportBytes)
+	if err != nil {
+		return nil, fmt.Errorf("decompress the report of task %s: %w", id, err)
+	}
+	report, err := decodeReport(data)
+	if err != nil {
+		return nil, err
+	}
+	if report.ID != id {
+		return nil, fmt.Errorf("asked for the report of task %s, got that of %s", id, report.ID)
+	}
+	return report, nil
+}
+
+// Finish implements [Client].
+func (c *client) Finish(ctx context.Context) error {
+	defer c.http.CloseIdleConnections()
+	return c.exchange(ctx, 0, http.MethodPost, "/v1/finish", nil, nil)
+}
+
+func taskPath(id, verb string) string { return "/v1/tasks/" + url.PathEscape(id) + verb }
+
+// exchange sends one value as JSON and receives another, each unless it is nil.
+func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any) error {
+	var body []byte
+	if value != nil {
+		var err error
+		if body, err = json.Marshal(value); err != nil {
+			return fmt.Errorf("encode the request to %s: %w", path, err)
+		}
+	}
+	data, err := c.request(ctx, wait, method, path, body)
+	if err != nil || into == nil {
+		return err
+	}
+	// Not strict: a newer runner may say more.
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("decode the answer of %s to %s: %w", c.server, path, err)
+	}
+	return nil
+}
+
+// request returns what the runner answers, if it does what was asked.
+func (c *client) request(ctx context.Context, wait time.Duration, method, path string, body []byte) (_ []byte, err error) {
+	ctx, stop := context.WithTimeout(ctx, wait+requestTimeout)
+	defer stop()
+	request, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the runner: %w", err)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	data, err := readBounded(response.Body, maxAnswerBytes)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s to %s: %w", c.server, path, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return data, nil
+	}
+	refusal := &Error{}
+	if err := json.Unmarshal(data, refusal); err != nil || refusal.Code == "" {
+		return nil, fmt.Errorf("%s answered %s to %s with %s", c.server, response.Status, path, shortened(clean(data), maxMessageBytes))
+	}
+	return nil, refusal
+}

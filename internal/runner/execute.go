@@ -1,0 +1,259 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// carryOut runs a task to its end: the steps, the wait for the signal, the tool. When
+// others see that the task has ended its report is there.
+func (s *session) carryOut(ctx context.Context, e *entry) {
+	r := &execution{session: s, entry: e, report: task.Report{Client: s.client}, output: newStreams()}
+	r.report.ID = e.task.ID
+	dir, err := r.folder()
+	if err == nil {
+		defer r.removeFolder()
+		err = r.run(ctx, dir)
+	}
+	r.end(err)
+}
+
+// execution is one task on its way. What ends it is a [*failure], or else the
+// cause of its context, and then it was cancelled.
+type execution struct {
+	*session
+	entry  *entry
+	report task.Report
+	output *streams // of the tool
+}
+
+// failure is a task.Failure as an error.
+type failure struct{ task.Failure }
+
+// Error implements error.
+func (f *failure) Error() string { return f.Message }
+
+// base is the folder of the task, which has the working directory of its commands
+// and what must not be in that.
+func (r *execution) base() string { return filepath.Join(r.session.folder, r.entry.task.ID) }
+
+func (r *execution) folder() (string, error) {
+	dir := filepath.Join(r.base(), "work")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", &failure{task.Failure{Reason: task.NotStarted, Message: "the working directory cannot be made: " + err.Error()}}
+	}
+	return dir, nil
+}
+
+func (r *execution) removeFolder() {
+	if err := os.RemoveAll(r.base()); err != nil {
+		r.note("task %s: its working directory stays: %v", r.entry.task.ID, err)
+	}
+}
+
+func (r *execution) run(ctx context.Context, dir string) error {
+	if err := rest(ctx, r.entry.task.RestSeconds); err != nil {
+		return err
+	}
+	if err := r.steps(ctx, dir); err != nil || r.entry.task.Measure == nil {
+		return err
+	}
+	r.update(func(status *task.Status) { status.State = task.Ready })
+	select {
+	case <-r.entry.start:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return r.measure(ctx, dir)
+}
+
+// rest waits, unless the task is cancelled.
+func rest(ctx context.Context, seconds float64) error {
+	timer := time.NewTimer(time.Duration(seconds * float64(time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// update changes the status of the task.
+func (r *execution) update(change func(*task.Status)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touched = time.Now()
+	change(&r.entry.status)
+	r.change()
+}
+
+// steps runs the commands before the measurement, all within one deadline.
+func (r *execution) steps(ctx context.Context, dir string) error {
+	t := &r.entry.task
+	ctx, stop := withDeadline(ctx, t.StepsTimeoutSeconds)
+	defer stop()
+	for _, step := range t.Steps {
+		output := newCapture(task.MaxOutputBytes)
+		p, err := r.start(ctx, step, dir, output, output)
+		if err != nil {
+			return err
+		}
+		exit := p.wait(ctx, r.grace)
+		if err := r.judge(step, p, exit, output, task.StepFailed); err != nil {
+			r.report.Output = output.text()
+			return err
+		}
+	}
+	return nil
+}
+
+func withDeadline(ctx context.Context, seconds float64) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, time.Duration(seconds*float64(time.Second)), errDeadline)
+}
+
+// start runs a command, unless it is too late for that.
+func (r *execution) start(ctx context.Context, c task.Command, dir string, stdout, stderr io.Writer) (*process, error) {
+	if ctx.Err() != nil {
+		return nil, tooLate(ctx, c)
+	}
+	r.note("task %s: run %s", r.entry.task.ID, quoted(c.Argv))
+	p, err := startProcess(c, dir, stdout, stderr)
+	if err != nil {
+		return nil, notStarted(c, err)
+	}
+	return p, nil
+}
+
+// quoted shows a command to a human.
+func quoted(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = strconv.Quote(word)
+	}
+	return shortened(strings.Join(words, " "), maxStatusBytes)
+}
+
+func notStarted(c task.Command, err error) error {
+	return &failure{task.Failure{Reason: task.NotStarted, Message: fmt.Sprintf("%s could not be started: %v", c.Argv[0], err), Command: c.Argv}}
+}
+
+// tooLate is the error for a command that there is no time for.
+func tooLate(ctx context.Context, c task.Command) error {
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, errDeadline) {
+		return cause
+	}
+	return &failure{task.Failure{Reason: task.DeadlineExceeded, Message: fmt.Sprintf("%s was not run: %v", c.Argv[0], cause), Command: c.Argv}}
+}
+
+// judge turns the end of a command into an error unless it succeeded.
+func (r *execution) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
+	took := e.at.Sub(p.since).Round(time.Millisecond)
+	r.note("task %s: %s %s, after %v", r.entry.task.ID, c.Argv[0], e, took)
+	switch {
+	case e.accepted(c):
+		return nil
+	case errors.Is(e.stopped, errDeadline):
+		code = task.DeadlineExceeded
+	case e.stopped != nil:
+		return e.stopped
+	case e.signal != 0:
+		code = task.ToolKilled
+	}
+	return &failure{task.Failure{
+		Reason: code, Message: fmt.Sprintf("%s %s, after %v", c.Argv[0], e, took),
+		Command: c.Argv, Tail: output.lastLines(maxTailBytes),
+	}}
+}
+
+// measure runs the tool and reads what it has measured.
+func (r *execution) measure(ctx context.Context, dir string) (err error) {
+	m := r.entry.task.Measure
+	stdout, err := os.OpenFile(filepath.Join(r.base(), "stdout"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return notStarted(m.Command, err)
+	}
+	defer stdout.Close() //nolint:errcheck // What was written has been read, and is about to be removed.
+	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
+	if err := r.runTool(ctx, dir, bounded); err != nil {
+		return err
+	}
+	if err := bounded.complete(); err != nil && m.OutputFile == "" {
+		return badOutput("the output of %s could not be kept: %v", m.Argv[0], err)
+	}
+	r.report.Result, err = readMeasured(dir, m, stdout, r.output.stderr.text())
+	if f, ok := errors.AsType[*failure](err); ok {
+		f.Command, f.Tail = m.Argv, r.output.lastLines(maxTailBytes)
+	}
+	return err
+}
+
+// runTool runs the tool and notes when, what it used and what it printed.
+func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) error {
+	m := r.entry.task.Measure
+	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
+	defer stop()
+	before := readThrottling(r.cgroup)
+	p, err := r.start(ctx, m.Command, dir, io.MultiWriter(stdout, r.output.stdout), r.output.stderr)
+	if err != nil {
+		return err
+	}
+	r.update(func(status *task.Status) {
+		status.State, status.StartTime = task.Measuring, &p.since
+		r.entry.since = p.since
+		close(r.entry.began)
+	})
+	exit := p.wait(ctx, r.grace)
+	r.report.StartTime, r.report.EndTime = &p.since, &exit.at
+	r.report.Usage = usageOf(exit.usage, before, readThrottling(r.cgroup))
+	r.report.Output = r.output.text()
+	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)
+}
+
+// end makes the report, and then lets others see that the task has ended.
+func (r *execution) end(err error) {
+	r.report.State, r.report.Failure = task.Done, nil
+	if f, ok := errors.AsType[*failure](err); ok {
+		r.report.State, r.report.Failure = task.Failed, &f.Failure
+		boundFailure(r.report.Failure)
+	} else if err != nil {
+		r.report.State = task.Cancelled
+	}
+	encoded, err := encodeReport(&r.report)
+	if err != nil { // Only a number that JSON does not know could be the cause.
+		r.report.Result, r.report.State = nil, task.Failed
+		r.report.Failure = &task.Failure{Reason: task.BadOutput, Message: err.Error()}
+		encoded, _ = encodeReport(&r.report)
+	}
+	r.publish(encoded)
+	r.note("task %s: %s", r.report.ID, r.report.State)
+	if r.entry.task.Measure == nil && r.report.State == task.Done && !r.alone {
+		return // The manager has been told all that there is.
+	}
+	if err := r.frames.write(r.report.ID, encoded); err != nil {
+		r.note("task %s: its report cannot be written to the log: %v", r.report.ID, err)
+	}
+}
+
+// publish shows the end, and the report.
+func (r *execution) publish(encoded []byte) {
+	r.update(func(status *task.Status) {
+		*status = r.report.Status
+		r.entry.report = encoded
+		r.kept += len(encoded)
+		if r.entry.since.IsZero() {
+			close(r.entry.began) // It never will.
+		}
+	})
+}

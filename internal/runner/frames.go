@@ -1,0 +1,255 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// A frame is a report in a log, such that it survives what happens to logs: other
+// text around and between its lines, something before each of them, and the loss of
+// lines at the beginning or the end.
+//
+//	cephtune-report-1 begin id=ID bytes=N sha256=HEX lines=N
+//	cephtune-report-1 data BASE64
+//	cephtune-report-1 end id=ID
+//
+// The data is the report's JSON, compressed by gzip; length and digest are those of
+// the compressed bytes. A report that had no room in the log is one line:
+//
+//	cephtune-report-1 omitted id=ID bytes=N
+const (
+	frameMagic   = "cephtune-report-1 "
+	frameBegin   = "begin id=%s bytes=%d sha256=%64s lines=%d"
+	frameData    = "data "
+	frameEnd     = "end id=%s"
+	frameOmitted = "omitted id=%s bytes=%d"
+
+	// frameLineBytes, as base64 with what comes before, is less than 8 KiB: the
+	// container's runtime cuts lines of 16 KiB.
+	frameLineBytes = 6000
+)
+
+// frameWriter writes frames until there is no room for one.
+type frameWriter struct {
+	mu   sync.Mutex
+	w    io.Writer
+	left int
+}
+
+// newFrameWriter returns a writer of at most [task.MaxReportBytes] of frames: the
+// kubelet cuts logs of ten MiB by default.
+func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{w: w, left: task.MaxReportBytes} }
+
+func (f *frameWriter) write(id string, encoded []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	frame := encodeFrame(id, encoded)
+	if len(frame) > f.left {
+		_, err := fmt.Fprintf(f.w, frameMagic+frameOmitted+"\n", id, len(encoded))
+		return err
+	}
+	f.left -= len(frame)
+	_, err := f.w.Write(frame)
+	return err
+}
+
+// WriteFrame writes a report as a runner does, for tests of whoever reads logs.
+func WriteFrame(w io.Writer, report *task.Report) error {
+	encoded, err := encodeReport(report)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(encodeFrame(report.ID, encoded))
+	return err
+}
+
+func encodeFrame(id string, encoded []byte) []byte {
+	var b bytes.Buffer
+	digest := sha256.Sum256(encoded)
+	lines := (len(encoded) + frameLineBytes - 1) / frameLineBytes
+	fmt.Fprintf(&b, frameMagic+frameBegin+"\n", id, len(encoded), hex.EncodeToString(digest[:]), lines)
+	for piece := range slices.Chunk(encoded, frameLineBytes) {
+		b.WriteString(frameMagic + frameData + base64.StdEncoding.EncodeToString(piece) + "\n")
+	}
+	fmt.Fprintf(&b, frameMagic+frameEnd+"\n", id)
+	return b.Bytes()
+}
+
+// FrameError says that a report could not be recovered from a log.
+type FrameError struct {
+	// ID is the task's.
+	ID string
+	// Line is where the frame begins, from 1.
+	Line int
+	// Problem says why.
+	Problem string
+}
+
+// Error implements error.
+func (e *FrameError) Error() string {
+	return fmt.Sprintf("line %d of the log: the report of task %s %s", e.Line, e.ID, e.Problem)
+}
+
+// Bounds for the memory that a log can cost.
+const (
+	maxFrames       = maxTasks
+	maxFrameErrors  = 100
+	maxFramesBytes  = 16 * task.MaxReportBytes // of all reports
+	maxLogLineBytes = 16 << 10
+)
+
+// ReadFrames returns the reports in a log, in its order. Those that are damaged, cut
+// off, or were left out are a [*FrameError] each within the error, and do not keep
+// the others from being returned. An error in reading ends it.
+func ReadFrames(r io.Reader) ([]task.Report, error) {
+	reader := &frameReader{}
+	in := bufio.NewReaderSize(r, maxLogLineBytes)
+	for {
+		line, err := in.ReadSlice('\n')
+		reader.number++
+		if text, found := frameText(line); found {
+			reader.line(text)
+		}
+		for errors.Is(err, bufio.ErrBufferFull) { // No line of ours is so long.
+			_, err = in.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			reader.fail("is cut off, because the log cannot be read")
+			return reader.reports, errors.Join(append(reader.errs, fmt.Errorf("read the log: %w", err))...)
+		}
+	}
+	reader.fail("is cut off by the end of the log")
+	return reader.reports, errors.Join(reader.errs...)
+}
+
+// frameText returns what is behind the magic word: a time or the name of a pod may
+// be before it.
+func frameText(line []byte) (string, bool) {
+	_, text, ok := bytes.Cut(line, []byte(frameMagic))
+	return strings.TrimRight(string(text), "\r\n"), ok
+}
+
+// frameReader gathers the lines of one frame after the other.
+type frameReader struct {
+	number  int
+	reports []task.Report
+	total   int64 // bytes of reports
+	errs    []error
+
+	open   bool
+	id     string
+	begin  int // line
+	length int
+	digest string
+	lines  int
+	data   []byte
+}
+
+func (f *frameReader) line(text string) {
+	var id string
+	var length int
+	switch {
+	case strings.HasPrefix(text, "begin "):
+		f.fail("is cut off by the next one")
+		f.start(text)
+	case strings.HasPrefix(text, "omitted "):
+		f.fail("is cut off by the next one")
+		if _, err := fmt.Sscanf(text, frameOmitted, &id, &length); err == nil && isID(id) {
+			f.id, f.begin, f.open = id, f.number, true
+			f.fail(fmt.Sprintf("was left out: the log had no room for its %d bytes", length))
+		}
+	case strings.HasPrefix(text, frameData) && f.open:
+		f.add(text[len(frameData):])
+	default:
+		if _, err := fmt.Sscanf(text, frameEnd, &id); err == nil && isID(id) {
+			f.end(id)
+		}
+	}
+}
+
+func (f *frameReader) end(id string) {
+	switch {
+	case f.open && id == f.id:
+		f.finish()
+	case id != f.id: // That of a frame that has failed is no surprise.
+		f.fail("is cut off by the next one")
+		f.id, f.begin, f.open = id, f.number, true
+		f.fail("has lost its beginning")
+	}
+}
+
+func (f *frameReader) start(text string) {
+	var id, digest string
+	var length, lines int
+	if _, err := fmt.Sscanf(text, frameBegin, &id, &length, &digest, &lines); err != nil || !isID(id) {
+		return // Not one of ours.
+	}
+	f.open, f.id, f.begin, f.length, f.digest, f.lines, f.data = true, id, f.number, length, digest, lines, nil
+	if length <= 0 || length > task.MaxReportBytes {
+		f.fail(fmt.Sprintf("says that it has %d bytes", length))
+	}
+}
+
+func (f *frameReader) add(text string) {
+	piece, err := base64.StdEncoding.DecodeString(text)
+	f.lines--
+	switch {
+	case err != nil:
+		f.fail("is damaged: " + err.Error())
+	case len(f.data)+len(piece) > f.length:
+		f.fail("is longer than it says")
+	default:
+		f.data = append(f.data, piece...)
+	}
+}
+
+// fail gives up the frame that is open, if there is one.
+func (f *frameReader) fail(problem string) {
+	if f.open && len(f.errs) < maxFrameErrors {
+		f.errs = append(f.errs, &FrameError{ID: f.id, Line: f.begin, Problem: problem})
+	}
+	f.open, f.data = false, nil
+}
+
+// finish checks and decodes the frame that has ended.
+func (f *frameReader) finish() {
+	digest := sha256.Sum256(f.data)
+	switch {
+	case f.lines != 0 || len(f.data) != f.length:
+		f.fail(fmt.Sprintf("has lost lines: %d of %d bytes are there", len(f.data), f.length))
+		return
+	case hex.EncodeToString(digest[:]) != f.digest:
+		f.fail("is damaged: its digest is another")
+		return
+	case len(f.reports) >= maxFrames:
+		f.fail(fmt.Sprintf("is one more than the %d that a log can have", maxFrames))
+		return
+	}
+	data, err := decompress(f.data, min(task.MaxReportBytes, maxFramesBytes-f.total))
+	if err != nil {
+		f.fail("cannot be decompressed: " + err.Error())
+		return
+	}
+	report, err := decodeReport(data)
+	if err != nil {
+		f.fail("cannot be read: " + err.Error())
+		return
+	}
+	f.total += int64(len(data))
+	f.reports = append(f.reports, *report)
+	f.open, f.data = false, nil
+}

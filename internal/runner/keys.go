@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// secrets are what manager and runner derive from the key of a session.
+type secrets struct {
+	// token is what a request carries.
+	token string
+	// private is the key of the runner's certificate.
+	private ed25519.PrivateKey
+}
+
+// deriveSecrets derives them by HKDF, each with a purpose of its own, so that the one
+// says nothing about the other.
+func deriveSecrets(key []byte) (*secrets, error) {
+	if len(key) != KeyBytes {
+		return nil, fmt.Errorf("the key of the session has %d bytes, want %d", len(key), KeyBytes)
+	}
+	token, err := hkdf.Key(sha256.New, key, nil, "cephtune runner token 1", 32)
+	if err != nil {
+		return nil, err
+	}
+	seed, err := hkdf.Key(sha256.New, key, nil, "cephtune runner certificate 1", ed25519.SeedSize)
+	if err != nil {
+		return nil, err
+	}
+	return &secrets{token: hex.EncodeToString(token), private: ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+// serverTLS has a certificate that nobody signed but the runner: the manager knows
+// its public key.
+func (s *secrets) serverTLS() (*tls.Config, error) {
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "cephtune runner"},
+		NotBefore:    now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), // Nobody looks: clocks may differ.
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, s.private.Public(), s.private)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate: %w", err)
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: s.private}},
+		NextProtos:   []string{"http/1.1"},
+	}, nil
+}
+
+// errWrongKey says that whoever answers does not have the key of the session.
+var errWrongKey = errors.New("the other end is not the runner of this session: its certificate has another key")
+
+// clientTLS accepts the certificate with the key of the session and no other: who
+// signed it, for which name and until when is of no importance.
+func (s *secrets) clientTLS() *tls.Config {
+	want, _ := s.private.Public().(ed25519.PublicKey)
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		NextProtos:         []string{"http/1.1"},
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection is stricter than what this skips.
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) == 0 {
+				return errWrongKey
+			}
+			got, ok := state.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+			if !ok || !want.Equal(got) {
+				return errWrongKey
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/fio"
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// readMeasured reads what a tool that succeeded has measured, from its standard
+// output or from the file that it wrote in its working directory.
+func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr string) (_ *result.Result, err error) {
+	root, err := os.OpenRoot(dir) // The names of files come with the task.
+	if err != nil {
+		return nil, badOutput("the output of %s cannot be read: %v", m.Argv[0], err)
+	}
+	defer root.Close() //nolint:errcheck // It was only read.
+	file := stdout
+	if m.OutputFile != "" {
+		if file, err = openOutput(root, m.OutputFile); err != nil {
+			return nil, badOutput("%s wrote no report: %v", m.Argv[0], err)
+		}
+		defer file.Close() //nolint:errcheck // It was only read.
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, badOutput("the output of %s cannot be read: %v", m.Argv[0], err)
+	}
+	measured, err := parseOutput(m, withMessages(m.Format, file, stderr))
+	if err != nil {
+		return nil, err
+	}
+	if m.LogPrefix != "" {
+		if err := fio.AttachLogs(measured, root.FS(), m.LogPrefix); err != nil {
+			measured.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "there is no course of the run: " + err.Error()})
+		}
+	}
+	return measured, nil
+}
+
+// openOutput opens the report that a tool wrote to a file of its own.
+func openOutput(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // A pipe would wait for ever.
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return root.Open(name)
+}
+
+// withMessages adds what a tool wrote to its standard error behind its output. rbd
+// bench says only there that its last flush has failed, and succeeds. The streams
+// are not mixed as they were written: a tool writes its output in blocks, so that a
+// message would be in the middle of a number. JSON has its errors in the document.
+func withMessages(format string, output io.Reader, stderr string) io.Reader {
+	if stderr == "" || strings.HasSuffix(format, "-json") {
+		return output
+	}
+	return io.MultiReader(output, strings.NewReader("\n"+stderr))
+}
+
+// parseOutput reads the output of a tool that succeeded: what it printed decides
+// whether it is a result.
+func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) {
+	format, ok := engine.Lookup(m.Format)
+	if !ok { // It was looked up when the task arrived.
+		return nil, badOutput("there is no format %q", m.Format)
+	}
+	options := engine.Options{RequestedSeconds: m.RequestedSeconds, RequestedBytes: m.RequestedBytes}
+	measured, err := format.Parse(output, options)
+	if err != nil {
+		if incomplete, ok := errors.AsType[*engine.IncompleteError](err); ok {
+			return nil, incompleteOutput(incomplete.Reason, "%s gave no result: %v", m.Argv[0], err)
+		}
+		return nil, badOutput("the output of %s cannot be read as %s: %v", m.Argv[0], m.Format, err)
+	}
+	for _, d := range measured.Directions() {
+		if d.Seconds < m.MinimumSeconds {
+			return nil, incompleteOutput(parse.EndedEarly, "%s did I/O (%s) for %.3g s, want at least %.3g s: it had nothing left to do",
+				m.Argv[0], d.Name, d.Seconds, m.MinimumSeconds)
+		}
+	}
+	return measured, nil
+}
+
+func badOutput(format string, args ...any) error {
+	return &failure{task.Failure{Reason: task.BadOutput, Message: fmt.Sprintf(format, args...)}}
+}
+
+func incompleteOutput(reason parse.Reason, format string, args ...any) error {
+	return &failure{task.Failure{Reason: task.FailureReason(reason), Message: fmt.Sprintf(format, args...)}}
+}

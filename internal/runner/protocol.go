@@ -1,0 +1,57 @@
+// Package runner is the part of cephtune inside a benchmark pod and the manager's
+// way to talk to it.
+//
+// The manager hands each client one task at a time and pulls its report. Requests
+// can be repeated: a lost answer never makes a task run twice. The runner keeps
+// every report until it is told to finish, so that a manager that was restarted
+// finds them again.
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Port is where runners listen, on the pod's address.
+const Port = 7480
+
+// KeyBytes is the length of the secret key of a session. The token that a request
+// carries and the key of the TLS certificate are both derived from it, so it is
+// all that manager and runner share.
+const KeyBytes = 32
+
+// Snapshot is how far all tasks of one runner are.
+type Snapshot struct {
+	// Version rises with every change.
+	Version int64 `json:"version"`
+	// Tasks are in the order in which they arrived.
+	Tasks []task.Status `json:"tasks"`
+}
+
+// Started tells when a measurement began, as seen by the manager's clock.
+type Started struct {
+	// NotBefore and NotAfter bound the moment: the request was sent, and the answer
+	// that it runs, less the time that it had been running by then, was received.
+	NotBefore, NotAfter time.Time
+}
+
+// Client talks to the runner of one pod. It is safe for concurrent use.
+type Client interface {
+	// Snapshot returns the state of all tasks: at once if its version is above
+	// after, otherwise when it changes, or unchanged after wait.
+	Snapshot(ctx context.Context, after int64, wait time.Duration) (Snapshot, error)
+	// Put hands over a task. A task that is there already is left as it is; if it
+	// is another one of the same ID, or another one is at work, that is an error.
+	Put(ctx context.Context, t task.Task) (task.Status, error)
+	// Start gives the signal to measure to a task that is Ready. To start one that
+	// was started before is an error, since the moment is not known any more.
+	Start(ctx context.Context, id string) (Started, error)
+	// Cancel ends a task that has not ended.
+	Cancel(ctx context.Context, id string) error
+	// Report returns what a task that has ended measured.
+	Report(ctx context.Context, id string) (*task.Report, error)
+	// Finish makes the runner end, successfully.
+	Finish(ctx context.Context) error
+}

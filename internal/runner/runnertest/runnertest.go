@@ -1,0 +1,360 @@
+// Package runnertest has a runner without a pod, for tests of whoever drives one.
+//
+// It keeps to the contract of [runner.Client] as the real one does: one task at a
+// time, nothing twice, reports that can be read again. What its tasks do is a
+// [Script].
+package runnertest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Script is what becomes of a task. That of the zero value ends at once and well.
+type Script struct {
+	// Preparing and Measuring are how long the task is in these states.
+	Preparing, Measuring time.Duration
+	// StepsFailure ends the task instead of its preparation. Failure ends its
+	// measurement; of the reason NotStarted, it makes Start fail.
+	StepsFailure, Failure *task.Failure
+	// Result is what is measured; nil for [DefaultResult].
+	Result *result.Result
+	// Usage and Output are the report's.
+	Usage  task.Usage
+	Output string
+}
+
+// Runner is a [runner.Client] that does nothing but keep its contract. It is safe for
+// concurrent use.
+type Runner struct {
+	client int
+
+	mu       sync.Mutex
+	version  int64
+	changed  chan struct{} // Closed, and replaced, with every change.
+	entries  []*entry
+	scripts  map[string]Script
+	broken   error
+	lost     int
+	skew     time.Duration
+	finished bool
+}
+
+type entry struct {
+	task    task.Task
+	status  task.Status
+	script  Script
+	started bool
+	report  *task.Report
+}
+
+var _ runner.Client = (*Runner)(nil)
+
+// New returns the runner of a client, counted from 0, whose tasks all succeed.
+func New(client int) *Runner {
+	return &Runner{client: client, changed: make(chan struct{}), scripts: map[string]Script{}}
+}
+
+// Script says what becomes of tasks that are handed over from now on and whose ID
+// begins with prefix. Of several the longest prefix decides.
+func (r *Runner) Script(prefix string, s Script) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scripts[prefix] = s
+}
+
+// Break makes all requests fail with an error, as if the pod were gone, until it is
+// called with nil.
+func (r *Runner) Break(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = err
+	close(r.changed) // Who waits for news is told at once.
+	r.changed = make(chan struct{})
+}
+
+// LoseAnswers makes the next n requests fail after they were carried out.
+func (r *Runner) LoseAnswers(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost = n
+}
+
+// SetSkew sets the width of the time within which starts are known; 0 at first.
+func (r *Runner) SetSkew(width time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skew = width
+}
+
+// Tasks are those that were handed over, in that order.
+func (r *Runner) Tasks() []task.Task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tasks := make([]task.Task, len(r.entries))
+	for i, e := range r.entries {
+		tasks[i] = e.task
+	}
+	return tasks
+}
+
+// Finished reports whether it was told to finish.
+func (r *Runner) Finished() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.finished
+}
+
+// DefaultResult is a measurement of writes of 4 KiB, 1000 in each second, with the
+// length that the task asks for, or else 10 s.
+func DefaultResult(t task.Task) *result.Result {
+	seconds := int64(10)
+	if t.Measure != nil && t.Measure.RequestedSeconds >= 1 {
+		seconds = int64(t.Measure.RequestedSeconds)
+	}
+	return &result.Result{
+		SchemaVersion: result.SchemaVersion,
+		Clients:       1,
+		Source:        result.Source{Tool: result.ToolRadosBench, Format: "rados-bench-text"},
+		Write: &result.Direction{
+			Operations: 1000 * seconds, Bytes: 4096 * 1000 * seconds,
+			Seconds: float64(seconds), ShortestSeconds: float64(seconds),
+		},
+	}
+}
+
+// Snapshot implements [runner.Client].
+func (r *Runner) Snapshot(ctx context.Context, after int64, wait time.Duration) (runner.Snapshot, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		snapshot, changed, err := r.look()
+		if err != nil || snapshot.Version > after {
+			return snapshot, err
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return snapshot, nil
+		case <-ctx.Done():
+			return runner.Snapshot{}, ctx.Err()
+		}
+	}
+}
+
+func (r *Runner) look() (runner.Snapshot, <-chan struct{}, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	snapshot := runner.Snapshot{Version: r.version, Tasks: make([]task.Status, len(r.entries))}
+	for i, e := range r.entries {
+		snapshot.Tasks[i] = e.status
+	}
+	return snapshot, r.changed, r.answer(nil)
+}
+
+// answer is the error of a request that was carried out, with the error that it
+// gives rise to. The caller holds the mutex.
+func (r *Runner) answer(err error) error {
+	switch {
+	case r.broken != nil:
+		return r.broken
+	case r.lost > 0:
+		r.lost--
+		return fmt.Errorf("runnertest: the answer was lost")
+	}
+	return err
+}
+
+// Put implements [runner.Client].
+func (r *Runner) Put(_ context.Context, t task.Task) (task.Status, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return task.Status{}, r.broken
+	}
+	if e := r.find(t.ID); e != nil {
+		if !reflect.DeepEqual(e.task, t) {
+			return task.Status{}, r.answer(refuse(runner.Different, t.ID))
+		}
+		return e.status, r.answer(nil)
+	}
+	if r.finished {
+		return task.Status{}, r.answer(refuse(runner.Finished, t.ID))
+	}
+	if n := len(r.entries); n > 0 && !r.entries[n-1].status.State.Ended() {
+		return task.Status{}, r.answer(refuse(runner.Busy, t.ID))
+	}
+	e := &entry{task: t, script: r.scriptOf(t.ID), status: task.Status{ID: t.ID, State: task.Preparing}}
+	r.entries = append(r.entries, e)
+	r.change()
+	r.after(e, e.script.Preparing, r.prepared)
+	return e.status, r.answer(nil)
+}
+
+func refuse(code runner.Code, id string) *runner.Error {
+	return &runner.Error{Code: code, Message: "task " + id}
+}
+
+func (r *Runner) find(id string) *entry {
+	for _, e := range r.entries {
+		if e.task.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+func (r *Runner) scriptOf(id string) Script {
+	longest, script := -1, Script{}
+	for prefix, s := range r.scripts {
+		if strings.HasPrefix(id, prefix) && len(prefix) > longest {
+			longest, script = len(prefix), s
+		}
+	}
+	return script
+}
+
+func (r *Runner) change() {
+	r.version++
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// after goes on with a task after a delay, unless it has ended by then. The caller
+// holds the mutex.
+func (r *Runner) after(e *entry, delay time.Duration, next func(*entry)) {
+	if delay <= 0 {
+		next(e)
+		return
+	}
+	time.AfterFunc(delay, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !e.status.State.Ended() {
+			next(e)
+		}
+	})
+}
+
+func (r *Runner) prepared(e *entry) {
+	switch {
+	case e.script.StepsFailure != nil:
+		r.end(e, task.Failed, e.script.StepsFailure)
+	case e.task.Measure == nil:
+		r.end(e, task.Done, nil)
+	default:
+		e.status.State = task.Ready
+		r.change()
+	}
+}
+
+func (r *Runner) measured(e *entry) {
+	if e.script.Failure != nil {
+		r.end(e, task.Failed, e.script.Failure)
+		return
+	}
+	r.end(e, task.Done, nil)
+}
+
+// end makes the report of a task.
+func (r *Runner) end(e *entry, state task.State, failure *task.Failure) {
+	e.status.State, e.status.Failure = state, failure
+	if e.status.StartTime != nil {
+		now := time.Now()
+		e.status.EndTime = &now
+	}
+	e.report = &task.Report{Status: e.status, Client: r.client, Usage: e.script.Usage, Output: e.script.Output}
+	if state == task.Done && e.task.Measure != nil {
+		if e.report.Result = e.script.Result; e.report.Result == nil {
+			e.report.Result = DefaultResult(e.task)
+		}
+	}
+	r.change()
+}
+
+// Start implements [runner.Client].
+func (r *Runner) Start(_ context.Context, id string) (runner.Started, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return runner.Started{}, r.broken
+	}
+	e := r.find(id)
+	switch {
+	case e == nil:
+		return runner.Started{}, r.answer(refuse(runner.NotFound, id))
+	case e.started:
+		return runner.Started{}, r.answer(refuse(runner.AlreadyStarted, id))
+	case e.status.State != task.Ready:
+		return runner.Started{}, r.answer(refuse(runner.NotReady, id))
+	}
+	e.started = true
+	if f := e.script.Failure; f != nil && f.Reason == task.NotStarted {
+		r.end(e, task.Failed, f)
+		return runner.Started{}, r.answer(refuse(runner.NotStarted, id))
+	}
+	now := time.Now()
+	e.status.State, e.status.StartTime = task.Measuring, &now
+	r.change()
+	r.after(e, e.script.Measuring, r.measured)
+	return runner.Started{NotBefore: now, NotAfter: now.Add(r.skew)}, r.answer(nil)
+}
+
+// Cancel implements [runner.Client].
+func (r *Runner) Cancel(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return r.broken
+	}
+	e := r.find(id)
+	if e == nil {
+		return r.answer(refuse(runner.NotFound, id))
+	}
+	if !e.status.State.Ended() {
+		r.end(e, task.Cancelled, nil)
+	}
+	return r.answer(nil)
+}
+
+// Report implements [runner.Client].
+func (r *Runner) Report(_ context.Context, id string) (*task.Report, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.find(id)
+	switch {
+	case e == nil:
+		return nil, r.answer(refuse(runner.NotFound, id))
+	case e.report == nil:
+		return nil, r.answer(refuse(runner.NotEnded, id))
+	}
+	if err := r.answer(nil); err != nil {
+		return nil, err
+	}
+	report := *e.report
+	return &report, nil
+}
+
+// Finish implements [runner.Client].
+func (r *Runner) Finish(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return r.broken
+	}
+	r.finished = true
+	for _, e := range r.entries {
+		if !e.status.State.Ended() {
+			r.end(e, task.Cancelled, nil)
+		}
+	}
+	return r.answer(nil)
+}

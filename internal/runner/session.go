@@ -1,0 +1,286 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// session is what a runner knows: its tasks, from the first to the last. Its methods
+// are safe for concurrent use.
+type session struct {
+	// client is the index of this client.
+	client int
+	// programs are the ones that may be run.
+	programs []string
+	// folder is where tasks have their working directories.
+	folder string
+	// cgroup is /sys/fs/cgroup.
+	cgroup fs.FS
+	grace  time.Duration
+	frames *frameWriter
+	// alone says that there is no manager, so that the log has to tell everything.
+	alone bool
+	// notes is for humans.
+	notes io.Writer
+
+	mu      sync.Mutex
+	version int64
+	changed chan struct{} // Closed, and replaced, with every change.
+	entries []*entry
+	// kept is how many bytes all reports have.
+	kept     int
+	finished bool
+	done     chan struct{} // Closed by finish.
+	// requests are being answered; touched is when the last one was.
+	requests int
+	touched  time.Time
+	work     sync.WaitGroup
+}
+
+// entry is one task. Its fields below status are guarded by the session's mutex.
+type entry struct {
+	task   task.Task
+	start  chan struct{} // Closed by the signal to start,
+	began  chan struct{} // and when the tool then runs, or could not be started.
+	cancel context.CancelCauseFunc
+
+	status    task.Status
+	signalled bool
+	since     time.Time // The tool runs; zero until then.
+	report    []byte    // compressed; nil until the end
+}
+
+// maxKeptBytes bounds the memory for compressed reports: thousands of usual ones.
+const maxKeptBytes = 64 << 20
+
+// Why the runner ended a command. Their text ends a sentence.
+var (
+	errCancelled = errors.New("the task was cancelled")
+	errDeadline  = errors.New("its deadline had passed")
+)
+
+func newSession(folder string) *session {
+	return &session{folder: folder, grace: killGrace, notes: io.Discard, changed: make(chan struct{}), done: make(chan struct{}), touched: time.Now()}
+}
+
+// note tells a human what goes on.
+func (s *session) note(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // Nobody is left to tell if this fails.
+}
+
+// change makes a change that those who wait for one are to see. The caller holds
+// the mutex.
+func (s *session) change() {
+	s.version++
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// find returns a task; the caller holds the mutex.
+func (s *session) find(id string) (*entry, *Error) {
+	// From the end, since it is nearly always the last one.
+	for _, e := range slices.Backward(s.entries) {
+		if e.status.ID == id {
+			return e, nil
+		}
+	}
+	return nil, refuse(NotFound, "there is no task %q", id)
+}
+
+// put takes a task on, once.
+func (s *session) put(t task.Task) (task.Status, *Error) {
+	if err := validate(&t, s.programs); err != nil {
+		return task.Status{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, err := s.find(t.ID); err == nil {
+		if !reflect.DeepEqual(e.task, t) {
+			return task.Status{}, refuse(Different, "there is another task %s already; IDs are not used twice", t.ID)
+		}
+		return e.status, nil
+	}
+	if err := s.hasRoom(); err != nil {
+		return task.Status{}, err
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	e := &entry{
+		task: t, start: make(chan struct{}), began: make(chan struct{}), cancel: cancel,
+		status: task.Status{ID: t.ID, State: task.Preparing},
+	}
+	s.entries = append(s.entries, e)
+	s.change()
+	s.work.Go(func() {
+		defer cancel(nil)
+		s.carryOut(ctx, e)
+	})
+	return e.status, nil
+}
+
+// hasRoom refuses whatever a new task could not be added to.
+func (s *session) hasRoom() *Error {
+	switch {
+	case s.finished:
+		return refuse(Finished, "the runner was told to finish")
+	case len(s.entries) >= maxTasks:
+		return refuse(Full, "the runner has had %d tasks", maxTasks)
+	case s.kept >= maxKeptBytes:
+		return refuse(Full, "the runner keeps %d MiB of reports; finish it, and go on with another one", s.kept>>20)
+	}
+	if n := len(s.entries); n > 0 && !s.entries[n-1].status.State.Ended() {
+		return refuse(Busy, "task %s is at work", s.entries[n-1].status.ID)
+	}
+	return nil
+}
+
+// begin gives the signal to start, and returns how long the tool has been running.
+func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) {
+	e, err := s.signal(id)
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-e.began:
+	case <-ctx.Done():
+		return 0, refuse(Internal, "nobody waits for task %s to start any more", id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.since.IsZero() {
+		return 0, refuse(NotStarted, "the tool of task %s could not be started", id)
+	}
+	return time.Since(e.since), nil
+}
+
+func (s *session) signal(id string) (*entry, *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, err := s.find(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.signalled:
+		return nil, refuse(AlreadyStarted, "task %s was given the signal to start before", id)
+	case e.status.State != task.Ready:
+		return nil, refuse(NotReady, "task %s is %s, not Ready", id, e.status.State)
+	}
+	e.signalled = true
+	close(e.start)
+	return e, nil
+}
+
+// stop cancels a task unless it has ended.
+func (s *session) stop(id string) *Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	e.cancel(errCancelled)
+	return nil
+}
+
+// report returns the compressed report of a task that has ended.
+func (s *session) report(id string) ([]byte, *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, err := s.find(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.report == nil:
+		return nil, refuse(NotEnded, "task %s is %s, and has no report yet", id, e.status.State)
+	}
+	return e.report, nil
+}
+
+// snapshot waits for a version above after.
+func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		snapshot, changed := s.look(after)
+		if changed == nil {
+			return snapshot
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return snapshot
+		case <-ctx.Done():
+			return snapshot
+		}
+	}
+}
+
+// look returns the state as it is, and what is closed with the next change if there
+// is a reason to wait for that.
+func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot := Snapshot{Version: s.version, Tasks: make([]task.Status, len(s.entries))}
+	for i, e := range s.entries {
+		snapshot.Tasks[i] = e.status
+	}
+	if s.version > after {
+		return snapshot, nil
+	}
+	return snapshot, s.changed
+}
+
+// finish takes no more tasks on, and cancels the one that is at work.
+func (s *session) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished {
+		return
+	}
+	s.finished = true
+	close(s.done)
+	for _, e := range s.entries {
+		e.cancel(errCancelled)
+	}
+	s.change()
+}
+
+// request counts one from the manager; the returned function ends it.
+func (s *session) request() func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests--
+		s.touched = time.Now()
+	}
+}
+
+// idle is for how long no command has been run and no request been answered. A task
+// that waits for the signal to start is idle too: the manager may never give it.
+func (s *session) idle() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.entries); s.requests > 0 || (n > 0 && isWorking(s.entries[n-1].status.State)) {
+		return 0
+	}
+	return time.Since(s.touched)
+}
+
+func isWorking(state task.State) bool { return state == task.Preparing || state == task.Measuring }
+
+// statuses lists what became of all tasks.
+func (s *session) statuses() []task.Status {
+	snapshot, _ := s.look(-1)
+	return snapshot.Tasks
+}

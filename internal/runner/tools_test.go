@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test's binary is its own rados, rbd and fio: under these names it does what its
+// arguments say, one after another.
+func TestMain(m *testing.M) {
+	if name := filepath.Base(os.Args[0]); name == "rados" || name == "rbd" || name == "fio" {
+		for _, argument := range os.Args[1:] {
+			act(argument)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func act(argument string) { //nolint:gocyclo // One case for each thing that a tool can do.
+	verb, value, _ := strings.Cut(argument, "=")
+	switch verb {
+	case "print": // a file
+		must(copyTo(os.Stdout, value))
+	case "say":
+		fmt.Println(value)
+	case "complain":
+		fmt.Fprintln(os.Stderr, value)
+	case "write": // a file, below the working directory, with the content of another one
+		name, from, _ := strings.Cut(value, ":")
+		file, err := os.Create(name)
+		must(err)
+		must(copyTo(file, from))
+		must(file.Close())
+	case "show":
+		fmt.Println(strings.Join(os.Environ(), "\n"))
+		dir, err := os.Getwd()
+		must(err)
+		fmt.Println("DIR=" + dir)
+	case "flood": // bytes, in lines
+		n, err := strconv.Atoi(value)
+		must(err)
+		line := []byte(strings.Repeat("x", 1<<10-1) + "\n")
+		for ; n > 0; n -= len(line) {
+			_, err := os.Stdout.Write(line)
+			must(err)
+		}
+	case "sleep":
+		d, err := time.ParseDuration(value)
+		must(err)
+		time.Sleep(d)
+	case "ignore-term":
+		signal.Ignore(syscall.SIGTERM)
+	case "term-exit": // what rbd bench does: a summary and success
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		<-c
+		must(copyTo(os.Stdout, value))
+		os.Exit(0)
+	case "child": // a process that outlives this one, with its pipes and its number in a file
+		cmd := exec.CommandContext(context.Background(), os.Args[0], "ignore-term", "sleep=1m")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		must(cmd.Start())
+		must(os.WriteFile(value, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600))
+	case "burn":
+		d, err := time.ParseDuration(value)
+		must(err)
+		for end := time.Now().Add(d); time.Now().Before(end); {
+		}
+	case "kill":
+		n, err := strconv.Atoi(value)
+		must(err)
+		must(syscall.Kill(os.Getpid(), syscall.Signal(n)))
+		time.Sleep(time.Minute)
+	case "exit":
+		n, err := strconv.Atoi(value)
+		must(err)
+		os.Exit(n)
+	}
+}
+
+func copyTo(w io.Writer, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, bytes.NewReader(data))
+	return err
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(99)
+	}
+}
+
+// installTools makes the PATH have the tools of this file and nothing else.
+func installTools(t testing.TB) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	for _, name := range []string{"rados", "rbd", "fio"} {
+		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+}
+
+// captured is the path of an output that was captured from a real tool.
+func captured(t testing.TB, path string) string {
+	t.Helper()
+	absolute, err := filepath.Abs(filepath.Join("..", "engine", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(absolute); err != nil {
+		t.Fatal(err)
+	}
+	return absolute
+}

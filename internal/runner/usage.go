@@ -1,0 +1,75 @@
+package runner
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// throttling is how much a container has been kept from running since it began.
+type throttling struct {
+	seconds          float64
+	throttled, total int64 // scheduling periods
+}
+
+// readThrottling reads the counters of a container's cgroup, version 2 or 1, as the
+// container itself sees them; nil if they cannot be read, or if it has none since
+// it has no limit.
+func readThrottling(cgroup fs.FS) *throttling {
+	for _, name := range []string{"cpu.stat", "cpu,cpuacct/cpu.stat", "cpu/cpu.stat"} {
+		if data, err := fs.ReadFile(cgroup, name); err == nil {
+			if t := parseThrottling(string(data)); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// parseThrottling reads lines such as "nr_throttled 5".
+func parseThrottling(text string) *throttling {
+	values := map[string]int64{}
+	for line := range strings.Lines(text) {
+		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			values[name] = n
+		}
+	}
+	total, hasTotal := values["nr_periods"]
+	throttled, hasThrottled := values["nr_throttled"]
+	if !hasTotal || !hasThrottled {
+		return nil
+	}
+	t := &throttling{throttled: throttled, total: total}
+	if microseconds, ok := values["throttled_usec"]; ok { // version 2
+		t.seconds = float64(microseconds) / 1e6
+		return t
+	}
+	if nanoseconds, ok := values["throttled_time"]; ok { // version 1
+		t.seconds = float64(nanoseconds) / 1e9
+		return t
+	}
+	return nil
+}
+
+// usageOf is what a tool used between two readings.
+func usageOf(rusage *syscall.Rusage, before, after *throttling) task.Usage {
+	var usage task.Usage
+	if rusage != nil {
+		usage.CPUSeconds = seconds(rusage.Utime) + seconds(rusage.Stime)
+		// In KiB on Linux. It is at least what the runner itself has, because the
+		// kernel counts the moment between fork and exec.
+		usage.MaxResidentBytes = rusage.Maxrss << 10
+	}
+	if before != nil && after != nil {
+		throttled := max(0, after.seconds-before.seconds)
+		periods, of := max(0, after.throttled-before.throttled), max(0, after.total-before.total)
+		usage.ThrottledSeconds, usage.ThrottledPeriods, usage.Periods = &throttled, &periods, &of
+	}
+	return usage
+}
+
+func seconds(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }

@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAnotherKeyIsRefused(t *testing.T) {
+	r := run(t, options(t))
+	stranger, err := Dial(r.address, newKey(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stranger.Finish(t.Context()); !errors.Is(err, errWrongKey) {
+		t.Errorf("error is %v, want one about the key: nothing may be sent", err)
+	}
+	for name, key := range map[string][]byte{"none": nil, "a short one": make([]byte, 16)} {
+		if _, err := Dial(r.address, key); err == nil {
+			t.Errorf("key: %s: want an error", name)
+		}
+	}
+	if _, err := Dial("10.0.0.1", newKey(t)); err == nil {
+		t.Error("an address without a port: want an error")
+	}
+}
+
+func TestSecretsAreOnesOfTheirOwn(t *testing.T) {
+	derive := func(key []byte) *secrets {
+		s, err := deriveSecrets(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	key := newKey(t)
+	a, again, b := derive(key), derive(key), derive(newKey(t))
+	if a.token != again.token || !a.private.Equal(again.private) {
+		t.Error("one key gives different secrets")
+	}
+	if a.token == b.token || a.private.Equal(b.private) || len(a.token) != 64 {
+		t.Errorf("tokens %s and %s", a.token, b.token)
+	}
+}
+
+// A client that believes any certificate, to see what the server alone refuses.
+func careless(t *testing.T) *http.Client {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	r := run(t, options(t))
+	secrets, err := deriveSecrets(r.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := "Bearer " + secrets.token
+	cases := map[string]struct {
+		method, path, token, body string
+		want                      int
+		code                      Code
+	}{
+		"no token":        {"GET", "/v1/snapshot", "", "", 401, Unauthorized},
+		"another token":   {"GET", "/v1/snapshot", right[:len(right)-1] + "x", "", 401, Unauthorized},
+		"a longer token":  {"POST", "/v1/finish", right + "0", "", 401, Unauthorized},
+		"without Bearer":  {"POST", "/v1/finish", secrets.token, "", 401, Unauthorized},
+		"another path":    {"GET", "/v2/snapshot", right, "", 404, NotFound},
+		"another method":  {"DELETE", "/v1/snapshot", right, "", 404, NotFound},
+		"a bad version":   {"GET", "/v1/snapshot?after=x", right, "", 400, Invalid},
+		"a bad wait":      {"GET", "/v1/snapshot?wait=1", right, "", 400, Invalid},
+		"no task":         {"GET", "/v1/tasks/none/report", right, "", 404, NotFound},
+		"no JSON":         {"PUT", "/v1/tasks/a", right, "a", 400, Invalid},
+		"unknown field":   {"PUT", "/v1/tasks/a", right, `{"id":"a","shell":"x"}`, 400, Invalid},
+		"a field twice":   {"PUT", "/v1/tasks/a", right, `{"id":"a","id":"a"}`, 400, Invalid},
+		"something after": {"PUT", "/v1/tasks/a", right, `{"id":"a","steps":[]} {}`, 400, Invalid},
+		"another ID":      {"PUT", "/v1/tasks/a", right, `{"id":"b"}`, 400, Invalid},
+		"a long body":     {"PUT", "/v1/tasks/a", right, `{"id":"` + strings.Repeat("a", maxBodyBytes), 400, Invalid},
+	}
+	client := careless(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), tc.method, "https://"+r.address+tc.path, strings.NewReader(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", tc.token)
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			if err := errors.Join(err, response.Body.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if response.StatusCode != tc.want || !bytes.Contains(body, []byte(`{"code":"`+string(tc.code)+`","message":"`)) {
+				t.Errorf("got %d, %s, want %d and %s", response.StatusCode, body, tc.want, tc.code)
+			}
+			if response.ProtoMajor != 1 || response.TLS.Version != tls.VersionTLS13 {
+				t.Errorf("spoken was %s over TLS %x", response.Proto, response.TLS.Version)
+			}
+		})
+	}
+}
+
+// Strangers keep no runner alive.
+func TestRefusedRequestsAreNoSignOfLife(t *testing.T) {
+	s := newSession(t.TempDir())
+	s.touched = time.Now().Add(-time.Hour)
+	handler := (&server{session: s, token: "right"}).handler()
+	ask := func(token string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/snapshot", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		handler.ServeHTTP(&discard{}, request)
+	}
+	if ask("wrong"); s.idle() < time.Hour {
+		t.Errorf("idle for %v after a request that was refused", s.idle())
+	}
+	if ask("right"); s.idle() > time.Minute {
+		t.Errorf("idle for %v after a request", s.idle())
+	}
+}
+
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header {
+	if d.header == nil {
+		d.header = http.Header{}
+	}
+	return d.header
+}
+func (*discard) Write(p []byte) (int, error) { return len(p), nil }
+func (*discard) WriteHeader(int)             {}
+
+func TestErrorsHaveCodes(t *testing.T) {
+	err := errors.Join(errors.New("x"), refuse(Busy, "task %s is at work", "a"))
+	if !HasCode(err, Busy) || HasCode(err, NotFound) || HasCode(errors.New("x"), Busy) {
+		t.Errorf("the code of %v", err)
+	}
+	if diff := cmp.Diff("runner: task a is at work (Busy)", refuse(Busy, "task %s is at work", "a").Error()); diff != "" {
+		t.Error(diff)
+	}
+}
