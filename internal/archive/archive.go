@@ -1,0 +1,149 @@
+// Package archive keeps the full results of a benchmark's runs, one run in one
+// ConfigMap, and reads them back.
+//
+// A document holds everything from which figures were derived, so that they can be
+// checked and drawn. It is compressed JSON of at most [MaxBytes]; what does not fit
+// is left out in a fixed order, and the document says so.
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// SchemaVersion is the version of the document that this package writes, and the
+// only one that it reads.
+const SchemaVersion = 1
+
+// Run is one execution of all phases.
+type Run struct {
+	// SchemaVersion is always [SchemaVersion] in a document.
+	SchemaVersion int `json:"schemaVersion"`
+	// Benchmark, RunID and SessionTime say whose run it is: SessionTime is when the
+	// first run of that run ID began, as status.startTime has it. [ConfigMap] fills
+	// them in.
+	Benchmark   Benchmark      `json:"benchmark"`
+	RunID       v1alpha1.RunID `json:"runID"`
+	SessionTime time.Time      `json:"sessionTime"`
+	// Number counts the runs of a session, from 1.
+	Number int32 `json:"number"`
+
+	// State is Valid, Invalid or Failed; Reason says why it is not Valid.
+	State     v1alpha1.RunState `json:"state"`
+	Reason    string            `json:"reason,omitempty"`
+	StartTime time.Time         `json:"startTime"`
+	EndTime   time.Time         `json:"endTime"`
+
+	// Environment is what the results depend on, in the form of whoever observed it:
+	// an object whose members can be compared.
+	Environment json.RawMessage `json:"environment,omitempty"`
+	// RawOutput is the policy by which the tools' outputs were kept.
+	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
+	Phases    []Phase                  `json:"phases"`
+	// Dropped is what there was no room for, in the order in which it was dropped.
+	Dropped []Part `json:"dropped,omitempty"`
+}
+
+// Benchmark names a CephBenchmark.
+type Benchmark struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid"`
+}
+
+// Phase is what is known of one phase of a run.
+type Phase struct {
+	Name v1alpha1.PhaseName `json:"name"`
+	// SpecDigest is the same for phases that were specified alike.
+	SpecDigest string     `json:"specDigest,omitempty"`
+	StartTime  *time.Time `json:"startTime,omitempty"`
+	EndTime    *time.Time `json:"endTime,omitempty"`
+	// StartSpreadSeconds is by how much, at most, the clients started apart; nil if
+	// it is not known.
+	StartSpreadSeconds *float64 `json:"startSpreadSeconds,omitempty"`
+	// Observation is what all clients measured together; nil if that is nothing.
+	Observation *figure.Observation `json:"observation,omitempty"`
+	// Clients are their reports, the ramp included.
+	Clients []task.Report `json:"clients,omitempty"`
+	// OSDLatencies are what the OSDs said of themselves before, during and after.
+	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
+	// Disturbances are what was seen that quiescence is about, in the form of
+	// whoever saw it.
+	Disturbances json.RawMessage `json:"disturbances,omitempty"`
+	// Space is how much room the data took, at the end of the phase.
+	Space *Space `json:"space,omitempty"`
+}
+
+// OSDSample is an answer of `ceph osd perf`.
+type OSDSample struct {
+	Time time.Time    `json:"time"`
+	OSDs []OSDLatency `json:"osds"`
+}
+
+// OSDLatency is what one OSD said.
+type OSDLatency struct {
+	ID            int     `json:"id"`
+	CommitSeconds float64 `json:"commitSeconds"`
+	ApplySeconds  float64 `json:"applySeconds"`
+}
+
+// Space is what `ceph df` said of the pools of the target.
+type Space struct {
+	// StoredBytes is what clients stored, UsedBytes what that takes on the OSDs.
+	StoredBytes int64 `json:"storedBytes"`
+	UsedBytes   int64 `json:"usedBytes"`
+}
+
+// Observations are those of a phase in all valid runs, in the order of the runs:
+// what [figure.Combine] takes.
+func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
+	var all []figure.Observation
+	for _, run := range runs {
+		i := slices.IndexFunc(run.Phases, func(p Phase) bool { return p.Name == phase })
+		if i >= 0 && run.State == v1alpha1.RunValid && run.Phases[i].Observation != nil {
+			all = append(all, *run.Phases[i].Observation)
+		}
+	}
+	return all
+}
+
+// validate reports what in a run cannot be.
+func (r *Run) validate() error {
+	switch {
+	case r.SchemaVersion != SchemaVersion:
+		return &VersionError{Found: r.SchemaVersion}
+	case r.Number < 1:
+		return fmt.Errorf("archive: the run has number %d", r.Number)
+	}
+	for _, phase := range r.Phases {
+		for i, res := range phase.results() {
+			if err := res.Validate(); err != nil {
+				return fmt.Errorf("archive: phase %s: result %d: %w", phase.Name, i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// results are those of the phase, all of them.
+func (p *Phase) results() []*result.Result {
+	var all []*result.Result
+	if p.Observation != nil && p.Observation.Result != nil {
+		all = append(all, p.Observation.Result)
+	}
+	for _, report := range p.Clients {
+		if report.Result != nil {
+			all = append(all, report.Result)
+		}
+	}
+	return all
+}

@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"slices"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Part is something that a document can do without.
+type Part string
+
+// The parts, in the order in which they are dropped: what can be found out by
+// running the benchmark again goes first, and what the figures rest on last. The
+// figures themselves are always kept.
+const (
+	// DropOutput is what the tools printed.
+	DropOutput Part = "output"
+	// DropClientSeries is the course of each client.
+	DropClientSeries Part = "clientSeries"
+	// DropClientHistograms is the distribution of latencies of each client.
+	DropClientHistograms Part = "clientHistograms"
+	// DropOSDLatencies is what the OSDs said of themselves.
+	DropOSDLatencies Part = "osdLatencies"
+	// DropSeries is the course of all clients together.
+	DropSeries Part = "series"
+	// DropClientResults is everything else that each client measured.
+	DropClientResults Part = "clientResults"
+	// DropHistograms is the distribution of latencies of all clients together,
+	// without which percentiles of several runs cannot be combined.
+	DropHistograms Part = "histograms"
+)
+
+// Parts lists the parts in the order in which they are dropped.
+func Parts() []Part {
+	return []Part{
+		DropOutput, DropClientSeries, DropClientHistograms, DropOSDLatencies, DropSeries, DropClientResults, DropHistograms,
+	}
+}
+
+// from drops the part from a document whose phases were cloned, and reports whether
+// there was any of it.
+func (p Part) from(document *Run) bool {
+	dropped := false
+	for i := range document.Phases {
+		phase := &document.Phases[i]
+		switch p {
+		case DropOSDLatencies:
+			dropped = phase.OSDLatencies != nil || dropped
+			phase.OSDLatencies = nil
+		case DropSeries, DropHistograms:
+			if o := phase.Observation; o != nil && o.Result != nil {
+				o.Result = p.fromResult(o.Result, &dropped)
+			}
+		case DropOutput, DropClientSeries, DropClientHistograms, DropClientResults:
+			for j := range phase.Clients {
+				p.fromReport(&phase.Clients[j], &dropped)
+			}
+		}
+	}
+	return dropped
+}
+
+func (p Part) fromReport(report *task.Report, dropped *bool) {
+	switch {
+	case p == DropOutput:
+		*dropped = *dropped || report.Output != ""
+		report.Output = ""
+	case report.Result == nil:
+	case p == DropClientResults:
+		*dropped = true
+		report.Result = nil
+	default:
+		report.Result = p.fromResult(report.Result, dropped)
+	}
+}
+
+// fromResult returns a result without its series or histograms.
+func (p Part) fromResult(res *result.Result, dropped *bool) *result.Result {
+	less := *res
+	for _, d := range res.Directions() {
+		direction := *d.Direction
+		if p == DropSeries || p == DropClientSeries {
+			*dropped = *dropped || direction.Series != nil
+			direction.Series = nil
+		} else {
+			for _, latency := range []**result.Latency{&direction.Latency, &direction.SubmissionLatency, &direction.CompletionLatency} {
+				*latency = withoutHistogram(*latency, dropped)
+			}
+		}
+		less.SetDirection(d.Name, &direction)
+	}
+	return &less
+}
+
+func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
+	if l == nil || l.Histogram == nil {
+		return l
+	}
+	*dropped = true
+	less := *l
+	less.Histogram = nil
+	return &less
+}
+
+// clonePhases copies as much as from changes.
+func clonePhases(phases []Phase) []Phase {
+	clones := slices.Clone(phases)
+	for i := range clones {
+		clones[i].Clients = slices.Clone(clones[i].Clients)
+		if o := clones[i].Observation; o != nil {
+			clone := *o
+			clones[i].Observation = &clone
+		}
+	}
+	return clones
+}

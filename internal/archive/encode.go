@@ -1,0 +1,143 @@
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const (
+	// MaxBytes is the size of the largest compressed document.
+	MaxBytes = 512 << 10
+	// maxDocumentBytes bounds what it is uncompressed, and with it the memory of a
+	// reader.
+	maxDocumentBytes = 64 << 20
+)
+
+// VersionError says that a document has a schema version that this package does not
+// read.
+type VersionError struct {
+	// Found is the version in the document; 0 if it has none.
+	Found int
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("archive: the document has schema version %d, and only version %d can be read", e.Found, SchemaVersion)
+}
+
+// Marshal writes a run as compressed JSON of at most [MaxBytes]; the same run always
+// as the same bytes. Outputs that the policy does not keep are left out. What does
+// not fit is dropped, see [Parts]. The run is not changed.
+func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
+
+func marshal(run *Run, limit int) ([]byte, error) {
+	document := *run
+	document.SchemaVersion = SchemaVersion
+	document.Phases = clonePhases(run.Phases)
+	if err := document.validate(); err != nil {
+		return nil, err
+	}
+	if !keepsOutput(run) {
+		DropOutput.from(&document)
+	}
+	data, ok, err := encode(&document, limit)
+	for _, part := range Parts() {
+		if ok || err != nil {
+			break
+		}
+		if part.from(&document) {
+			document.Dropped = append(slices.Clip(document.Dropped), part)
+			data, ok, err = encode(&document, limit)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("archive: %w", err)
+	case !ok:
+		return nil, fmt.Errorf("archive: without %v the run still takes more than %d bytes", Parts(), limit)
+	}
+	return data, nil
+}
+
+// keepsOutput reports whether the policy keeps the outputs of a run: of one that is
+// not valid, they may say why.
+func keepsOutput(run *Run) bool {
+	switch run.RawOutput {
+	case v1alpha1.RawOutputAlways:
+		return true
+	case v1alpha1.RawOutputNever:
+		return false
+	default:
+		return run.State != v1alpha1.RunValid
+	}
+}
+
+// encode reports whether a document fits.
+func encode(document *Run, limit int) (data []byte, fits bool, err error) {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, false, err
+	}
+	var compressed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err := writer.Write(text); err != nil {
+		return nil, false, err
+	}
+	if err := writer.Close(); err != nil {
+		return nil, false, err
+	}
+	return compressed.Bytes(), len(text) <= maxDocumentBytes && compressed.Len() <= limit, nil
+}
+
+// Unmarshal reads what Marshal wrote, strictly: an unknown field, anything behind the
+// document and a result that is not valid are errors; an unknown version is a
+// [*VersionError].
+func Unmarshal(data []byte) (*Run, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(reader, maxDocumentBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("archive: %w", err)
+	case len(text) > maxDocumentBytes:
+		return nil, fmt.Errorf("archive: the document has more than %d bytes", maxDocumentBytes)
+	}
+	return decode(text)
+}
+
+func decode(text []byte) (*Run, error) {
+	var version struct {
+		SchemaVersion int `json:"schemaVersion"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if version.SchemaVersion != SchemaVersion {
+		return nil, &VersionError{Found: version.SchemaVersion}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	run := &Run{}
+	if err := decoder.Decode(run); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("archive: there is something behind the document")
+	}
+	if err := run.validate(); err != nil {
+		return nil, err
+	}
+	return run, nil
+}

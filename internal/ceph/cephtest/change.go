@@ -1,0 +1,268 @@
+package cephtest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// change carries out a change between the hooks, or keeps it for Land.
+func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
+	return c.verb(ctx, verb, at, func() error {
+		if fence.FSID != FSID || fence.Epoch < max(1, c.epoch) {
+			return &ceph.FencedError{Message: fmt.Sprintf("epoch %d of %s is over", fence.Epoch, fence.FSID)}
+		}
+		c.epoch = fence.Epoch
+		if c.Lose == verb {
+			c.Lose = ""
+			c.late = append(c.late, do)
+			return fmt.Errorf("ceph %s did not end in time: %w", verb, context.DeadlineExceeded)
+		}
+		return do()
+	}, args...)
+}
+
+// SetConfig implements ceph.Tuner.
+func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
+	return c.change(ctx, "SetConfig", at, fence, func() error {
+		help, known := c.Answers.ConfigHelp[option]
+		if !known {
+			return &ceph.Error{Verb: "config set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: unrecognized config option '%s'", option)}
+		}
+		stored, err := store(help, value)
+		if err != nil {
+			return &ceph.Error{Verb: "config set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: error parsing value: %v", err)}
+		}
+		c.removeCentral(who, option)
+		c.Answers.ConfigDump = append(c.Answers.ConfigDump, ceph.ConfigEntry{
+			Section: who.Section, Mask: who.Mask, Name: option, Value: stored, Level: "advanced", Runtime: help.Runtime,
+		})
+		return nil
+	}, who, option, value)
+}
+
+// RemoveConfig implements ceph.Tuner.
+func (c *Cluster) RemoveConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option string) error {
+	return c.change(ctx, "RemoveConfig", at, fence, func() error {
+		c.removeCentral(who, option)
+		return nil
+	}, who, option)
+}
+
+func (c *Cluster) removeCentral(who ceph.ConfigWho, option string) {
+	c.Answers.ConfigDump = slices.DeleteFunc(slices.Clone(c.Answers.ConfigDump), func(e ceph.ConfigEntry) bool {
+		return e.Section == who.Section && e.Mask == who.Mask && e.Name == option
+	})
+}
+
+// SetBalancer implements ceph.Tuner.
+func (c *Cluster) SetBalancer(ctx context.Context, at ceph.Connection, fence ceph.Fence, on bool) error {
+	return c.change(ctx, "SetBalancer", at, fence, func() error {
+		if !c.Answers.Status.ManagerActive {
+			return fmt.Errorf("ceph balancer did not end in time: %w", context.DeadlineExceeded)
+		}
+		c.Answers.Balancer.Active = on
+		return nil
+	}, on)
+}
+
+// SetFlag implements ceph.Tuner.
+func (c *Cluster) SetFlag(ctx context.Context, at ceph.Connection, fence ceph.Fence, flag string, on bool) error {
+	return c.change(ctx, "SetFlag", at, fence, func() error {
+		flags := slices.DeleteFunc(slices.Clone(c.Answers.OSDMap.Flags), func(f string) bool { return f == flag })
+		if on {
+			flags = append(flags, flag)
+		}
+		c.Answers.OSDMap.Flags = flags
+		return nil
+	}, flag, on)
+}
+
+// UnsetPoolOption implements ceph.Tuner.
+func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option string) error {
+	return c.change(ctx, "UnsetPoolOption", at, fence, func() error {
+		value, possible := ceph.UnsetBy(option)
+		if !possible {
+			return &ceph.InvalidError{Message: option + " of a pool cannot be unset"}
+		}
+		return c.setPool(pool, option, value)
+	}, pool, option)
+}
+
+// SetPoolOption implements ceph.Tuner.
+func (c *Cluster) SetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option, value string) error {
+	return c.change(ctx, "SetPoolOption", at, fence, func() error { return c.setPool(pool, option, value) }, pool, option, value)
+}
+
+func (c *Cluster) setPool(name, option, value string) error {
+	at := slices.IndexFunc(c.Answers.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
+	if at < 0 {
+		return &ceph.Error{Verb: "osd pool set", Errno: 2, Message: fmt.Sprintf("Error ENOENT: unrecognized pool '%s'", name)}
+	}
+	pool := &c.Answers.OSDMap.Pools[at]
+	switch option {
+	case "pg_num":
+		return c.setPGNum(pool, value)
+	case "pg_autoscale_mode":
+		pool.AutoscaleMode = value
+		return nil
+	case "csum_type":
+		number := slices.Index([]string{"unset", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}, value)
+		if number < 0 {
+			return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: unrecognized csum_type '%s'", value)}
+		}
+		value = strconv.Itoa(number)
+	case "compression_max_blob_size", "compression_min_blob_size":
+		number, err := integer(value, 1024)
+		if err != nil {
+			return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: "Error EINVAL: " + err.Error()}
+		}
+		value = strconv.FormatInt(number, 10)
+	case "fast_read":
+		value = map[string]string{"true": "1", "1": "1"}[value]
+	}
+	if pool.Options == nil {
+		pool.Options = map[string]string{}
+	}
+	if number, err := strconv.ParseFloat(value, 64); err == nil && number == 0 || value == "unset" || value == "" {
+		delete(pool.Options, option)
+		return nil
+	}
+	pool.Options[option] = value
+	return nil
+}
+
+func (c *Cluster) setPGNum(pool *ceph.Pool, value string) error {
+	number, err := strconv.Atoi(value)
+	if err != nil || number < 1 {
+		return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: "Error EINVAL: error parsing integer value"}
+	}
+	if number > c.MaxPGs {
+		return &ceph.Error{Verb: "osd pool set", Errno: 34, Message: fmt.Sprintf("Error ERANGE: pg_num %d would exceed the mon_max_pg_per_osd value", number)}
+	}
+	pool.PGNumTarget, pool.PGPlacementTarget = number, number
+	return nil
+}
+
+// Tick lets time pass: OSDs, the autoscaler and Rook do what they do, and the manager
+// takes each pool a step nearer to its target. Data follows one tick later.
+func (c *Cluster) Tick() {
+	c.Change(func(a *Answers) {
+		if c.MClock {
+			c.revert()
+		}
+		for pool, options := range c.Rook {
+			for option, value := range options {
+				_ = c.setPool(pool, option, value) // Rook goes on too
+			}
+		}
+		for i := range a.OSDMap.Pools {
+			pool := &a.OSDMap.Pools[i]
+			if wanted, has := c.Autoscaler[pool.Name]; has && pool.AutoscaleMode == "on" && a.Status.ManagerActive {
+				pool.PGNumTarget, pool.PGPlacementTarget = wanted, wanted
+			}
+			c.step(pool)
+		}
+		a.OSDMap.Epoch++
+		c.countPGs()
+	})
+}
+
+// step moves one pool.
+func (c *Cluster) step(pool *ceph.Pool) {
+	if !c.Answers.Status.ManagerActive {
+		return
+	}
+	before := pool.PGPlacementNum
+	pool.PGPlacementNum = pool.PGNum
+	pool.PGNum += min(c.PGStep, max(-c.PGStep, pool.PGNumTarget-pool.PGNum))
+	pool.PGNumPending = pool.PGNum
+	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
+}
+
+// revert is what OSDs do whose scheduler locks an option.
+func (c *Cluster) revert() {
+	profile := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"))("balanced")
+	override := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_override_recovery_settings"))("false")
+	c.Answers.ConfigDump = slices.DeleteFunc(slices.Clone(c.Answers.ConfigDump), func(e ceph.ConfigEntry) bool {
+		scheduler := strings.HasPrefix(e.Name, "osd_mclock_scheduler_") && profile != "custom"
+		recovery := (e.Name == "osd_max_backfills" || strings.HasPrefix(e.Name, "osd_recovery_max_active")) && override != "true"
+		return scheduler || recovery
+	})
+}
+
+func orDefault(value string, set bool) func(string) string {
+	return func(otherwise string) string {
+		if set {
+			return value
+		}
+		return otherwise
+	}
+}
+
+// countPGs makes the status of what the pools are.
+func (c *Cluster) countPGs() {
+	status := &c.Answers.Status
+	status.PGs, status.MisplacedObjects = 0, 0
+	status.PGsByState = map[string]int{}
+	for _, pool := range c.Answers.OSDMap.Pools {
+		status.PGs += pool.PGNum
+		if !c.moving[pool.Name] {
+			status.PGsByState["active+clean"] += pool.PGNum
+			continue
+		}
+		status.PGsByState["active+remapped+backfilling"]++
+		status.PGsByState["active+clean"] += pool.PGNum - 1
+		status.MisplacedObjects += 100
+	}
+}
+
+// store is the form in which Ceph keeps a value, as its Option::parse_value makes it.
+func store(help ceph.OptionHelp, value string) (string, error) {
+	switch help.Type {
+	case "bool":
+		switch strings.ToLower(value) {
+		case "true", "yes", "on", "1":
+			return "true", nil
+		case "false", "no", "off", "0":
+			return "false", nil
+		}
+		return "", fmt.Errorf("%q is not a bool", value)
+	case "float":
+		number, err := strconv.ParseFloat(value, 64)
+		return fmt.Sprintf("%.6f", number), err
+	case "int", "uint":
+		number, err := integer(value, 1000)
+		return strconv.FormatInt(number, 10), err
+	case "size":
+		number, err := integer(value, 1024)
+		return strconv.FormatInt(number, 10), err
+	}
+	if len(help.Enum) > 0 && !slices.Contains(help.Enum, value) {
+		return "", fmt.Errorf("%q is not one of %v", value, help.Enum)
+	}
+	return value, nil
+}
+
+var withUnit = regexp.MustCompile(`^(-?\d+)([KMGTPE]?)(i?)B?$`)
+
+func integer(value string, base float64) (int64, error) {
+	parts := withUnit.FindStringSubmatch(value)
+	if parts == nil {
+		return 0, fmt.Errorf("%q is not a whole number", value)
+	}
+	number, err := strconv.ParseInt(parts[1], 10, 64)
+	if parts[3] == "i" {
+		base = 1024
+	}
+	if parts[2] != "" {
+		number *= int64(math.Pow(base, float64(strings.Index("KMGTPE", parts[2])+1)))
+	}
+	return number, err
+}

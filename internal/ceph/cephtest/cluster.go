@@ -1,0 +1,338 @@
+package cephtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// FSID is that of every Cluster.
+const FSID = "11111111-2222-3333-4444-555555555555"
+
+// ErrKilled is what the hooks of a Cluster return for a process that was killed.
+var ErrKilled = errors.New("killed")
+
+// Cluster is a Ceph cluster in memory that takes time to change, whose parts have a
+// mind of their own, and that loses answers. What it knows is in the Answers of the
+// Fake; nothing happens in it by itself before Tick.
+type Cluster struct {
+	Fake
+	Behaviour
+
+	// boot has the options that only a restart changes, as OSDs have them, and local
+	// what was set in one OSD itself. Both are by "osd.0 option".
+	boot, local map[string]string
+	// moving are pools whose data was still on its way at the last tick.
+	moving map[string]bool
+	// late are changes whose answer was lost and that are still to be carried out.
+	late []func() error
+	// epoch is the highest that was seen.
+	epoch int64
+}
+
+// Behaviour is what a Cluster does by itself. It is changed as Answers are.
+type Behaviour struct {
+	// PGStep is by how many PGs the manager takes a pool nearer to its target in a tick.
+	PGStep int
+	// MaxPGs is the number of PGs above which pg_num is refused with ERANGE.
+	MaxPGs int
+	// Autoscaler is the number of PGs that the autoscaler wants a pool to have, if it is
+	// on for that pool.
+	Autoscaler map[string]int
+	// MClock makes OSDs remove the options from the central configuration that their
+	// scheduler locks.
+	MClock bool
+	// Rook is what Rook sets in each tick, by pool and option.
+	Rook map[string]map[string]string
+	// Before and After are called for each verb, outside of any lock, by the name of the
+	// method. An error of Before keeps it from being carried out; one of After is its
+	// answer, although it was.
+	Before, After func(verb string) error
+	// Lose makes the next change of that verb end without an answer. It is carried out
+	// by Land.
+	Lose string
+}
+
+var (
+	_ ceph.Client = (*Cluster)(nil)
+	_ ceph.Tuner  = (*Cluster)(nil)
+)
+
+// NewCluster returns a quiet cluster of three OSDs, with pools of 32 PGs whose
+// autoscaler is on, an active balancer, and options of each kind.
+func NewCluster(pools ...string) *Cluster {
+	c := &Cluster{
+		Behaviour: Behaviour{PGStep: 8, MaxPGs: 256},
+		boot:      map[string]string{}, local: map[string]string{}, moving: map[string]bool{},
+	}
+	c.Answers = Answers{
+		OSDMap:     ceph.OSDMap{FSID: FSID},
+		Balancer:   ceph.Balancer{Active: true, Mode: "upmap"},
+		ConfigHelp: Options(),
+		Status:     ceph.Status{FSID: FSID, Health: ceph.Health{Status: "HEALTH_OK"}, OSDs: 3, UpOSDs: 3, InOSDs: 3, ManagerActive: true},
+	}
+	for id := range 3 {
+		c.Answers.OSDs = append(c.Answers.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up"})
+	}
+	for i, name := range pools {
+		c.Answers.OSDMap.Pools = append(c.Answers.OSDMap.Pools, ceph.Pool{
+			ID: int64(i + 1), Name: name, Type: "replicated", Size: 3, MinSize: 2, AutoscaleMode: "on",
+			PGNum: 32, PGNumTarget: 32, PGNumPending: 32, PGPlacementNum: 32, PGPlacementTarget: 32,
+		})
+	}
+	c.countPGs()
+	return c
+}
+
+// Options are options as Ceph 18 has them, one or more of each kind.
+func Options() map[string]ceph.OptionHelp {
+	all := map[string]ceph.OptionHelp{}
+	for _, o := range []ceph.OptionHelp{
+		{Name: "osd_mclock_profile", Type: "str", Default: "balanced", Enum: []string{"balanced", "high_recovery_ops", "high_client_ops", "custom"}, Runtime: true},
+		{Name: "osd_mclock_override_recovery_settings", Type: "bool", Default: "false", Runtime: true},
+		{Name: "osd_mclock_scheduler_client_wgt", Type: "uint", Default: "1", Runtime: true},
+		{Name: "osd_client_message_cap", Type: "uint", Default: "256", Runtime: true},
+		{Name: "osd_max_backfills", Type: "uint", Default: "1", Runtime: true},
+		{Name: "osd_memory_target", Type: "size", Default: "4294967296", Min: "939524096", Runtime: true},
+		{Name: "bluestore_throttle_bytes", Type: "size", Default: "67108864", Runtime: true},
+		{Name: "osd_recovery_sleep", Type: "float", Default: "0", Runtime: true},
+		{Name: "osd_deep_scrub_randomize_ratio", Type: "float", Default: "0.15", Runtime: true},
+		{Name: "osd_heartbeat_interval", Type: "int", Default: "6", Min: "1", Max: "60", Runtime: true},
+		{Name: "osd_op_num_shards", Type: "int", Default: "0", Flags: []string{"startup"}},
+		{Name: "osd_op_queue", Type: "str", Default: "mclock_scheduler", Enum: []string{"wpq", "mclock_scheduler", "debug_random"}},
+	} {
+		o.Known = true
+		all[o.Name] = o
+	}
+	return all
+}
+
+// Act changes what the cluster is or does while others ask.
+func (c *Cluster) Act(act func(*Cluster)) { c.Change(func(*Answers) { act(c) }) }
+
+// Pool returns a copy of a pool.
+func (c *Cluster) Pool(name string) (found ceph.Pool) {
+	c.Change(func(a *Answers) {
+		for _, p := range a.OSDMap.Pools {
+			if p.Name == name {
+				found = p
+				found.Options = maps.Clone(p.Options)
+			}
+		}
+	})
+	return found
+}
+
+// Central returns what the central configuration has, and whether it has it.
+func (c *Cluster) Central(who ceph.ConfigWho, option string) (value string, set bool) {
+	c.Change(func(*Answers) { value, set = c.central(who, option) })
+	return value, set
+}
+
+func (c *Cluster) central(who ceph.ConfigWho, option string) (string, bool) {
+	for _, entry := range c.Answers.ConfigDump {
+		if entry.Section == who.Section && entry.Mask == who.Mask && entry.Name == option {
+			return entry.Value, true
+		}
+	}
+	return "", false
+}
+
+// SetLocally sets an option in an OSD itself, as `ceph tell` does.
+func (c *Cluster) SetLocally(osd int, option, value string) {
+	c.Change(func(*Answers) { c.local[key(osd, option)] = value })
+}
+
+// Restart lets an OSD take the options that only a restart changes.
+func (c *Cluster) Restart(osd int) {
+	c.Change(func(*Answers) {
+		for name, help := range c.Answers.ConfigHelp {
+			delete(c.local, key(osd, name))
+			if !help.Runtime {
+				value, _, _ := c.wanted(osd, help)
+				c.boot[key(osd, name)] = value
+			}
+		}
+	})
+}
+
+// Land carries out the changes whose answer was lost.
+func (c *Cluster) Land() {
+	c.Change(func(*Answers) {
+		for _, change := range c.late {
+			_ = change() // nobody hears of it
+		}
+		c.late = nil
+	})
+}
+
+// RunningConfig implements ceph.Client.
+func (c *Cluster) RunningConfig(ctx context.Context, at ceph.Connection, osds []int, options []string) (all []ceph.Running, err error) {
+	err = c.verb(ctx, "RunningConfig", at, func() error {
+		for _, osd := range osds {
+			all = append(all, c.running(osd, options))
+		}
+		return nil
+	}, osds, options)
+	return all, err
+}
+
+func (c *Cluster) running(osd int, options []string) ceph.Running {
+	answer := ceph.Running{OSD: osd}
+	known := slices.ContainsFunc(c.Answers.OSDs, func(o ceph.OSD) bool { return o.ID == osd && o.Status == "up" })
+	if !known || !c.Answers.Status.ManagerActive {
+		answer.Error = fmt.Sprintf("Error ENOENT: no config state for daemon osd.%d", osd)
+		return answer
+	}
+	for _, name := range options {
+		help, known := c.Answers.ConfigHelp[name]
+		if name == "crush_location" {
+			answer.Options = append(answer.Options, ceph.RunningOption{Name: name, Value: fmt.Sprintf("root=default host=node-%d", osd), Source: "cmdline"})
+			continue
+		}
+		if !known {
+			return ceph.Running{OSD: osd, Error: "Error ENOENT:"}
+		}
+		value, set, source := c.wanted(osd, help)
+		option := ceph.RunningOption{Name: name, Value: value, Source: source}
+		if !help.Runtime {
+			booted, is := c.boot[key(osd, name)]
+			if !is {
+				booted = help.Default
+			}
+			option.Ignored = set && booted != value
+			option.Value = booted
+			if option.Ignored {
+				option.Source = "default"
+			}
+		}
+		if here, is := c.local[key(osd, name)]; is {
+			option.Value, option.Source = here, "override"
+		}
+		answer.Options = append(answer.Options, option)
+	}
+	return answer
+}
+
+// wanted is what the central configuration has for an OSD: the narrowest entry counts.
+func (c *Cluster) wanted(osd int, help ceph.OptionHelp) (value string, set bool, source string) {
+	value, source = help.Default, "default"
+	for _, who := range []ceph.ConfigWho{
+		{Section: "global"},
+		{Section: "osd"},
+		{Section: "osd", Mask: "class:" + c.class(osd)},
+		{Section: "osd", Mask: fmt.Sprintf("host:node-%d", osd)},
+		{Section: "osd." + strconv.Itoa(osd)},
+	} {
+		if central, is := c.central(who, help.Name); is {
+			value, set, source = central, true, "mon"
+		}
+	}
+	return value, set, source
+}
+
+func (c *Cluster) class(osd int) string {
+	for _, o := range c.Answers.OSDs {
+		if o.ID == osd {
+			return o.DeviceClass
+		}
+	}
+	return ""
+}
+
+func key(osd int, option string) string { return fmt.Sprintf("osd.%d %s", osd, option) }
+
+// verb carries out a verb between its hooks.
+func (c *Cluster) verb(ctx context.Context, name string, at ceph.Connection, do func() error, args ...any) error {
+	if before := c.hook(func(b Behaviour) func(string) error { return b.Before }); before != nil {
+		if err := before(name); err != nil {
+			return err
+		}
+	}
+	var failed error
+	err := c.answer(ctx, name, at, func() { failed = do() }, args...)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	if after := c.hook(func(b Behaviour) func(string) error { return b.After }); after != nil {
+		return after(name)
+	}
+	return nil
+}
+
+func (c *Cluster) hook(of func(Behaviour) func(string) error) (hook func(string) error) {
+	c.Change(func(*Answers) { hook = of(c.Behaviour) })
+	return hook
+}
+
+// The verbs of the Fake, between the hooks.
+
+// OSDMap implements ceph.Client.
+func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMap, err error) {
+	err = c.verb(ctx, "OSDMap", at, func() error {
+		seen := c.Answers.OSDMap
+		seen.Flags = slices.Clone(seen.Flags)
+		seen.Pools = slices.Clone(seen.Pools)
+		for i := range seen.Pools {
+			seen.Pools[i].Options = maps.Clone(seen.Pools[i].Options)
+		}
+		m = &seen
+		return nil
+	})
+	return m, err
+}
+
+// ConfigDump implements ceph.Client.
+func (c *Cluster) ConfigDump(ctx context.Context, at ceph.Connection) (entries []ceph.ConfigEntry, err error) {
+	err = c.verb(ctx, "ConfigDump", at, func() error {
+		entries = slices.Clone(c.Answers.ConfigDump)
+		return nil
+	})
+	return entries, err
+}
+
+// Balancer implements ceph.Client.
+func (c *Cluster) Balancer(ctx context.Context, at ceph.Connection) (b *ceph.Balancer, err error) {
+	err = c.verb(ctx, "Balancer", at, func() error {
+		if !c.Answers.Status.ManagerActive {
+			return fmt.Errorf("ceph balancer status did not end in time: %w", context.DeadlineExceeded)
+		}
+		seen := c.Answers.Balancer
+		b = &seen
+		return nil
+	})
+	return b, err
+}
+
+// GetKey implements ceph.Client.
+func (c *Cluster) GetKey(ctx context.Context, at ceph.Connection, key string) (value string, found bool, err error) {
+	err = c.verb(ctx, "GetKey", at, func() error {
+		value, found = c.Keys[key]
+		return nil
+	}, key)
+	return value, found, err
+}
+
+// SetKey implements ceph.Client.
+func (c *Cluster) SetKey(ctx context.Context, at ceph.Connection, key, value string) error {
+	return c.verb(ctx, "SetKey", at, func() error {
+		if c.Keys == nil {
+			c.Keys = map[string]string{}
+		}
+		c.Keys[key] = value
+		return nil
+	}, key, value)
+}
+
+// RemoveKey implements ceph.Client.
+func (c *Cluster) RemoveKey(ctx context.Context, at ceph.Connection, key string) error {
+	return c.verb(ctx, "RemoveKey", at, func() error {
+		delete(c.Keys, key)
+		return nil
+	}, key)
+}

@@ -1,0 +1,278 @@
+// Package cephtest has a Ceph cluster in memory, for tests of what talks to one.
+package cephtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Call is a call that a Fake got.
+type Call struct {
+	// Verb is the name of the method.
+	Verb string
+	// At is who asked.
+	At ceph.Connection
+	// Args are the other arguments, as fmt prints them, by spaces.
+	Args string
+}
+
+// Fake is a ceph.Client that answers with its fields. It is safe for concurrent use,
+// as long as fields are changed within Change.
+type Fake struct {
+	Answers
+
+	mu    sync.Mutex
+	calls []Call
+}
+
+// Answers are what a Fake knows.
+type Answers struct {
+	Status     ceph.Status
+	OSDMap     ceph.OSDMap
+	OSDs       []ceph.OSD
+	DF         ceph.DF
+	OSDPerf    []ceph.OSDLatency
+	PoolIO     []ceph.PoolIO
+	Versions   ceph.Versions
+	ConfigDump []ceph.ConfigEntry
+	// ConfigShow is by "osd.0 osd_memory_target".
+	ConfigShow map[string]string
+	// ConfigHelp is by option. One that is not in it is not known.
+	ConfigHelp map[string]ceph.OptionHelp
+	// RunningConfig is by OSD.
+	RunningConfig map[int]ceph.Running
+	Balancer      ceph.Balancer
+	// OKToStop is by OSD. One that is not in it may be stopped.
+	OKToStop map[int]ceph.Stop
+	// Keys are those of config-key.
+	Keys map[string]string
+	// Images are by pool, Objects by "pool/namespace".
+	Images, Objects map[string][]string
+	// Errors are by verb, such as "Status": that verb fails with it.
+	Errors map[string]error
+}
+
+var _ ceph.Client = (*Fake)(nil)
+
+// Change changes answers while others ask.
+func (f *Fake) Change(change func(*Answers)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.Answers)
+}
+
+// Calls returns those of a verb so far, or all for "".
+func (f *Fake) Calls(verb string) []Call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return verb != "" && c.Verb != verb })
+}
+
+// answer records a call, and carries it out unless it is to fail.
+func (f *Fake) answer(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, Call{Verb: verb, At: at, Args: strings.TrimSpace(fmt.Sprintln(args...))})
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("ceph %s: %w", verb, err)
+	}
+	if err := f.Errors[verb]; err != nil {
+		return err
+	}
+	do()
+	return nil
+}
+
+// Status implements ceph.Client.
+func (f *Fake) Status(ctx context.Context, at ceph.Connection) (*ceph.Status, error) {
+	var s ceph.Status
+	err := f.answer(ctx, "Status", at, func() {
+		s = f.Answers.Status
+		s.PGsByState = maps.Clone(s.PGsByState)
+		s.Health.Checks = slices.Clone(s.Health.Checks)
+	})
+	return orNil(&s, err)
+}
+
+// OSDMap implements ceph.Client.
+func (f *Fake) OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, error) {
+	var m ceph.OSDMap
+	err := f.answer(ctx, "OSDMap", at, func() {
+		m = f.Answers.OSDMap
+		m.Pools = slices.Clone(m.Pools)
+	})
+	return orNil(&m, err)
+}
+
+// OSDs implements ceph.Client.
+func (f *Fake) OSDs(ctx context.Context, at ceph.Connection) (osds []ceph.OSD, err error) {
+	err = f.answer(ctx, "OSDs", at, func() { osds = slices.Clone(f.Answers.OSDs) })
+	return osds, err
+}
+
+// DF implements ceph.Client.
+func (f *Fake) DF(ctx context.Context, at ceph.Connection) (*ceph.DF, error) {
+	var df ceph.DF
+	err := f.answer(ctx, "DF", at, func() {
+		df = f.Answers.DF
+		df.Pools = slices.Clone(df.Pools)
+	})
+	return orNil(&df, err)
+}
+
+// OSDPerf implements ceph.Client.
+func (f *Fake) OSDPerf(ctx context.Context, at ceph.Connection) (perf []ceph.OSDLatency, err error) {
+	err = f.answer(ctx, "OSDPerf", at, func() { perf = slices.Clone(f.Answers.OSDPerf) })
+	return perf, err
+}
+
+// PoolIO implements ceph.Client.
+func (f *Fake) PoolIO(ctx context.Context, at ceph.Connection) (pools []ceph.PoolIO, err error) {
+	err = f.answer(ctx, "PoolIO", at, func() { pools = slices.Clone(f.Answers.PoolIO) })
+	return pools, err
+}
+
+// Versions implements ceph.Client.
+func (f *Fake) Versions(ctx context.Context, at ceph.Connection) (*ceph.Versions, error) {
+	var v ceph.Versions
+	err := f.answer(ctx, "Versions", at, func() { v = f.Answers.Versions })
+	return orNil(&v, err)
+}
+
+// ConfigDump implements ceph.Client.
+func (f *Fake) ConfigDump(ctx context.Context, at ceph.Connection) (entries []ceph.ConfigEntry, err error) {
+	err = f.answer(ctx, "ConfigDump", at, func() { entries = slices.Clone(f.Answers.ConfigDump) })
+	return entries, err
+}
+
+// ConfigShow implements ceph.Client.
+func (f *Fake) ConfigShow(ctx context.Context, at ceph.Connection, osd int, option string) (value string, err error) {
+	var found bool
+	err = f.answer(ctx, "ConfigShow", at, func() { value, found = f.Answers.ConfigShow[fmt.Sprintf("osd.%d %s", osd, option)] }, osd, option)
+	if err == nil && !found {
+		err = notFound("config show")
+	}
+	return value, err
+}
+
+// ConfigHelp implements ceph.Client.
+func (f *Fake) ConfigHelp(ctx context.Context, at ceph.Connection, option string) (*ceph.OptionHelp, error) {
+	help := ceph.OptionHelp{Name: option}
+	err := f.answer(ctx, "ConfigHelp", at, func() {
+		if known, is := f.Answers.ConfigHelp[option]; is {
+			help = known
+		}
+	}, option)
+	return orNil(&help, err)
+}
+
+// RunningConfig implements ceph.Client.
+func (f *Fake) RunningConfig(ctx context.Context, at ceph.Connection, osds []int, options []string) (all []ceph.Running, err error) {
+	err = f.answer(ctx, "RunningConfig", at, func() {
+		for _, osd := range osds {
+			running, known := f.Answers.RunningConfig[osd]
+			if !known {
+				running = ceph.Running{OSD: osd, Error: fmt.Sprintf("no config state for daemon osd.%d", osd)}
+			}
+			running.Options = slices.DeleteFunc(slices.Clone(running.Options), func(o ceph.RunningOption) bool { return !slices.Contains(options, o.Name) })
+			all = append(all, running)
+		}
+	}, osds, options)
+	return all, err
+}
+
+// Balancer implements ceph.Client.
+func (f *Fake) Balancer(ctx context.Context, at ceph.Connection) (*ceph.Balancer, error) {
+	var b ceph.Balancer
+	err := f.answer(ctx, "Balancer", at, func() { b = f.Answers.Balancer })
+	return orNil(&b, err)
+}
+
+// OKToStop implements ceph.Client.
+func (f *Fake) OKToStop(ctx context.Context, at ceph.Connection, osd int) (*ceph.Stop, error) {
+	stop := ceph.Stop{OK: true, OSDs: []int{osd}}
+	err := f.answer(ctx, "OKToStop", at, func() {
+		if known, is := f.Answers.OKToStop[osd]; is {
+			stop = known
+		}
+	}, osd)
+	return orNil(&stop, err)
+}
+
+// DropOSDCaches implements ceph.Client.
+func (f *Fake) DropOSDCaches(ctx context.Context, at ceph.Connection) error {
+	return f.answer(ctx, "DropOSDCaches", at, func() {})
+}
+
+// GetKey implements ceph.Client.
+func (f *Fake) GetKey(ctx context.Context, at ceph.Connection, key string) (value string, found bool, err error) {
+	err = f.answer(ctx, "GetKey", at, func() { value, found = f.Keys[key] }, key)
+	return value, found, err
+}
+
+// SetKey implements ceph.Client.
+func (f *Fake) SetKey(ctx context.Context, at ceph.Connection, key, value string) error {
+	return f.answer(ctx, "SetKey", at, func() {
+		if f.Keys == nil {
+			f.Keys = map[string]string{}
+		}
+		f.Keys[key] = value
+	}, key, value)
+}
+
+// RemoveKey implements ceph.Client.
+func (f *Fake) RemoveKey(ctx context.Context, at ceph.Connection, key string) error {
+	return f.answer(ctx, "RemoveKey", at, func() { delete(f.Keys, key) }, key)
+}
+
+// Images implements ceph.Client.
+func (f *Fake) Images(ctx context.Context, at ceph.Connection, pool, prefix string) (images []string, err error) {
+	err = f.answer(ctx, "Images", at, func() { images = withPrefix(f.Answers.Images[pool], prefix) }, pool, prefix)
+	return images, err
+}
+
+// RemoveImage implements ceph.Client.
+func (f *Fake) RemoveImage(ctx context.Context, at ceph.Connection, pool, image string) error {
+	return f.answer(ctx, "RemoveImage", at, func() { remove(f.Answers.Images, pool, image) }, pool, image)
+}
+
+// Objects implements ceph.Client.
+func (f *Fake) Objects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string, limit int) (objects []string, err error) {
+	err = f.answer(ctx, "Objects", at, func() {
+		objects = withPrefix(f.Answers.Objects[pool+"/"+namespace], prefix)
+		objects = objects[:min(len(objects), limit)]
+	}, pool, namespace, prefix, limit)
+	return objects, err
+}
+
+// RemoveObjects implements ceph.Client.
+func (f *Fake) RemoveObjects(ctx context.Context, at ceph.Connection, pool, namespace string, objects []string) error {
+	return f.answer(ctx, "RemoveObjects", at, func() {
+		remove(f.Answers.Objects, pool+"/"+namespace, objects...)
+	}, pool, namespace, objects)
+}
+
+func withPrefix(names []string, prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+}
+
+func remove(from map[string][]string, place string, gone ...string) {
+	if names, there := from[place]; there {
+		from[place] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(gone, name) })
+	}
+}
+
+func notFound(verb string) error { return &ceph.Error{Verb: verb, Errno: 2, Message: "Error ENOENT: "} }
+
+func orNil[T any](value *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
+}

@@ -1,0 +1,279 @@
+package ceph
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// CLI carries out the verbs by executing ceph, rbd and rados.
+type CLI struct {
+	connections *connections
+	fences      *fences
+	// programs is the folder of the programs; empty, they are looked for in PATH.
+	programs string
+}
+
+var _ Client = (*CLI)(nil)
+
+// NewCLI returns one that keeps keys in files below folder while they are used, and
+// removes what an earlier one left there.
+func NewCLI(folder string) (*CLI, error) {
+	kept, err := newConnections(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &CLI{connections: kept, fences: newFences()}, nil
+}
+
+// RemoveIdle removes the keys that were not used for some minutes. It is to be
+// called from time to time.
+func (c *CLI) RemoveIdle() error { return c.connections.removeIdle() }
+
+func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p)) }
+
+// ask executes a ceph command and reads the JSON that it prints.
+func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse func([]byte) (T, error)) (T, error) {
+	var none T
+	out, err := c.ceph(ctx, at, verb, "--format=json")
+	if err != nil {
+		return none, err
+	}
+	answer, err := parse(out)
+	if err != nil {
+		return none, unreadable(verb, err)
+	}
+	return answer, nil
+}
+
+// ceph executes the ceph command that has the words of the verb.
+func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...string) ([]byte, error) {
+	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
+}
+
+// Status implements Client.
+func (c *CLI) Status(ctx context.Context, at Connection) (*Status, error) {
+	return ask(ctx, c, at, "status", parseStatus)
+}
+
+// OSDMap implements Client.
+func (c *CLI) OSDMap(ctx context.Context, at Connection) (*OSDMap, error) {
+	return ask(ctx, c, at, "osd dump", parseOSDMap)
+}
+
+// OSDs implements Client.
+func (c *CLI) OSDs(ctx context.Context, at Connection) ([]OSD, error) {
+	return ask(ctx, c, at, "osd df", parseOSDs)
+}
+
+// DF implements Client.
+func (c *CLI) DF(ctx context.Context, at Connection) (*DF, error) {
+	return ask(ctx, c, at, "df detail", parseDF)
+}
+
+// OSDPerf implements Client.
+func (c *CLI) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error) {
+	return ask(ctx, c, at, "osd perf", parseOSDPerf)
+}
+
+// PoolIO implements Client.
+func (c *CLI) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
+	return ask(ctx, c, at, "osd pool stats", parsePoolIO)
+}
+
+// Versions implements Client.
+func (c *CLI) Versions(ctx context.Context, at Connection) (*Versions, error) {
+	return ask(ctx, c, at, "versions", parseVersions)
+}
+
+// ConfigDump implements Client.
+func (c *CLI) ConfigDump(ctx context.Context, at Connection) ([]ConfigEntry, error) {
+	return ask(ctx, c, at, "config dump", parseConfigDump)
+}
+
+// ConfigShow implements Client.
+func (c *CLI) ConfigShow(ctx context.Context, at Connection, osd int, option string) (string, error) {
+	if err := named("an option", option, optionName); err != nil {
+		return "", err
+	}
+	if osd < 0 {
+		return "", &InvalidError{fmt.Sprintf("there is no OSD %d", osd)}
+	}
+	// The value is printed as it is, whatever format is asked for.
+	out, err := c.ceph(ctx, at, "config show", fmt.Sprintf("osd.%d", osd), option)
+	return strings.TrimSpace(string(out)), err
+}
+
+// DropOSDCaches implements Client.
+func (c *CLI) DropOSDCaches(ctx context.Context, at Connection) error {
+	_, err := c.run(ctx, at, command{program: cephProgram, verb: "tell cache drop", args: []string{"tell", "osd.*", "cache", "drop"}})
+	return err
+}
+
+// GetKey implements Client.
+func (c *CLI) GetKey(ctx context.Context, at Connection, key string) (string, bool, error) {
+	if err := named("a key of the operator", key, keyName); err != nil {
+		return "", false, err
+	}
+	// "-o -" prints the value alone; without it a line end may follow.
+	out, err := c.ceph(ctx, at, "config-key get", key, "-o", "-")
+	if errors.Is(err, syscall.ENOENT) {
+		return "", false, nil
+	}
+	return string(out), err == nil, err
+}
+
+// SetKey implements Client.
+func (c *CLI) SetKey(ctx context.Context, at Connection, key, value string) error {
+	if err := named("a key of the operator", key, keyName); err != nil {
+		return err
+	}
+	_, err := c.run(ctx, at, command{
+		program: cephProgram, verb: "config-key set",
+		args: []string{"config-key", "set", key, "-i", "-"}, stdin: value,
+	})
+	return err
+}
+
+// RemoveKey implements Client.
+func (c *CLI) RemoveKey(ctx context.Context, at Connection, key string) error {
+	if err := named("a key of the operator", key, keyName); err != nil {
+		return err
+	}
+	_, err := c.ceph(ctx, at, "config-key rm", key)
+	return err
+}
+
+// Images implements Client.
+func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([]string, error) {
+	if err := errors.Join(named("a pool", pool, poolName), ownImage(prefix)); err != nil {
+		return nil, err
+	}
+	out, err := c.run(ctx, at, command{program: rbdProgram, verb: "rbd ls", args: []string{"ls", "--pool=" + pool, "--format=json"}})
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseImages(out)
+	if err != nil {
+		return nil, unreadable("rbd ls", err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
+}
+
+// RemoveImage implements Client. An image that a client has open, or had open within
+// the last 30 s before it died, is EBUSY.
+func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
+	if err := errors.Join(named("a pool", pool, poolName), ownImage(image)); err != nil {
+		return err
+	}
+	_, err := c.run(ctx, at, command{
+		program: rbdProgram, verb: "rbd rm",
+		args: []string{"rm", "--no-progress", "--pool=" + pool, "--image=" + image},
+	})
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// Objects implements Client. It stops listing once it has enough.
+func (c *CLI) Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error) {
+	if err := errors.Join(named("a pool", pool, poolName), ownObjects(namespace, prefix)); err != nil {
+		return nil, err
+	}
+	if limit < 1 || limit > maxObjects {
+		return nil, &InvalidError{fmt.Sprintf("the limit is %d, want 1 to %d objects", limit, maxObjects)}
+	}
+	listing, enough := context.WithCancel(ctx)
+	defer enough()
+	found := &matching{prefix: prefix, limit: limit, enough: enough}
+	_, err := c.run(listing, at, command{
+		program: radosProgram, verb: "rados ls", stdout: found,
+		args: []string{"--pool=" + pool, "--namespace=" + namespace, "ls"},
+	})
+	if err != nil && len(found.names) < limit {
+		return nil, err
+	}
+	return found.names, nil
+}
+
+// RemoveObjects implements Client.
+func (c *CLI) RemoveObjects(ctx context.Context, at Connection, pool, namespace string, objects []string) error {
+	if err := named("a pool", pool, poolName); err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if err := errors.Join(named("an object", object, objectName), ownObjects(namespace, object)); err != nil {
+			return err
+		}
+	}
+	for batch := range slices.Chunk(objects, maxArguments) {
+		if err := c.removeBatch(ctx, at, pool, namespace, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeBatch removes objects in order. rados stops at the first that is not there,
+// so it is executed again for those behind it.
+func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace string, batch []string) error {
+	for len(batch) > 0 {
+		_, err := c.run(ctx, at, command{
+			program: radosProgram, verb: "rados rm",
+			args: append([]string{"--pool=" + pool, "--namespace=" + namespace, "rm", "--"}, batch...),
+		})
+		answer, answered := errors.AsType[*Error](err)
+		if !answered || answer.Errno != int(syscall.ENOENT) {
+			return err
+		}
+		missing := slices.IndexFunc(batch, func(name string) bool { return isRemovalOf(answer.Message, name) })
+		if missing < 0 {
+			return err
+		}
+		batch = batch[missing+1:]
+	}
+	return nil
+}
+
+// isRemovalOf tells whether rados complains about that object: "error removing
+// POOL>NAMESPACE/NAME: (2) No such file or directory".
+func isRemovalOf(message, name string) bool {
+	before, _, found := strings.Cut(message, name+": (")
+	return found && strings.HasPrefix(before, "error removing ") && (strings.HasSuffix(before, "/") || strings.HasSuffix(before, ">"))
+}
+
+// matching collects the lines that begin with a prefix, until there are enough.
+type matching struct {
+	prefix  string
+	limit   int
+	enough  context.CancelFunc
+	names   []string
+	partial []byte
+}
+
+// Write implements io.Writer.
+func (m *matching) Write(p []byte) (int, error) {
+	m.partial = append(m.partial, p...)
+	for {
+		line, rest, whole := bytes.Cut(m.partial, []byte("\n"))
+		if !whole && len(line) > maxLine {
+			return 0, errors.New("it printed a line that no object can be named")
+		}
+		if !whole {
+			return len(p), nil
+		}
+		m.partial = rest
+		if len(m.names) < m.limit && len(line) > 0 && bytes.HasPrefix(line, []byte(m.prefix)) {
+			m.names = append(m.names, string(line))
+		}
+		if len(m.names) == m.limit {
+			m.enough()
+		}
+	}
+}

@@ -1,0 +1,400 @@
+package ceph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var someone = Connection{MonHost: "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", User: "cephtune", Key: "AQAhugFrAAAAABAAabcdefghijklmnopqrstuv=="}
+
+// The test binary is ceph, rbd and rados too, under links of those names.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "ceph", "rbd", "rados":
+		os.Exit(pretend(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// pretend does what the environment says, after it has noted how it was called.
+func pretend(args []string) int {
+	stdin, _ := io.ReadAll(os.Stdin)
+	var conf []byte
+	kept := []string{filepath.Base(os.Args[0])}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "--conf", "--keyring":
+			content, err := os.ReadFile(value)
+			if err != nil {
+				return 99
+			}
+			conf = append(conf, strings.ReplaceAll(string(content), filepath.Dir(value), "DIR")...)
+		case "--client-mount-timeout", "--rados-mon-op-timeout", "--rados-osd-op-timeout", "--connect-timeout", "--id":
+		default:
+			kept = append(kept, arg)
+		}
+	}
+	note := fmt.Sprintf("%s\nstdin:%s\n%s", strings.Join(kept, " "), stdin, conf)
+	if err := os.WriteFile(os.Getenv("FAKE_NOTE"), []byte(note), 0o600); err != nil {
+		return 99
+	}
+	fmt.Fprint(os.Stderr, os.Getenv("FAKE_STDERR"))
+	fmt.Print(os.Getenv("FAKE_STDOUT"))
+	if hang, err := time.ParseDuration(os.Getenv("FAKE_HANG")); err == nil {
+		time.Sleep(hang)
+	}
+	if os.Getenv("FAKE_MISSING") != "" {
+		return removeWithMissing(args)
+	}
+	var status int
+	fmt.Sscan(os.Getenv("FAKE_STATUS"), &status) //nolint:errcheck // 0 without
+	return status
+}
+
+// removeWithMissing is `rados rm` in a namespace without some objects.
+func removeWithMissing(args []string) int {
+	objects := args[slices.Index(args, "--")+1:]
+	for _, object := range objects {
+		if slices.Contains(strings.Fields(os.Getenv("FAKE_MISSING")), object) {
+			fmt.Fprintf(os.Stderr, "error removing p>cephtune-ns/%s: (2) No such file or directory\n", object)
+			return 1
+		}
+		file, err := os.OpenFile(os.Getenv("FAKE_NOTE")+".removed", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return 99
+		}
+		if _, err := fmt.Fprintln(file, object); errors.Join(err, file.Close()) != nil {
+			return 99
+		}
+	}
+	return 0
+}
+
+type fake struct {
+	stdout, stderr, status, hang, missing string
+}
+
+// fakeCLI returns a CLI whose programs do what f says, and what notes their call.
+func fakeCLI(t *testing.T, f fake) (*CLI, func() string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"ceph", "rbd", "rados"} {
+		if err := os.Symlink(self, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := filepath.Join(folder, "note")
+	for name, value := range map[string]string{
+		"FAKE_NOTE": note, "FAKE_STDOUT": f.stdout, "FAKE_STDERR": f.stderr,
+		"FAKE_STATUS": f.status, "FAKE_HANG": f.hang, "FAKE_MISSING": f.missing, "CEPH_ARGS": "--id other",
+	} {
+		t.Setenv(name, value)
+	}
+	cli, err := NewCLI(filepath.Join(folder, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli.programs = folder
+	return cli, func() string {
+		content, err := os.ReadFile(note)
+		if errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+}
+
+func TestCommandsHaveTheirFiles(t *testing.T) {
+	cli, note := fakeCLI(t, fake{stdout: "\n{\"fsid\":\"f\"}"})
+	if _, err := cli.Status(t.Context(), someone); err != nil {
+		t.Fatal(err)
+	}
+	want := `ceph status --format=json
+stdin:
+[global]
+mon_host = [v2:10.0.0.1:3300,v1:10.0.0.1:6789]
+keyring = DIR/keyring
+log_file =
+log_to_stderr = false
+err_to_stderr = false
+[client]
+admin_socket =
+[client.cephtune]
+key = AQAhugFrAAAAABAAabcdefghijklmnopqrstuv==
+`
+	if diff := cmp.Diff(want, note()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestVerbsAreTheseCommands(t *testing.T) {
+	tests := map[string]struct {
+		do     func(context.Context, *CLI) (any, error)
+		stdout string
+		want   any
+		call   string
+	}{
+		"config show": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				return c.ConfigShow(ctx, someone, 3, "osd_memory_target")
+			},
+			stdout: "\n939524096\n", want: "939524096",
+			call: "ceph config show osd.3 osd_memory_target\nstdin:",
+		},
+		"drop caches": {
+			do:   func(ctx context.Context, c *CLI) (any, error) { return nil, c.DropOSDCaches(ctx, someone) },
+			call: "ceph tell osd.* cache drop\nstdin:",
+		},
+		"set a key": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				return nil, c.SetKey(ctx, someone, "cephtune/owner", "-i me")
+			},
+			call: "ceph config-key set cephtune/owner -i -\nstdin:-i me",
+		},
+		"get a key": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				value, found, err := c.GetKey(ctx, someone, "cephtune/owner")
+				return fmt.Sprint(value, found), err
+			},
+			stdout: "a\nb\n", want: "a\nb\ntrue",
+			call: "ceph config-key get cephtune/owner -o -\nstdin:",
+		},
+		"images": {
+			do:     func(ctx context.Context, c *CLI) (any, error) { return c.Images(ctx, someone, "p", "cephtune-1") },
+			stdout: `["cephtune-12","cephtune-2","csi-vol-cephtune-1"]`, want: []string{"cephtune-12"},
+			call: "rbd ls --pool=p --format=json\nstdin:",
+		},
+		"remove an image": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				return nil, c.RemoveImage(ctx, someone, "p", "cephtune-1")
+			},
+			call: "rbd rm --no-progress --pool=p --image=cephtune-1\nstdin:",
+		},
+		"objects": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				return c.Objects(ctx, someone, "p", "cephtune-1", "b", 10)
+			},
+			stdout: "b1\na\n\nb2\n", want: []string{"b1", "b2"},
+			call: "rados --pool=p --namespace=cephtune-1 ls\nstdin:",
+		},
+		"all objects of a namespace of ours": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				return c.Objects(ctx, someone, "p", "cephtune-1", "", 10)
+			},
+			stdout: "b1\na\n", want: []string{"b1", "a"},
+			call: "rados --pool=p --namespace=cephtune-1 ls\nstdin:",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, note := fakeCLI(t, fake{stdout: test.stdout})
+			got, err := test.do(t.Context(), cli)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if !strings.HasPrefix(note(), test.call+"\n") {
+				t.Errorf("called as %q, want %q", note(), test.call)
+			}
+		})
+	}
+}
+
+// Nothing of others is listed for removal or removed, and no name is an option.
+func TestCallsThatAreRefusedUnasked(t *testing.T) {
+	tests := map[string]func(context.Context, *CLI) error{
+		"a key of others": func(ctx context.Context, c *CLI) error {
+			_, _, err := c.GetKey(ctx, someone, "mgr/dashboard/key")
+			return err
+		},
+		"a key beside ours":   func(ctx context.Context, c *CLI) error { return c.SetKey(ctx, someone, "cephtune-x/owner", "v") },
+		"all of our keys":     func(ctx context.Context, c *CLI) error { return c.RemoveKey(ctx, someone, "cephtune/") },
+		"an image of others":  func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "csi-vol-1") },
+		"an image in a pool/": func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "cephtune/../x") },
+		"a snapshot":          func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "cephtune-1@s") },
+		"all images":          func(ctx context.Context, c *CLI) error { _, err := c.Images(ctx, someone, "p", ""); return err },
+		"an option as a pool": func(ctx context.Context, c *CLI) error {
+			_, err := c.Images(ctx, someone, "--conf=x", "cephtune")
+			return err
+		},
+		"all objects": func(ctx context.Context, c *CLI) error { _, err := c.Objects(ctx, someone, "p", "", "", 1); return err },
+		"objects of others": func(ctx context.Context, c *CLI) error {
+			_, err := c.Objects(ctx, someone, "p", "ns", "rbd_data", 1)
+			return err
+		},
+		"objects of somebody's own rados bench": func(ctx context.Context, c *CLI) error {
+			_, err := c.Objects(ctx, someone, "p", "", "benchmark_data_host", 1)
+			return err
+		},
+		"objects without end": func(ctx context.Context, c *CLI) error {
+			_, err := c.Objects(ctx, someone, "p", "cephtune-1", "", 1e9)
+			return err
+		},
+		"an object of others": func(ctx context.Context, c *CLI) error {
+			return c.RemoveObjects(ctx, someone, "p", "", []string{"cephtune-1", "rbd_directory"})
+		},
+		"an option as object": func(ctx context.Context, c *CLI) error {
+			return c.RemoveObjects(ctx, someone, "p", "cephtune-1", []string{"--force-full"})
+		},
+		"an option": func(ctx context.Context, c *CLI) error { _, err := c.ConfigShow(ctx, someone, 0, "--help"); return err },
+		"an OSD below nought": func(ctx context.Context, c *CLI) error {
+			_, err := c.ConfigShow(ctx, someone, -1, "osd_memory_target")
+			return err
+		},
+		"a line end in a host": func(ctx context.Context, c *CLI) error {
+			_, err := c.Status(ctx, Connection{"a\nlog_file = /x", "u", "AAAA"})
+			return err
+		},
+		"a line end in a user": func(ctx context.Context, c *CLI) error {
+			_, err := c.Status(ctx, Connection{"a", "u]\n", "AAAA"})
+			return err
+		},
+		"a line end in a key": func(ctx context.Context, c *CLI) error {
+			_, err := c.Status(ctx, Connection{"a", "u", "AAAA\ncaps"})
+			return err
+		},
+	}
+	for name, do := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, note := fakeCLI(t, fake{})
+			err := do(t.Context(), cli)
+			if _, invalid := errors.AsType[*InvalidError](err); !invalid {
+				t.Errorf("error is %v, want an InvalidError", err)
+			}
+			if note() != "" {
+				t.Errorf("a program was called: %s", note())
+			}
+			if err != nil && strings.Contains(err.Error(), "AAAA") {
+				t.Errorf("the error has the key: %v", err)
+			}
+		})
+	}
+}
+
+// The texts and states are those of Ceph 18.2.7.
+func TestErrorsTellWhatCephSaid(t *testing.T) {
+	tests := map[string]struct {
+		stdout, stderr, status string
+		want                   error
+		wantMessage            string
+	}{
+		"refused":     {"", "Error EACCES: access denied\n", "13", syscall.EACCES, "Error EACCES: access denied"},
+		"no such key": {"", "[errno 13] RADOS permission denied (error connecting to the cluster)\n", "1", fs.ErrPermission, "[errno 13] RADOS permission denied (error connecting to the cluster)"},
+		"a log line before": {
+			"", "2026-11-21T16:08:41.366+0000 7f2860eb26c0  0 monclient(hunting): authenticate timed out after 9\n[errno 110] RADOS timed out (error connecting to the cluster)\n", "1",
+			context.DeadlineExceeded, "[errno 110] RADOS timed out (error connecting to the cluster)",
+		},
+		"no monitor":     {"timed out\n", "", "1", context.DeadlineExceeded, "timed out"},
+		"rados":          {"", "error opening pool nope: (2) No such file or directory\n", "1", fs.ErrNotExist, "error opening pool nope: (2) No such file or directory"},
+		"rados, refused": {"", "rados_nobjects_list_next2: Operation not permitted\n", "1", syscall.EPERM, "rados_nobjects_list_next2: Operation not permitted"},
+		"too large":      {"", "Error EFBIG: error: entry size limited to 65536 bytes.\n", "27", syscall.EFBIG, "Error EFBIG: error: entry size limited to 65536 bytes."},
+		"without words":  {"", "", "22", syscall.EINVAL, "exit status 22"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, _ := fakeCLI(t, fake{stdout: test.stdout, stderr: test.stderr, status: test.status})
+			_, err := cli.Status(t.Context(), someone)
+			answer, answered := errors.AsType[*Error](err)
+			if !answered || !errors.Is(err, test.want) {
+				t.Fatalf("error is %v (%#v), want %v", err, err, test.want)
+			}
+			if answer.Message != test.wantMessage || answer.Verb != "status" {
+				t.Errorf("got %q of %q, want %q", answer.Message, answer.Verb, test.wantMessage)
+			}
+		})
+	}
+}
+
+func TestAbsenceIsNoError(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{stderr: "Error ENOENT: ", status: "2"})
+	if value, found, err := cli.GetKey(t.Context(), someone, "cephtune/none"); value != "" || found || err != nil {
+		t.Errorf("key: %q, %v, %v", value, found, err)
+	}
+	if err := cli.RemoveImage(t.Context(), someone, "p", "cephtune-1"); err != nil {
+		t.Errorf("image: %v", err)
+	}
+}
+
+func TestAnImageInUseIsBusy(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{stderr: "rbd: error: image still has watchers\n", status: "16"})
+	if err := cli.RemoveImage(t.Context(), someone, "p", "cephtune-1"); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("error is %v, want EBUSY", err)
+	}
+}
+
+func TestObjectsThatAreMissingDoNotKeepOthers(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{missing: "b c f"})
+	if err := cli.RemoveObjects(t.Context(), someone, "p", "cephtune-ns", []string{"a", "b", "c", "d", "e", "f"}); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := os.ReadFile(os.Getenv("FAKE_NOTE") + ".removed")
+	if err != nil || string(removed) != "a\nd\ne\n" {
+		t.Errorf("removed %q (%v), want a, d and e", removed, err)
+	}
+}
+
+func TestListingEndsWhenThereIsEnough(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{stdout: strings.Repeat("object\n", 100), hang: "1m"})
+	began := time.Now()
+	got, err := cli.Objects(t.Context(), someone, "p", "cephtune-ns", "", 3)
+	if err != nil || len(got) != 3 {
+		t.Errorf("got %d objects, %v, want 3", len(got), err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestACommandThatHangsIsKilled(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{stderr: "waiting for osd.2", hang: "1m"})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err := cli.DropOSDCaches(ctx, someone)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v, want DeadlineExceeded", err)
+	}
+	if err != nil && !strings.Contains(err.Error(), "waiting for osd.2") {
+		t.Errorf("%q does not tell what the command said", err)
+	}
+}
+
+func TestOutputWithoutJSONIsAnError(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{stdout: "no JSON here"})
+	if _, err := cli.Status(t.Context(), someone); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	var kept strings.Builder
+	dropping := &limited{to: &kept, left: 3}
+	if n, err := dropping.Write([]byte("abcdef")); n != 6 || err != nil || kept.String() != "abc" {
+		t.Errorf("kept %q (%d, %v)", kept.String(), n, err)
+	}
+	refusing := &limited{to: io.Discard, left: 3, refuse: true}
+	if _, err := refusing.Write([]byte("abcdef")); err == nil {
+		t.Error("6 bytes were taken, want an error")
+	}
+}

@@ -1,0 +1,240 @@
+package ceph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// dialTime is enough for a Unix socket with a process behind it.
+const dialTime = 2 * time.Second
+
+// Sidecar is a Client that has the verbs carried out by the server on a Unix socket.
+// It is safe for concurrent use.
+type Sidecar struct {
+	socket string
+	http   *http.Client
+}
+
+var _ Client = (*Sidecar)(nil)
+
+// NewSidecar returns one. The socket need not be there yet.
+func NewSidecar(socket string) *Sidecar {
+	dialer := &net.Dialer{Timeout: dialTime}
+	return &Sidecar{socket: socket, http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+		IdleConnTimeout: time.Minute,
+	}}}
+}
+
+// call sends a request and reads its answer.
+func call[T any](ctx context.Context, s *Sidecar, verb string, at Connection, args any) (T, error) {
+	var result T
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	err := s.exchange(ctx, verb, request{Connection: at}, args, &result)
+	return result, err
+}
+
+// exchange sends a request with arguments, and reads the result.
+func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, result any) error {
+	body, err := encode(ctx, to, args)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://ceph"+pathPrefix+verb, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := s.http.Do(r)
+	if err != nil {
+		return s.unanswered(ctx, verb, err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // there is nothing to lose in reading
+	if err := readAnswer(answer, result); err != nil {
+		return s.unanswered(ctx, verb, err)
+	}
+	return nil
+}
+
+// bounded gives a context a deadline.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, DefaultTimeout)
+}
+
+// encode makes the body of a request. The sidecar gets a little less time than there
+// is: its answer, which says what was waited for, is to arrive before the deadline.
+func encode(ctx context.Context, to request, args any) ([]byte, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	left := time.Until(deadline)
+	left -= min(left/10, 500*time.Millisecond)
+	to.TimeoutMilliseconds, to.Args = max(1, left.Milliseconds()), raw
+	return json.Marshal(to)
+}
+
+// readAnswer reads the result, or returns the error that is in the answer.
+func readAnswer(answer *http.Response, result any) error {
+	body := io.LimitReader(answer.Body, maxOutput)
+	if answer.StatusCode == http.StatusOK {
+		return json.NewDecoder(body).Decode(result)
+	}
+	var failure failed
+	if err := json.NewDecoder(body).Decode(&failure); err != nil {
+		return fmt.Errorf("it answered %s", answer.Status)
+	}
+	return &answered{failure.err()}
+}
+
+// answered is an error that the sidecar sent.
+type answered struct{ error }
+
+// unanswered says whose error it is when the sidecar sent none.
+func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error {
+	if sent, is := errors.AsType[*answered](err); is {
+		return sent.error
+	}
+	dial, failedAtNetwork := errors.AsType[*net.OpError](err)
+	switch {
+	case failedAtNetwork && dial.Op == "dial":
+		return fmt.Errorf("the ceph sidecar does not answer on %s: %w", s.socket, dial.Err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("the ceph sidecar did not answer to %s in time: %w", verb, ctx.Err())
+	default:
+		return fmt.Errorf("the ceph sidecar on %s, asked for %s: %w", s.socket, verb, err)
+	}
+}
+
+// Status implements Client.
+func (s *Sidecar) Status(ctx context.Context, at Connection) (*Status, error) {
+	return call[*Status](ctx, s, "status", at, nothing{})
+}
+
+// OSDMap implements Client.
+func (s *Sidecar) OSDMap(ctx context.Context, at Connection) (*OSDMap, error) {
+	return call[*OSDMap](ctx, s, "osdMap", at, nothing{})
+}
+
+// OSDs implements Client.
+func (s *Sidecar) OSDs(ctx context.Context, at Connection) ([]OSD, error) {
+	return call[[]OSD](ctx, s, "osds", at, nothing{})
+}
+
+// DF implements Client.
+func (s *Sidecar) DF(ctx context.Context, at Connection) (*DF, error) {
+	return call[*DF](ctx, s, "df", at, nothing{})
+}
+
+// OSDPerf implements Client.
+func (s *Sidecar) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error) {
+	return call[[]OSDLatency](ctx, s, "osdPerf", at, nothing{})
+}
+
+// PoolIO implements Client.
+func (s *Sidecar) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
+	return call[[]PoolIO](ctx, s, "poolIO", at, nothing{})
+}
+
+// Versions implements Client.
+func (s *Sidecar) Versions(ctx context.Context, at Connection) (*Versions, error) {
+	return call[*Versions](ctx, s, "versions", at, nothing{})
+}
+
+// ConfigDump implements Client.
+func (s *Sidecar) ConfigDump(ctx context.Context, at Connection) ([]ConfigEntry, error) {
+	return call[[]ConfigEntry](ctx, s, "configDump", at, nothing{})
+}
+
+// ConfigShow implements Client.
+func (s *Sidecar) ConfigShow(ctx context.Context, at Connection, osd int, option string) (string, error) {
+	return call[string](ctx, s, "configShow", at, configShowArgs{OSD: osd, Option: option})
+}
+
+// ConfigHelp implements Client.
+func (s *Sidecar) ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error) {
+	return call[*OptionHelp](ctx, s, "configHelp", at, optionArgs{Option: option})
+}
+
+// RunningConfig implements Client.
+func (s *Sidecar) RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error) {
+	return call[[]Running](ctx, s, "runningConfig", at, runningArgs{OSDs: osds, Options: options})
+}
+
+// Balancer implements Client.
+func (s *Sidecar) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
+	return call[*Balancer](ctx, s, "balancer", at, nothing{})
+}
+
+// OKToStop implements Client.
+func (s *Sidecar) OKToStop(ctx context.Context, at Connection, osd int) (*Stop, error) {
+	return call[*Stop](ctx, s, "okToStop", at, osdArgs{OSD: osd})
+}
+
+// DropOSDCaches implements Client.
+func (s *Sidecar) DropOSDCaches(ctx context.Context, at Connection) error {
+	_, err := call[nothing](ctx, s, "dropOSDCaches", at, nothing{})
+	return err
+}
+
+// GetKey implements Client.
+func (s *Sidecar) GetKey(ctx context.Context, at Connection, key string) (string, bool, error) {
+	answer, err := call[keyAnswer](ctx, s, "getKey", at, keyArgs{Key: key})
+	return answer.Value, answer.Found, err
+}
+
+// SetKey implements Client.
+func (s *Sidecar) SetKey(ctx context.Context, at Connection, key, value string) error {
+	_, err := call[nothing](ctx, s, "setKey", at, keyArgs{Key: key, Value: value})
+	return err
+}
+
+// RemoveKey implements Client.
+func (s *Sidecar) RemoveKey(ctx context.Context, at Connection, key string) error {
+	_, err := call[nothing](ctx, s, "removeKey", at, keyArgs{Key: key})
+	return err
+}
+
+// Images implements Client.
+func (s *Sidecar) Images(ctx context.Context, at Connection, pool, prefix string) ([]string, error) {
+	return call[[]string](ctx, s, "images", at, imageArgs{Pool: pool, Prefix: prefix})
+}
+
+// RemoveImage implements Client.
+func (s *Sidecar) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
+	_, err := call[nothing](ctx, s, "removeImage", at, imageArgs{Pool: pool, Image: image})
+	return err
+}
+
+// Objects implements Client.
+func (s *Sidecar) Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error) {
+	return call[[]string](ctx, s, "objects", at, objectArgs{Pool: pool, Namespace: namespace, Prefix: prefix, Limit: limit})
+}
+
+// RemoveObjects implements Client.
+func (s *Sidecar) RemoveObjects(ctx context.Context, at Connection, pool, namespace string, objects []string) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for some := range slices.Chunk(objects, maxPerRequest) {
+		args := objectArgs{Pool: pool, Namespace: namespace, Objects: some}
+		if _, err := call[nothing](ctx, s, "removeObjects", at, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}

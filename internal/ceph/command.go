@@ -1,0 +1,183 @@
+package ceph
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxOutput is more than the osd dump of a cluster of ten thousand OSDs.
+	maxOutput = 64 << 20
+	// maxMessage keeps a command that complains without end from filling memory.
+	maxMessage = 16 << 10
+	// killedFor is how long a command that was killed may hold its pipes open.
+	killedFor = 2 * time.Second
+)
+
+// program is one of Ceph's.
+type program string
+
+const (
+	cephProgram  program = "ceph"
+	rbdProgram   program = "rbd"
+	radosProgram program = "rados"
+)
+
+// command is one execution of a program, for a verb.
+type command struct {
+	program program
+	verb    string
+	args    []string
+	stdin   string
+	// stdout gets the output, of any length; without it, it is returned.
+	stdout io.Writer
+}
+
+// run executes a command as the user of a connection, until the deadline of the
+// context, and returns what it printed.
+func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error) {
+	conf, keyring, release, err := c.connections.use(at)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+
+	var stdout, stderr bytes.Buffer
+	if do.stdout == nil {
+		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
+	}
+	args := append(patience(ctx, do.program), "--conf="+conf, "--id="+at.User, "--keyring="+keyring)
+	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // argv, of names that were checked
+	cmd.Env = environment(os.Environ())
+	cmd.Stdin = strings.NewReader(do.stdin)
+	cmd.Stdout = do.stdout
+	cmd.Stderr = &limited{to: &stderr, left: maxMessage}
+	// A group of its own, so that what it started dies with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killedFor
+
+	if err := cmd.Run(); err != nil {
+		return nil, failure(ctx, do.verb, err, stderr.String(), stdout.Bytes())
+	}
+	return stdout.Bytes(), nil
+}
+
+// patience makes Ceph's libraries give up before the command is killed, because
+// then they say what they waited for. By default they wait for five minutes for
+// monitors, and forever for an OSD, even for one that refuses the key.
+func patience(ctx context.Context, p program) []string {
+	deadline, bounded := ctx.Deadline()
+	if !bounded {
+		return nil
+	}
+	left := time.Until(deadline)
+	wait := strconv.Itoa(max(1, int((left * 2 / 3).Seconds())))
+	args := []string{"--client-mount-timeout=" + wait, "--rados-mon-op-timeout=" + wait, "--rados-osd-op-timeout=" + wait}
+	if p == cephProgram {
+		args = append(args, "--connect-timeout="+strconv.Itoa(max(2, int((left*3/4).Seconds()))))
+	}
+	return args
+}
+
+// environment leaves out what changes Ceph's commands: CEPH_ARGS, CEPH_CONF, …
+func environment(environ []string) []string {
+	kept := []string{"LC_ALL=C.UTF-8"}
+	for _, entry := range environ {
+		if !strings.HasPrefix(entry, "CEPH_") && !strings.HasPrefix(entry, "LC_ALL=") {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+// failure is what to say about a command that failed.
+func failure(ctx context.Context, verb string, err error, stderr string, stdout []byte) error {
+	message := withoutLog(stderr)
+	if message == "" {
+		// `ceph` says "timed out" on its standard output.
+		message = strings.TrimSpace(string(stdout[:min(len(stdout), maxMessage)]))
+	}
+	if ctx.Err() != nil {
+		if message != "" {
+			message = ", having said: " + message
+		}
+		return fmt.Errorf("ceph %s did not end in time%s: %w", verb, message, ctx.Err())
+	}
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	if !ended {
+		return fmt.Errorf("ceph %s: %w", verb, err)
+	}
+	if message == "" {
+		message = exit.Error()
+	}
+	return &Error{Verb: verb, Errno: errnoOf(exit.ExitCode(), message), Message: message}
+}
+
+// logLine is what a library of Ceph's logs although it is told not to. Messages end
+// up in conditions, which must not change with the time of day.
+var logLine = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\S+ [0-9a-f]+ +-?\d+ .*(?:\n|$)`)
+
+// withoutLog leaves out log lines, unless they are all there is.
+func withoutLog(stderr string) string {
+	if rest := strings.TrimSpace(logLine.ReplaceAllString(stderr, "")); rest != "" {
+		return rest
+	}
+	return strings.TrimSpace(stderr)
+}
+
+// messageErrno finds the number in "[errno 13] RADOS permission denied" and in
+// "error opening pool nope: (2) No such file or directory".
+var messageErrno = regexp.MustCompile(`\[errno (\d+)\]|: \((\d+)\) `)
+
+// errnoOf tells the error number. `ceph` and `rbd` exit with it; `rados` exits with 1
+// whatever it is, and so does `ceph` when it cannot connect.
+func errnoOf(status int, message string) int {
+	if status > 1 && status < 128 {
+		return status
+	}
+	found := messageErrno.FindStringSubmatch(message)
+	switch {
+	case found != nil:
+		number, err := strconv.Atoi(found[1] + found[2])
+		if err != nil {
+			return 0
+		}
+		return number
+	case strings.HasSuffix(message, "Operation not permitted"):
+		return int(syscall.EPERM)
+	case strings.HasSuffix(message, "timed out"):
+		return int(syscall.ETIMEDOUT)
+	}
+	return 0
+}
+
+// limited passes on so many bytes. What is beyond is dropped, or refused.
+type limited struct {
+	to     io.Writer
+	left   int
+	refuse bool
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if len(p) > l.left && l.refuse {
+		return 0, errors.New("it printed more than can be read")
+	}
+	keep := p[:min(len(p), l.left)]
+	l.left -= len(keep)
+	if _, err := l.to.Write(keep); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

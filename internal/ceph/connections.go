@@ -1,0 +1,110 @@
+package ceph
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// idleFor is how long the files of a connection stay after their last use.
+const idleFor = 10 * time.Minute
+
+// connections keeps a ceph.conf and a keyring for each connection in use, below a
+// folder that only this process may read and that is best in memory.
+type connections struct {
+	folder string
+
+	mu   sync.Mutex
+	used map[string]*usage // by the name of a folder below folder
+}
+
+type usage struct {
+	users int
+	last  time.Time
+}
+
+// newConnections makes a folder of its own in one that is given, and removes keys
+// that a process before left there.
+func newConnections(within string) (*connections, error) {
+	folder := filepath.Join(within, "connections")
+	if err := os.RemoveAll(folder); err != nil {
+		return nil, fmt.Errorf("remove what an earlier process left: %w", err)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for keys: %w", err)
+	}
+	return &connections{folder: folder, used: map[string]*usage{}}, nil
+}
+
+// use returns the paths of the files, which stay until release was called.
+func (c *connections) use(at Connection) (conf, keyring string, release func(), err error) {
+	if err := at.valid(); err != nil {
+		return "", "", nil, err
+	}
+	sum := sha256.Sum256([]byte(at.MonHost + "\n" + at.User + "\n" + at.Key))
+	name := hex.EncodeToString(sum[:])
+	conf, keyring = filepath.Join(c.folder, name, "ceph.conf"), filepath.Join(c.folder, name, "keyring")
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used[name] == nil {
+		if err := write(at, conf, keyring); err != nil {
+			return "", "", nil, errors.Join(err, os.RemoveAll(filepath.Dir(conf)))
+		}
+		c.used[name] = &usage{}
+	}
+	c.used[name].users++
+	return conf, keyring, func() { c.release(name) }, nil
+}
+
+func (c *connections) release(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used[name].users--
+	c.used[name].last = time.Now()
+}
+
+// removeIdle removes the files of connections that nobody has used for a while.
+func (c *connections) removeIdle() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for name, u := range c.used {
+		if u.users > 0 || time.Since(u.last) < idleFor {
+			continue
+		}
+		delete(c.used, name)
+		errs = append(errs, os.RemoveAll(filepath.Join(c.folder, name)))
+	}
+	return errors.Join(errs...)
+}
+
+// write makes the two files. A ceph.conf whose last line does not end is refused by
+// librados. Without admin_socket and log files set to nothing, the tools would try to
+// create both below /var.
+func write(at Connection, conf, keyring string) error {
+	content := fmt.Sprintf(`[global]
+mon_host = %s
+keyring = %s
+log_file =
+log_to_stderr = false
+err_to_stderr = false
+[client]
+admin_socket =
+`, at.MonHost, keyring)
+	if err := os.MkdirAll(filepath.Dir(conf), 0o700); err != nil {
+		return fmt.Errorf("make a folder for a connection: %w", err)
+	}
+	if err := os.WriteFile(keyring, fmt.Appendf(nil, "[client.%s]\nkey = %s\n", at.User, at.Key), 0o600); err != nil {
+		return fmt.Errorf("write a keyring: %w", err)
+	}
+	if err := os.WriteFile(conf, []byte(content), 0o600); err != nil {
+		return fmt.Errorf("write a ceph.conf: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package ceph
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ownPrefix begins the names of all images, objects, RADOS namespaces and keys that
+// may be listed for removal or removed: nothing that others made can be hit. Objects
+// outside of such a namespace may have the prefix of rados bench before it, without
+// which the tool does not clean up.
+const (
+	ownPrefix   = "cephtune"
+	benchPrefix = "benchmark_data_"
+)
+
+// Names become arguments of commands, so none may begin with a dash.
+var (
+	poolName   = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,127}$`)
+	imageName  = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,127}$`)
+	objectName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.:@+=,~%#/-]{0,511}$`)
+	keyName    = regexp.MustCompile(`^` + ownPrefix + `/[A-Za-z0-9_.][A-Za-z0-9_./-]{0,254}$`)
+	optionName = regexp.MustCompile(`^[a-z][a-z0-9_/]{0,127}$`)
+	userName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	monHost    = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9\[\]:.,/ _-]*$`)
+	// Options that are changed have no slash, as a manager module's have.
+	poolOptionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
+	maskForm       = regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+	fsidForm       = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	// A value may begin with a minus where a number follows, which Ceph takes as the
+	// argument that it is.
+	valueForm = regexp.MustCompile(`^(-[0-9]|[A-Za-z0-9/_.])[A-Za-z0-9._:,+/=-]*$`)
+	// Credentials, logs that fill disks, and what decides over full OSDs and dead ones.
+	neverOption = regexp.MustCompile(`^(auth_|cephx_|debug_|mon_|ms_|key|log_)|full_ratio|heartbeat|min_alloc_size|_path$|_dir$`)
+
+	cephxKey = regexp.MustCompile(`^[A-Za-z0-9+/]{1,254}={0,2}$`)
+)
+
+// named refuses what is not a name of the kind.
+func named(kind, name string, form *regexp.Regexp) error {
+	if !form.MatchString(name) {
+		return &InvalidError{fmt.Sprintf("%q is not the name of %s", name, kind)}
+	}
+	return nil
+}
+
+// ownImage refuses images, and beginnings of their names, that are not the
+// operator's.
+func ownImage(name string) error {
+	if err := named("an image", name, imageName); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(name, ownPrefix) {
+		return &InvalidError{fmt.Sprintf("%q does not begin with %q: the images of others are left alone", name, ownPrefix)}
+	}
+	return nil
+}
+
+// ownObjects refuses objects that are not the operator's: those are in a RADOS
+// namespace of its own, or have a name of its own.
+func ownObjects(namespace, name string) error {
+	if namespace != "" {
+		if err := named("a RADOS namespace", namespace, poolName); err != nil {
+			return err
+		}
+	}
+	if !strings.HasPrefix(namespace, ownPrefix) && !strings.HasPrefix(strings.TrimPrefix(name, benchPrefix), ownPrefix) {
+		return &InvalidError{fmt.Sprintf("neither the RADOS namespace %q nor %q begins with %q: the objects of others are left alone",
+			namespace, name, ownPrefix)}
+	}
+	return nil
+}
+
+// valid tells whether a connection can be written into ceph.conf and a keyring: a
+// line end in it would let it set any option. The key is not repeated.
+func (c Connection) valid() error {
+	switch {
+	case !monHost.MatchString(c.MonHost):
+		return &InvalidError{fmt.Sprintf("%q is not a list of monitors", c.MonHost)}
+	case !userName.MatchString(c.User):
+		return &InvalidError{fmt.Sprintf("%q is not the name of a Ceph identity", c.User)}
+	case !cephxKey.MatchString(c.Key):
+		return &InvalidError{fmt.Sprintf("the key of client.%s is not a cephx key", c.User)}
+	}
+	return nil
+}
+
+const (
+	// maxObjects bounds what one call lists.
+	maxObjects = 10000
+	// maxArguments bounds what one command is given, below the kernel's limit for
+	// names of any length.
+	maxArguments = 256
+	// maxLine is more than the longest name of an object that Ceph can be set to
+	// allow, beyond what a pipe holds.
+	maxLine = 128 << 10
+)

@@ -1,0 +1,518 @@
+package ceph
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxStrayLines bounds how many lines before the JSON are tried as its beginning.
+const maxStrayLines = 64
+
+// bareNumber is a number that Ceph prints although JSON has none such.
+var bareNumber = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
+
+// decode reads the JSON document in what a command printed. Ceph puts an empty line
+// before it, and warnings on lines of their own before and after.
+func decode(out []byte, into any) error {
+	err := decodeFirst(out, into)
+	if err == nil || !bareNumber.Match(out) {
+		return err
+	}
+	return decodeFirst(bareNumber.ReplaceAll(out, []byte("${1}null")), into)
+}
+
+func decodeFirst(out []byte, into any) error {
+	err := errors.New("there is no JSON in what it printed")
+	for range maxStrayLines {
+		out = bytes.TrimLeft(out, "\r\n\t ")
+		if len(out) == 0 {
+			return err
+		}
+		// A warning can begin with a bracket too, such as "[WRN] …".
+		if out[0] == '{' || out[0] == '[' {
+			if err = json.NewDecoder(bytes.NewReader(out)).Decode(into); err == nil {
+				return nil
+			}
+		}
+		_, rest, found := bytes.Cut(out, []byte("\n"))
+		if !found {
+			return err
+		}
+		out = rest
+	}
+	return err
+}
+
+func parseStatus(out []byte) (*Status, error) {
+	var raw rawStatus
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.FSID == "" {
+		return nil, errors.New("the status names no fsid")
+	}
+	s := &Status{
+		FSID:                     raw.FSID,
+		Health:                   raw.Health.health(),
+		OSDs:                     raw.OSDMap.NumOSDs,
+		UpOSDs:                   raw.OSDMap.NumUpOSDs,
+		InOSDs:                   raw.OSDMap.NumInOSDs,
+		OSDsUpSince:              raw.OSDMap.UpSince,
+		OSDsInSince:              raw.OSDMap.InSince,
+		PGs:                      raw.PGMap.NumPGs,
+		PGsByState:               make(map[string]int, len(raw.PGMap.PGsByState)),
+		DegradedObjects:          raw.PGMap.DegradedObjects,
+		MisplacedObjects:         raw.PGMap.MisplacedObjects,
+		UnfoundObjects:           raw.PGMap.UnfoundObjects,
+		ReadOperationsPerSecond:  raw.PGMap.ReadOpPerSec,
+		WriteOperationsPerSecond: raw.PGMap.WriteOpPerSec,
+		ReadBytesPerSecond:       raw.PGMap.ReadBytesSec,
+		WriteBytesPerSecond:      raw.PGMap.WriteBytesSec,
+		RecoveryBytesPerSecond:   raw.PGMap.RecoveringBytesPerSec,
+		RecoveryObjectsPerSecond: raw.PGMap.RecoveringObjectsPerSec,
+		ManagerActive:            raw.MgrMap.Available,
+		Monitors:                 raw.MonMap.NumMons,
+		QuorumNames:              raw.QuorumNames,
+	}
+	for _, state := range raw.PGMap.PGsByState {
+		s.PGsByState[state.StateName] += state.Count
+	}
+	return s, nil
+}
+
+type rawStatus struct {
+	FSID        string    `json:"fsid"`
+	Health      rawHealth `json:"health"`
+	QuorumNames []string  `json:"quorum_names"`
+	MonMap      struct {
+		NumMons int `json:"num_mons"`
+	} `json:"monmap"`
+	OSDMap struct {
+		NumOSDs   int   `json:"num_osds"`
+		NumUpOSDs int   `json:"num_up_osds"`
+		NumInOSDs int   `json:"num_in_osds"`
+		UpSince   int64 `json:"osd_up_since"`
+		InSince   int64 `json:"osd_in_since"`
+	} `json:"osdmap"`
+	PGMap struct {
+		PGsByState []struct {
+			StateName string `json:"state_name"`
+			Count     int    `json:"count"`
+		} `json:"pgs_by_state"`
+		NumPGs           int   `json:"num_pgs"`
+		DegradedObjects  int64 `json:"degraded_objects"`
+		MisplacedObjects int64 `json:"misplaced_objects"`
+		UnfoundObjects   int64 `json:"unfound_objects"`
+		rawIO
+		RecoveringBytesPerSec   int64 `json:"recovering_bytes_per_sec"`
+		RecoveringObjectsPerSec int64 `json:"recovering_objects_per_sec"`
+	} `json:"pgmap"`
+	MgrMap struct {
+		Available bool `json:"available"`
+	} `json:"mgrmap"`
+}
+
+// rawIO is what clients do. Ceph leaves out what is zero.
+type rawIO struct {
+	ReadOpPerSec  int64 `json:"read_op_per_sec"`
+	WriteOpPerSec int64 `json:"write_op_per_sec"`
+	ReadBytesSec  int64 `json:"read_bytes_sec"`
+	WriteBytesSec int64 `json:"write_bytes_sec"`
+}
+
+type rawHealth struct {
+	Status string `json:"status"`
+	Checks map[string]struct {
+		Severity string `json:"severity"`
+		Summary  struct {
+			Message string `json:"message"`
+		} `json:"summary"`
+		Muted bool `json:"muted"`
+	} `json:"checks"`
+}
+
+func (r rawHealth) health() Health {
+	h := Health{Status: r.Status}
+	for _, code := range slices.Sorted(maps.Keys(r.Checks)) {
+		check := r.Checks[code]
+		h.Checks = append(h.Checks, HealthCheck{
+			Code: code, Severity: check.Severity, Summary: check.Summary.Message, Muted: check.Muted,
+		})
+	}
+	return h
+}
+
+func parseOSDMap(out []byte) (*OSDMap, error) {
+	var raw struct {
+		FSID              string    `json:"fsid"`
+		Epoch             int64     `json:"epoch"`
+		Flags             string    `json:"flags"`
+		Pools             []rawPool `json:"pools"`
+		FullRatio         float64   `json:"full_ratio"`
+		BackfillFullRatio float64   `json:"backfillfull_ratio"`
+		NearFullRatio     float64   `json:"nearfull_ratio"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	m := &OSDMap{
+		FSID: raw.FSID, Epoch: raw.Epoch, Flags: setFlags(raw.Flags),
+		Pools:     make([]Pool, 0, len(raw.Pools)),
+		FullRatio: ratio(raw.FullRatio), BackfillFullRatio: ratio(raw.BackfillFullRatio), NearFullRatio: ratio(raw.NearFullRatio),
+	}
+	for _, pool := range raw.Pools {
+		m.Pools = append(m.Pools, pool.pool())
+	}
+	return m, nil
+}
+
+// ratio takes back that Ceph widens a float of 32 bits: 0.85000002384185791 is 0.85.
+func ratio(widened float64) float64 {
+	shortest, err := strconv.ParseFloat(strconv.FormatFloat(widened, 'g', -1, 32), 64)
+	if err != nil {
+		return widened
+	}
+	return shortest
+}
+
+// setFlags leaves out the flags that every cluster has since Nautilus.
+func setFlags(names string) []string {
+	var flags []string
+	for flag := range strings.SplitSeq(names, ",") {
+		switch flag {
+		case "", "sortbitwise", "recovery_deletes", "purged_snapdirs", "pglog_hardlimit":
+		default:
+			flags = append(flags, flag)
+		}
+	}
+	slices.Sort(flags)
+	return flags
+}
+
+type rawPool struct {
+	ID                 int64                      `json:"pool"`
+	Name               string                     `json:"pool_name"`
+	FlagsNames         string                     `json:"flags_names"`
+	Type               int                        `json:"type"`
+	Size               int                        `json:"size"`
+	MinSize            int                        `json:"min_size"`
+	CrushRule          int                        `json:"crush_rule"`
+	AutoscaleMode      string                     `json:"pg_autoscale_mode"`
+	PGNum              int                        `json:"pg_num"`
+	PGNumTarget        int                        `json:"pg_num_target"`
+	PGNumPending       int                        `json:"pg_num_pending"`
+	PGPlacementNum     int                        `json:"pg_placement_num"`
+	PGPlacementTarget  int                        `json:"pg_placement_num_target"`
+	QuotaMaxBytes      int64                      `json:"quota_max_bytes"`
+	QuotaMaxObjects    int64                      `json:"quota_max_objects"`
+	ErasureCodeProfile string                     `json:"erasure_code_profile"`
+	FastRead           bool                       `json:"fast_read"`
+	Options            map[string]json.RawMessage `json:"options"`
+	Applications       map[string]json.RawMessage `json:"application_metadata"`
+}
+
+func (r rawPool) pool() Pool {
+	p := Pool{
+		ID: r.ID, Name: r.Name, Type: poolType(r.Type),
+		Size: r.Size, MinSize: r.MinSize, CrushRule: r.CrushRule,
+		PGNum: r.PGNum, PGNumTarget: r.PGNumTarget, PGNumPending: r.PGNumPending,
+		PGPlacementNum: r.PGPlacementNum, PGPlacementTarget: r.PGPlacementTarget,
+		AutoscaleMode: r.AutoscaleMode, ErasureCodeProfile: r.ErasureCodeProfile,
+		QuotaMaxBytes: r.QuotaMaxBytes, QuotaMaxObjects: r.QuotaMaxObjects,
+		ApplicationMetadata: strings.Join(slices.Sorted(maps.Keys(r.Applications)), ","),
+		Flags:               setFlags(r.FlagsNames),
+	}
+	if len(r.Options) > 0 || r.FastRead {
+		p.Options = make(map[string]string, len(r.Options)+1)
+	}
+	for name, value := range r.Options {
+		p.Options[name] = plain(value)
+	}
+	if r.FastRead { // the only such option that is a field of its own
+		p.Options["fast_read"] = "1"
+	}
+	return p
+}
+
+func poolType(number int) string {
+	switch number {
+	case 1:
+		return "replicated"
+	case 3:
+		return "erasure"
+	default:
+		return strconv.Itoa(number)
+	}
+}
+
+// plain is a JSON scalar without quotes: Ceph has some options as strings, others as
+// numbers.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+func parseOSDs(out []byte) ([]OSD, error) {
+	var raw struct {
+		Nodes []struct {
+			ID          int    `json:"id"`
+			DeviceClass string `json:"device_class"`
+			Type        string `json:"type"`
+			Status      string `json:"status"`
+			KB          int64  `json:"kb"`
+			KBUsed      int64  `json:"kb_used"`
+			KBAvail     int64  `json:"kb_avail"`
+			PGs         int    `json:"pgs"`
+		} `json:"nodes"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	osds := make([]OSD, 0, len(raw.Nodes))
+	for _, node := range raw.Nodes {
+		if node.Type != "osd" {
+			continue
+		}
+		osds = append(osds, OSD{
+			ID: node.ID, DeviceClass: node.DeviceClass, Status: node.Status, PGs: node.PGs,
+			TotalBytes: node.KB << 10, UsedBytes: node.KBUsed << 10, AvailableBytes: node.KBAvail << 10,
+		})
+	}
+	slices.SortFunc(osds, func(a, b OSD) int { return cmp.Compare(a.ID, b.ID) })
+	return osds, nil
+}
+
+func parseDF(out []byte) (*DF, error) {
+	var raw struct {
+		Stats struct {
+			TotalBytes int64 `json:"total_bytes"`
+			UsedRaw    int64 `json:"total_used_raw_bytes"`
+			Avail      int64 `json:"total_avail_bytes"`
+		} `json:"stats"`
+		Pools []struct {
+			Name  string `json:"name"`
+			ID    int64  `json:"id"`
+			Stats struct {
+				Stored    int64 `json:"stored"`
+				BytesUsed int64 `json:"bytes_used"`
+				Objects   int64 `json:"objects"`
+				MaxAvail  int64 `json:"max_avail"`
+			} `json:"stats"`
+		} `json:"pools"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	df := &DF{
+		TotalBytes: raw.Stats.TotalBytes, UsedRawBytes: raw.Stats.UsedRaw, AvailableBytes: raw.Stats.Avail,
+		Pools: make([]PoolDF, 0, len(raw.Pools)),
+	}
+	for _, pool := range raw.Pools {
+		df.Pools = append(df.Pools, PoolDF{
+			Name: pool.Name, ID: pool.ID,
+			StoredBytes: pool.Stats.Stored, UsedBytes: pool.Stats.BytesUsed,
+			Objects: pool.Stats.Objects, MaxAvailableBytes: pool.Stats.MaxAvail,
+		})
+	}
+	return df, nil
+}
+
+type rawLatency struct {
+	ID    int `json:"id"`
+	Stats struct {
+		CommitMilliseconds int64 `json:"commit_latency_ms"`
+		ApplyMilliseconds  int64 `json:"apply_latency_ms"`
+		CommitNanoseconds  int64 `json:"commit_latency_ns"`
+		ApplyNanoseconds   int64 `json:"apply_latency_ns"`
+	} `json:"perf_stats"`
+}
+
+func parseOSDPerf(out []byte) ([]OSDLatency, error) {
+	var raw struct {
+		Stats struct {
+			Infos []rawLatency `json:"osd_perf_infos"`
+		} `json:"osdstats"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	latencies := make([]OSDLatency, 0, len(raw.Stats.Infos))
+	for _, info := range raw.Stats.Infos {
+		latencies = append(latencies, OSDLatency{
+			ID:            info.ID,
+			CommitSeconds: seconds(info.Stats.CommitNanoseconds, info.Stats.CommitMilliseconds),
+			ApplySeconds:  seconds(info.Stats.ApplyNanoseconds, info.Stats.ApplyMilliseconds),
+		})
+	}
+	slices.SortFunc(latencies, func(a, b OSDLatency) int { return cmp.Compare(a.ID, b.ID) })
+	return latencies, nil
+}
+
+// seconds prefers nanoseconds, which round less, and not every version has.
+func seconds(nanoseconds, milliseconds int64) float64 {
+	if nanoseconds > 0 {
+		return float64(nanoseconds) / 1e9
+	}
+	return float64(milliseconds) / 1e3
+}
+
+func parsePoolIO(out []byte) ([]PoolIO, error) {
+	var raw []struct {
+		Name string `json:"pool_name"`
+		IO   rawIO  `json:"client_io_rate"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	pools := make([]PoolIO, 0, len(raw))
+	for _, pool := range raw {
+		pools = append(pools, PoolIO{
+			Name:                    pool.Name,
+			ReadOperationsPerSecond: pool.IO.ReadOpPerSec, WriteOperationsPerSecond: pool.IO.WriteOpPerSec,
+			ReadBytesPerSecond: pool.IO.ReadBytesSec, WriteBytesPerSecond: pool.IO.WriteBytesSec,
+		})
+	}
+	return pools, nil
+}
+
+func parseVersions(out []byte) (*Versions, error) {
+	var raw struct {
+		Overall map[string]int `json:"overall"`
+		OSD     map[string]int `json:"osd"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	return &Versions{Overall: byNumber(raw.Overall), OSD: byNumber(raw.OSD)}, nil
+}
+
+// byNumber shortens "ceph version 18.2.7 (6b0e…) reef (stable)" to "18.2.7".
+func byNumber(counts map[string]int) map[string]int {
+	short := make(map[string]int, len(counts))
+	for text, count := range counts {
+		if fields := strings.Fields(text); len(fields) > 2 && fields[1] == "version" {
+			text = fields[2]
+		}
+		short[text] += count
+	}
+	return short
+}
+
+func parseConfigDump(out []byte) ([]ConfigEntry, error) {
+	var raw []struct {
+		Section string `json:"section"`
+		Mask    string `json:"mask"`
+		Name    string `json:"name"`
+		Value   string `json:"value"`
+		Level   string `json:"level"`
+		Runtime bool   `json:"can_update_at_runtime"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	entries := make([]ConfigEntry, 0, len(raw))
+	for _, entry := range raw {
+		entries = append(entries, ConfigEntry(entry))
+	}
+	return entries, nil
+}
+
+func parseConfigHelp(out []byte) (*OptionHelp, error) {
+	var raw struct {
+		Name     string          `json:"name"`
+		Type     string          `json:"type"`
+		Level    string          `json:"level"`
+		Desc     string          `json:"desc"`
+		Default  json.RawMessage `json:"default"`
+		Daemon   json.RawMessage `json:"daemon_default"`
+		Min      json.RawMessage `json:"min"`
+		Max      json.RawMessage `json:"max"`
+		Enum     []string        `json:"enum_values"`
+		Services []string        `json:"services"`
+		Runtime  bool            `json:"can_update_at_runtime"`
+		Flags    []string        `json:"flags"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.Name == "" || raw.Type == "" {
+		return nil, errors.New("it describes no option")
+	}
+	return &OptionHelp{
+		Known: true, Name: raw.Name, Type: raw.Type, Level: raw.Level, Description: raw.Desc,
+		Default: plain(raw.Default), DaemonDefault: plain(raw.Daemon), Min: plain(raw.Min), Max: plain(raw.Max),
+		Enum: raw.Enum, Services: raw.Services, Runtime: raw.Runtime, Flags: raw.Flags,
+	}, nil
+}
+
+func parseConfigShow(out []byte) ([]RunningOption, error) {
+	var raw []struct {
+		Name    string `json:"name"`
+		Value   string `json:"value"`
+		Source  string `json:"source"`
+		Ignores string `json:"ignores"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	options := make([]RunningOption, 0, len(raw))
+	for _, o := range raw {
+		options = append(options, RunningOption{Name: o.Name, Value: o.Value, Source: o.Source, Ignored: o.Ignores != ""})
+	}
+	return options, nil
+}
+
+func parseBalancer(out []byte) (*Balancer, error) {
+	var raw struct {
+		Active *bool    `json:"active"`
+		Mode   string   `json:"mode"`
+		Plans  []string `json:"plans"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.Active == nil {
+		return nil, errors.New("it does not say whether the balancer is active")
+	}
+	return &Balancer{Active: *raw.Active, Mode: raw.Mode, Plans: raw.Plans}, nil
+}
+
+func parseStop(out []byte) (*Stop, error) {
+	var raw struct {
+		OK     *bool `json:"ok_to_stop"`
+		OSDs   []int `json:"osds"`
+		PGs    int   `json:"num_ok_pgs"`
+		BadPGs int   `json:"num_not_ok_pgs"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.OK == nil {
+		return nil, errors.New("it does not say whether the OSD may be stopped")
+	}
+	return &Stop{OK: *raw.OK, OSDs: raw.OSDs, PGs: raw.PGs, BadPGs: raw.BadPGs}, nil
+}
+
+func parseImages(out []byte) ([]string, error) {
+	var names []string
+	if err := decode(out, &names); err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+// unreadable wraps what a parser says about the output of a verb that succeeded.
+func unreadable(verb string, err error) error {
+	return fmt.Errorf("ceph %s: its output cannot be read: %w", verb, err)
+}

@@ -1,0 +1,134 @@
+package ceph
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// parsers are by the beginning of the names of the files that they read.
+var parsers = map[string]func([]byte) (any, error){
+	"status":         untyped(parseStatus),
+	"osd-dump":       untyped(parseOSDMap),
+	"osd-df":         untyped(parseOSDs),
+	"df-detail":      untyped(parseDF),
+	"osd-perf":       untyped(parseOSDPerf),
+	"osd-pool-stats": untyped(parsePoolIO),
+	"versions":       untyped(parseVersions),
+	"config-dump":    untyped(parseConfigDump),
+
+	"config-help":     untyped(parseConfigHelp),
+	"config-show-all": untyped(parseConfigShow),
+	"balancer-status": untyped(parseBalancer),
+	"osd-ok-to-stop":  untyped(parseStop),
+}
+
+func untyped[T any](parse func([]byte) (T, error)) func([]byte) (any, error) {
+	return func(out []byte) (any, error) { return parse(out) }
+}
+
+// What Ceph printed, by version, is read as the golden files say.
+func TestParsersReadWhatCephPrints(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.json")
+	if err != nil || len(files) < len(parsers) {
+		t.Fatalf("found %d files (%v)", len(files), err)
+	}
+	for _, file := range files {
+		kind, _, _ := strings.Cut(filepath.Base(file), ".")
+		t.Run(file, func(t *testing.T) {
+			got, err := parsers[kind](readFile(t, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.MarshalIndent(got, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := strings.TrimSuffix(file, ".json") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, append(text, '\n'), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(readFile(t, golden)), string(text)+"\n"); diff != "" {
+				t.Errorf("-want +got, -update accepts it:\n%s", diff)
+			}
+		})
+	}
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func TestDecodeFindsTheDocument(t *testing.T) {
+	tests := map[string]struct {
+		out  string
+		want string // empty: an error
+	}{
+		"alone":                            {`{"fsid":"f"}`, "f"},
+		"after an empty line":              {"\n\n{\"fsid\":\"f\"}\n", "f"},
+		"after a warning":                  {"WARNING: all dangerous options are enabled\n{\"fsid\":\"f\"}", "f"},
+		"after a warning with a bracket":   {"[WRN] something\n{\"fsid\":\"f\"}", "f"},
+		"after CRLF":                       {"\r\n{\"fsid\":\"f\"}\r\n", "f"},
+		"before a stray line":              {"{\"fsid\":\"f\"}\ndone", "f"},
+		"over several lines":               {"{\n \"fsid\":\n \"f\"\n}", "f"},
+		"with unknown fields":              {`{"new":{"a":[1]},"fsid":"f"}`, "f"},
+		"with numbers that JSON has not":   {`{"a":-nan,"b":[inf,nan],"fsid":"f"}`, "f"},
+		"cut off":                          {`{"fsid":"f"`, ""},
+		"of another kind":                  {`[1]`, ""},
+		"missing":                          {"Error EACCES", ""},
+		"nothing at all":                   {"", ""},
+		"two, as pool get all prints them": {`{"fsid":"f"}{"fsid":"g"}`, "f"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got struct {
+				FSID string `json:"fsid"`
+			}
+			err := decode([]byte(test.out), &got)
+			if got.FSID != test.want && err == nil || (err == nil) != (test.want != "") {
+				t.Errorf("got %q, %v, want %q", got.FSID, err, test.want)
+			}
+		})
+	}
+}
+
+func TestStatusNeedsAnFSID(t *testing.T) {
+	if s, err := parseStatus([]byte(`{"health":{"status":"HEALTH_OK"}}`)); err == nil {
+		t.Errorf("read %+v, want an error", s)
+	}
+}
+
+func TestOSDPerfHasSecondsFromMillisecondsAlone(t *testing.T) {
+	got, err := parseOSDPerf([]byte(`{"osdstats":{"osd_perf_infos":[
+		{"id":1,"perf_stats":{"commit_latency_ms":12,"apply_latency_ms":7}},
+		{"id":0,"perf_stats":{"commit_latency_ms":1,"apply_latency_ms":0,"commit_latency_ns":1250000,"apply_latency_ns":0}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []OSDLatency{{ID: 0, CommitSeconds: 0.00125}, {ID: 1, CommitSeconds: 0.012, ApplySeconds: 0.007}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("[WRN]\n{\"a\":nan}"))
+	f.Fuzz(func(_ *testing.T, out []byte) {
+		_, _ = parseStatus(out)
+		_, _ = parseOSDMap(out)
+	})
+}

@@ -1,0 +1,177 @@
+package ceph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	// maxCommands is how many verbs are carried out at a time; others wait.
+	maxCommands = 8
+	// shutdownTime is what commands get to end once the server is to stop.
+	shutdownTime = 5 * time.Second
+	// headerTime and idleTime keep connections of a dead manager from piling up.
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+)
+
+// Handler carries out the verbs of requests through a Client, and through a Tuner where
+// the Client is one.
+type Handler struct {
+	to    Client
+	log   *slog.Logger
+	verbs map[string]verb
+	slots chan struct{}
+}
+
+// NewHandler returns a handler of POST /v1/VERB.
+func NewHandler(to Client, log *slog.Logger) *Handler {
+	return &Handler{to: to, log: log, verbs: verbs(), slots: make(chan struct{}, maxCommands)}
+}
+
+// ServeHTTP implements http.Handler. An answer is 200 with the result, 422 with what
+// Ceph said, 504 if the time was not enough, 400 if Ceph was not asked because of the
+// request, 409 if it was not because of the fence, and 500 otherwise.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("verb")
+	do, known := h.verbs[name]
+	if !known {
+		h.answer(w, http.StatusNotFound, failed{Invalid: true, Message: fmt.Sprintf("the ceph sidecar knows no verb %q: is it of another version?", name)})
+		return
+	}
+	began := time.Now()
+	var body request
+	err := decodeStrictly(http.MaxBytesReader(w, r.Body, maxRequest), &body)
+	body.received = time.Now()
+	if err != nil {
+		err = &InvalidError{"the request cannot be read: " + err.Error()}
+	}
+	var result any
+	if err == nil {
+		result, err = h.carryOut(r.Context(), do, body)
+	}
+	log := h.log.With("verb", name, "connection", body.Connection, "seconds", time.Since(began).Seconds())
+	if err != nil {
+		log.Info("failed", "error", err)
+		failure := failedBy(err)
+		h.answer(w, statusOf(failure), failure)
+		return
+	}
+	log.Debug("done")
+	h.answer(w, http.StatusOK, result)
+}
+
+func (h *Handler) carryOut(ctx context.Context, do verb, r request) (any, error) {
+	timeout, err := r.timeout()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the ceph sidecar was busy with %d other commands: %w", maxCommands, ctx.Err())
+	}
+	return do(ctx, h.to, r)
+}
+
+func statusOf(f failed) int {
+	switch {
+	case f.Ceph != nil:
+		return http.StatusUnprocessableEntity
+	case f.Timeout:
+		return http.StatusGatewayTimeout
+	case f.Invalid:
+		return http.StatusBadRequest
+	case f.Fenced:
+		return http.StatusConflict
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+func (h *Handler) answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		h.log.Info("the answer did not arrive", "error", err)
+	}
+}
+
+// Serve answers on a Unix socket, which only its owner may use, until the context
+// ends. Then commands get some seconds to end before they are killed.
+func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error {
+	listener, err := listen(ctx, socket)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST "+pathPrefix+"{verb}", NewHandler(cli, log))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(listener) }()
+	log.Info("listening", "socket", socket)
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-stopped:
+			return fmt.Errorf("serve on %s: %w", socket, err)
+		case <-tick.C:
+			if err := cli.RemoveIdle(); err != nil {
+				log.Warn("keys that nobody uses could not be removed", "error", err)
+			}
+		case <-ctx.Done():
+			return shutdown(ctx, server)
+		}
+	}
+}
+
+func shutdown(ctx context.Context, server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return server.Close() // which ends the contexts of requests, and so kills commands
+	}
+	return err
+}
+
+// listen makes the socket. One that a killed process left is replaced; one that
+// somebody answers on is not.
+func listen(ctx context.Context, socket string) (net.Listener, error) {
+	info, err := os.Lstat(socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("look for an old socket: %w", err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("%s is there and not a socket", socket)
+	default:
+		if other, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", socket); err == nil {
+			return nil, errors.Join(fmt.Errorf("another process answers on %s", socket), other.Close())
+		}
+		if err := os.Remove(socket); err != nil {
+			return nil, fmt.Errorf("remove the old socket: %w", err)
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("keep others from the socket: %w", err), listener.Close())
+	}
+	return listener, nil
+}

@@ -1,0 +1,169 @@
+package ceph
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Tuner has the verbs that change settings. Each carries a Fence, and is refused with a
+// *FencedError where the fence does not hold. Each can be repeated: setting what is set
+// already and removing what is not there both succeed.
+//
+// A verb whose answer was lost may still be carried out, until LongestChange has passed
+// since it was asked for, and no longer.
+type Tuner interface {
+	// SetPoolOption is `ceph osd pool set POOL OPTION VALUE`.
+	SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error
+	// UnsetPoolOption is the same with the value by which Ceph forgets the option. One
+	// that cannot be forgotten, such as pg_num, is refused.
+	UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error
+	// SetConfig is `ceph config set SECTION[/MASK] OPTION VALUE`.
+	SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error
+	// RemoveConfig is `ceph config rm SECTION[/MASK] OPTION`.
+	RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error
+	// SetBalancer is `ceph balancer on` or `ceph balancer off`.
+	SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error
+	// SetFlag is `ceph osd set FLAG` or `ceph osd unset FLAG`, for FlagNoScrub and
+	// FlagNoDeepScrub and no other flag.
+	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
+}
+
+// The flags that SetFlag knows.
+const (
+	FlagNoScrub     = "noscrub"
+	FlagNoDeepScrub = "nodeep-scrub"
+)
+
+const (
+	// LongestChange is what a verb that changes something gets at most. Whoever takes
+	// over from another waits for as long, and then looks afresh.
+	LongestChange = 30 * time.Second
+	// maxValue bounds the value of an option.
+	maxValue = 1024
+)
+
+// Fence keeps who has lost the lock from changing anything.
+type Fence struct {
+	// FSID is the Ceph cluster that is locked.
+	FSID string
+	// Epoch is that of the holding. A verb with a lower epoch than an earlier one is
+	// refused.
+	Epoch int64
+	// Until is when the lock is lost unless it is renewed. A verb whose deadline is
+	// later is refused: it could be carried out under somebody else's lock.
+	Until time.Time
+}
+
+// FencedError is a change that was refused because of its Fence, without Ceph having
+// been asked.
+type FencedError struct{ Message string }
+
+// Error implements error.
+func (e *FencedError) Error() string { return e.Message }
+
+// ConfigWho is where an option of the central configuration holds.
+type ConfigWho struct {
+	// Section is such as "osd".
+	Section string `json:"section"`
+	// Mask limits it, as "class:ssd" or "host:node-1"; empty, it holds for all.
+	Mask string `json:"mask,omitempty"`
+}
+
+// String is the form that `ceph config set` takes.
+func (w ConfigWho) String() string {
+	if w.Mask == "" {
+		return w.Section
+	}
+	return w.Section + "/" + w.Mask
+}
+
+// OptionHelp is what `ceph config help` says of an option.
+type OptionHelp struct {
+	// Known tells whether this Ceph has the option. Without it nothing else is said.
+	Known bool   `json:"known"`
+	Name  string `json:"name"`
+	// Type is str, int, uint, float, bool, size, secs, millisecs, uuid, addr or addrvec.
+	Type        string `json:"type,omitempty"`
+	Level       string `json:"level,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Default, Min and Max are as Ceph prints them; empty, there is none. DaemonDefault
+	// comes before Default in daemons.
+	Default       string `json:"default,omitempty"`
+	DaemonDefault string `json:"daemonDefault,omitempty"`
+	Min           string `json:"min,omitempty"`
+	Max           string `json:"max,omitempty"`
+	// Enum are the only values that a str may have, if there are any.
+	Enum []string `json:"enum,omitempty"`
+	// Services are those that the option is for, if Ceph says so.
+	Services []string `json:"services,omitempty"`
+	// Runtime tells whether daemons say that they take changes while they run. Ceph calls
+	// it a crude indicator: proof is what a daemon runs with.
+	Runtime bool `json:"runtime"`
+	// Flags such as "runtime", "startup" and "no_mon_update".
+	Flags []string `json:"flags,omitempty"`
+}
+
+// Running is what one OSD runs with.
+type Running struct {
+	OSD int `json:"osd"`
+	// Error says why nothing is known of it, such as that it is down. Then Options is
+	// empty.
+	Error   string          `json:"error,omitempty"`
+	Options []RunningOption `json:"options,omitempty"`
+}
+
+// RunningOption is an option of a daemon, as its manager was told.
+type RunningOption struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Source is where the value is from: default, mon for the central configuration,
+	// file, env, cmdline, or override for what was set in the daemon itself.
+	Source string `json:"source"`
+	// Ignored tells that the central configuration has another value, which the daemon
+	// cannot take before it restarts.
+	Ignored bool `json:"ignored,omitempty"`
+}
+
+// Option returns an option by its name.
+func (r Running) Option(name string) (RunningOption, bool) {
+	for _, option := range r.Options {
+		if option.Name == name {
+			return option, true
+		}
+	}
+	return RunningOption{}, false
+}
+
+// Balancer is what `ceph balancer status` says.
+type Balancer struct {
+	Active bool   `json:"active"`
+	Mode   string `json:"mode"`
+	// Plans are those that wait to be executed.
+	Plans []string `json:"plans,omitempty"`
+}
+
+// Stop is what `ceph osd ok-to-stop` says.
+type Stop struct {
+	// OK tells whether all PGs stay available. It is true of an OSD that does not exist.
+	OK bool `json:"ok"`
+	// OSDs are those that may be stopped together.
+	OSDs []int `json:"osds"`
+	// Reason is what Ceph says where the answer is no.
+	Reason string `json:"reason,omitempty"`
+	// PGs that are on them and stay available, and that do not. Nothing counts the
+	// second where the answer is no: Reason says it.
+	PGs    int `json:"pgs"`
+	BadPGs int `json:"badPGs"`
+}
+
+// valid refuses what cannot be one.
+func (f Fence) valid() error {
+	if !fsidForm.MatchString(f.FSID) {
+		return &InvalidError{fmt.Sprintf("%q is not the FSID of a Ceph cluster", f.FSID)}
+	}
+	if f.Epoch < 1 {
+		return &InvalidError{fmt.Sprintf("there is no epoch %d", f.Epoch)}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package ceph_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+)
+
+func fence(epoch int64) ceph.Fence {
+	return ceph.Fence{FSID: cephtest.FSID, Epoch: epoch, Until: time.Now().Add(time.Hour)}
+}
+
+// Every verb about settings arrives with its arguments, and its answer comes back.
+func TestVerbsAboutSettingsCrossTheSocket(t *testing.T) {
+	who := ceph.ConfigWho{Section: "osd", Mask: "class:ssd"}
+	help := cephtest.Options()["osd_memory_target"]
+	tests := map[string]struct {
+		do   func(context.Context, *ceph.Sidecar) (any, error)
+		want any
+		args string
+	}{
+		"ConfigHelp": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return c.ConfigHelp(ctx, someone, "osd_memory_target")
+		}, &help, "osd_memory_target"},
+		"RunningConfig": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return c.RunningConfig(ctx, someone, []int{2, 9}, []string{"osd_max_backfills"})
+		}, []ceph.Running{
+			{OSD: 2, Options: []ceph.RunningOption{{Name: "osd_max_backfills", Value: "1", Source: "default"}}},
+			{OSD: 9, Error: "Error ENOENT: no config state for daemon osd.9"},
+		}, "[2 9] [osd_max_backfills]"},
+		"Balancer": {func(ctx context.Context, c *ceph.Sidecar) (any, error) { return c.Balancer(ctx, someone) }, &ceph.Balancer{Active: true, Mode: "upmap"}, ""},
+		"OKToStop": {func(ctx context.Context, c *ceph.Sidecar) (any, error) { return c.OKToStop(ctx, someone, 1) }, &ceph.Stop{OK: true, OSDs: []int{1}}, "1"},
+		"SetPoolOption": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.SetPoolOption(ctx, someone, fence(1), "p", "pg_num", "64")
+		}, nil, "p pg_num 64"},
+		"UnsetPoolOption": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.UnsetPoolOption(ctx, someone, fence(1), "p", "compression_mode")
+		}, nil, "p compression_mode"},
+		"SetConfig": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.SetConfig(ctx, someone, fence(1), who, "osd_memory_target", "4G")
+		}, nil, "osd/class:ssd osd_memory_target 4G"},
+		"RemoveConfig": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.RemoveConfig(ctx, someone, fence(1), who, "osd_memory_target")
+		}, nil, "osd/class:ssd osd_memory_target"},
+		"SetBalancer": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.SetBalancer(ctx, someone, fence(1), true)
+		}, nil, "true"},
+		"SetFlag": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.SetFlag(ctx, someone, fence(1), ceph.FlagNoScrub, true)
+		}, nil, "noscrub true"},
+	}
+	for verb, test := range tests {
+		t.Run(verb, func(t *testing.T) {
+			cluster := cephtest.NewCluster("p")
+			client, _ := sidecar(t, cluster)
+			got, err := test.do(t.Context(), client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			want := []cephtest.Call{{Verb: verb, At: someone, Args: test.args}}
+			if diff := cmp.Diff(want, cluster.Calls("")); diff != "" {
+				t.Errorf("calls, -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFencesCrossTheSocket(t *testing.T) {
+	cluster := cephtest.NewCluster("p")
+	client, _ := sidecar(t, cluster)
+	if err := client.SetBalancer(t.Context(), someone, fence(2), false); err != nil {
+		t.Fatal(err)
+	}
+	soon := ceph.Fence{FSID: cephtest.FSID, Epoch: 2, Until: time.Now().Add(time.Second)}
+	for name, given := range map[string]ceph.Fence{
+		"an earlier epoch is refused behind it":    fence(1),
+		"a lock that ends soon, already before it": soon,
+	} {
+		err := client.SetBalancer(t.Context(), someone, given, true)
+		if _, fenced := errors.AsType[*ceph.FencedError](err); !fenced {
+			t.Errorf("%s: %v, want it fenced", name, err)
+		}
+	}
+	if got := len(cluster.Calls("SetBalancer")); got != 2 {
+		t.Errorf("the cluster was asked %d times, want 2", got)
+	}
+}
+
+func TestASidecarThatChangesNothingSaysSo(t *testing.T) {
+	client, _ := sidecar(t, &cephtest.Fake{})
+	err := client.SetBalancer(t.Context(), someone, fence(1), true)
+	if err == nil || !strings.Contains(err.Error(), "changes nothing") {
+		t.Errorf("error is %v", err)
+	}
+}

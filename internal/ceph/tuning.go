@@ -1,0 +1,260 @@
+package ceph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+const (
+	// maxAsked is how many OSDs are asked for their running configuration in one call,
+	// and askedAtOnce how many of them at a time: each costs a process that runs for
+	// half a second.
+	maxAsked    = 256
+	askedAtOnce = 4
+	// maxOptions is how many options are asked for.
+	maxOptions = 64
+)
+
+var _ Tuner = (*CLI)(nil)
+
+// ConfigHelp implements Client.
+func (c *CLI) ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error) {
+	if err := named("an option", option, optionName); err != nil {
+		return nil, err
+	}
+	out, err := c.ceph(ctx, at, "config help", option, "--format=json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return &OptionHelp{Name: option}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	help, err := parseConfigHelp(out)
+	if err != nil {
+		return nil, unreadable("config help", err)
+	}
+	return help, nil
+}
+
+// RunningConfig implements Client.
+func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error) {
+	if len(osds) > maxAsked || len(options) > maxOptions {
+		return nil, &InvalidError{fmt.Sprintf("at most %d options of %d OSDs can be asked for at once", maxOptions, maxAsked)}
+	}
+	for _, option := range options {
+		if err := named("an option", option, optionName); err != nil {
+			return nil, err
+		}
+	}
+	for _, osd := range osds {
+		if err := validOSD(osd); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]Running, len(osds))
+	slots := make(chan struct{}, askedAtOnce)
+	var all sync.WaitGroup
+	for i, osd := range osds {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			answers[i] = c.running(ctx, at, osd, options)
+		})
+	}
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("ceph config show-with-defaults of %d OSDs did not end in time: %w", len(osds), err)
+	}
+	return answers, nil
+}
+
+// running asks for one OSD. `config show` alone leaves out what is at its default, and
+// asking for an option by its name tells nothing of where its value is from.
+func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
+	out, err := c.ceph(ctx, at, "config show-with-defaults", fmt.Sprintf("osd.%d", osd), "--format=json")
+	if err != nil {
+		return Running{OSD: osd, Error: err.Error()}
+	}
+	all, err := parseConfigShow(out)
+	if err != nil {
+		return Running{OSD: osd, Error: unreadable("config show-with-defaults", err).Error()}
+	}
+	return Running{OSD: osd, Options: slices.DeleteFunc(all, func(o RunningOption) bool { return !slices.Contains(options, o.Name) })}
+}
+
+// Balancer implements Client.
+func (c *CLI) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
+	return ask(ctx, c, at, "balancer status", parseBalancer)
+}
+
+// OKToStop implements Client. Where the answer is no, the command fails with EBUSY,
+// and the reason is in the error.
+func (c *CLI) OKToStop(ctx context.Context, at Connection, osd int) (*Stop, error) {
+	if err := validOSD(osd); err != nil {
+		return nil, err
+	}
+	out, err := c.ceph(ctx, at, "osd ok-to-stop", fmt.Sprint(osd), "--format=json")
+	if refused, answered := errors.AsType[*Error](err); answered && refused.Errno == int(syscall.EBUSY) {
+		return &Stop{OSDs: []int{osd}, Reason: refused.Message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop, err := parseStop(out)
+	if err != nil {
+		return nil, unreadable("osd ok-to-stop", err)
+	}
+	return stop, nil
+}
+
+// change executes a ceph command that changes something, behind a fence.
+func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb string, args ...string) error {
+	ctx, leave, err := c.fences.enter(ctx, fence)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = c.ceph(ctx, at, verb, args...)
+	return err
+}
+
+// SetPoolOption implements Tuner.
+func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
+	if err := errors.Join(tunablePool(pool), tunablePoolOption(option), plainValue(value)); err != nil {
+		return err
+	}
+	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
+}
+
+// UnsetPoolOption implements Tuner.
+func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error {
+	if err := errors.Join(tunablePool(pool), tunablePoolOption(option)); err != nil {
+		return err
+	}
+	value, possible := UnsetBy(option)
+	if !possible {
+		return &InvalidError{fmt.Sprintf("%s of a pool cannot be unset", option)}
+	}
+	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
+}
+
+// UnsetBy is the value by which `osd pool set` forgets an option, or false if a pool
+// always has it. Options that are words take "unset", csum_type among them although it
+// is kept as a number; those that are numbers are forgotten when they are set to 0.
+func UnsetBy(option string) (string, bool) {
+	switch option {
+	case "pg_num", "pgp_num", "pg_autoscale_mode", "size", "min_size", "crush_rule":
+		return "", false
+	case "compression_mode", "compression_algorithm", "csum_type", "fingerprint_algorithm":
+		return "unset", true
+	default:
+		return "0", true
+	}
+}
+
+// SetConfig implements Tuner.
+func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
+	if err := errors.Join(tunableWho(who), tunableOption(option), plainValue(value)); err != nil {
+		return err
+	}
+	return c.change(ctx, at, fence, "config set", who.String(), option, value)
+}
+
+// RemoveConfig implements Tuner.
+func (c *CLI) RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error {
+	if err := errors.Join(tunableWho(who), tunableOption(option)); err != nil {
+		return err
+	}
+	return c.change(ctx, at, fence, "config rm", who.String(), option)
+}
+
+// SetBalancer implements Tuner.
+func (c *CLI) SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error {
+	if on {
+		return c.change(ctx, at, fence, "balancer on")
+	}
+	return c.change(ctx, at, fence, "balancer off")
+}
+
+// SetFlag implements Tuner.
+func (c *CLI) SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error {
+	if flag != FlagNoScrub && flag != FlagNoDeepScrub {
+		return &InvalidError{fmt.Sprintf("the flag %q is not one that may be changed, which are %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
+	}
+	if on {
+		return c.change(ctx, at, fence, "osd set", flag)
+	}
+	return c.change(ctx, at, fence, "osd unset", flag)
+}
+
+// tunablePool refuses names that are none, and the pools of Ceph's own.
+func tunablePool(pool string) error {
+	if err := named("a pool", pool, poolName); err != nil {
+		return err
+	}
+	if strings.HasPrefix(pool, ".") {
+		return &InvalidError{fmt.Sprintf("pool %q belongs to Ceph itself, and is left alone", pool)}
+	}
+	return nil
+}
+
+// tunablePoolOption refuses what would move, endanger or resize a pool's data, whatever
+// anybody allowed.
+func tunablePoolOption(option string) error {
+	if err := named("an option of a pool", option, poolOptionName); err != nil {
+		return err
+	}
+	switch option {
+	case "size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
+		"nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "hashpspool", "eio":
+		return &InvalidError{fmt.Sprintf("%s of a pool is never changed", option)}
+	}
+	return nil
+}
+
+// tunableWho refuses sections other than that of the OSDs.
+func tunableWho(who ConfigWho) error {
+	if who.Section != "osd" {
+		return &InvalidError{fmt.Sprintf("section %q: options are changed for OSDs and nothing else", who.Section)}
+	}
+	if who.Mask != "" {
+		return named("a mask, such as class:ssd or host:node-1,", who.Mask, maskForm)
+	}
+	return nil
+}
+
+// tunableOption refuses names that are none, and options of which a wrong value costs
+// data or access, whatever anybody allowed.
+func tunableOption(option string) error {
+	if err := named("an option", option, poolOptionName); err != nil {
+		return err
+	}
+	if neverOption.MatchString(option) {
+		return &InvalidError{fmt.Sprintf("%s is never changed", option)}
+	}
+	return nil
+}
+
+// ValidValue refuses values that no verb would set, as SetConfig and SetPoolOption do.
+func ValidValue(value string) error { return plainValue(value) }
+
+// plainValue refuses values that could be anything but one word.
+func plainValue(value string) error {
+	if len(value) > maxValue || !valueForm.MatchString(value) {
+		return &InvalidError{fmt.Sprintf("%.80q is not a value that options are set to", value)}
+	}
+	return nil
+}
+
+func validOSD(osd int) error {
+	if osd < 0 {
+		return &InvalidError{fmt.Sprintf("there is no OSD %d", osd)}
+	}
+	return nil
+}

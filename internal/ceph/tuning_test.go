@@ -1,0 +1,267 @@
+package ceph
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const fsid = "11111111-2222-3333-4444-555555555555"
+
+func inHours(epoch int64) Fence {
+	return Fence{FSID: fsid, Epoch: epoch, Until: time.Now().Add(time.Hour)}
+}
+
+func TestChangesAreTheseCommands(t *testing.T) {
+	osds, ssds := ConfigWho{Section: "osd"}, ConfigWho{Section: "osd", Mask: "class:ssd"}
+	tests := map[string]struct {
+		do   func(context.Context, *CLI) error
+		want string // empty: refused, and Ceph not asked
+	}{
+		"a pool's option": {
+			func(ctx context.Context, c *CLI) error {
+				return c.SetPoolOption(ctx, someone, inHours(1), "p", "pg_num", "64")
+			},
+			"ceph osd pool set p pg_num 64",
+		},
+		"a word unset": {
+			func(ctx context.Context, c *CLI) error {
+				return c.UnsetPoolOption(ctx, someone, inHours(1), "p", "compression_mode")
+			},
+			"ceph osd pool set p compression_mode unset",
+		},
+		"a number unset": {
+			func(ctx context.Context, c *CLI) error {
+				return c.UnsetPoolOption(ctx, someone, inHours(1), "p", "compression_required_ratio")
+			},
+			"ceph osd pool set p compression_required_ratio 0",
+		},
+		"what a pool always has": {
+			func(ctx context.Context, c *CLI) error {
+				return c.UnsetPoolOption(ctx, someone, inHours(1), "p", "pg_num")
+			}, "",
+		},
+		"an option": {
+			func(ctx context.Context, c *CLI) error {
+				return c.SetConfig(ctx, someone, inHours(1), osds, "osd_recovery_sleep", "-0.5")
+			},
+			"ceph config set osd osd_recovery_sleep -0.5",
+		},
+		"an option at a mask": {
+			func(ctx context.Context, c *CLI) error {
+				return c.RemoveConfig(ctx, someone, inHours(1), ssds, "osd_max_backfills")
+			},
+			"ceph config rm osd/class:ssd osd_max_backfills",
+		},
+		"the balancer": {
+			func(ctx context.Context, c *CLI) error { return c.SetBalancer(ctx, someone, inHours(1), false) },
+			"ceph balancer off",
+		},
+		"a flag": {
+			func(ctx context.Context, c *CLI) error {
+				return c.SetFlag(ctx, someone, inHours(1), FlagNoDeepScrub, true)
+			},
+			"ceph osd set nodeep-scrub",
+		},
+		"a flag removed": {
+			func(ctx context.Context, c *CLI) error {
+				return c.SetFlag(ctx, someone, inHours(1), FlagNoScrub, false)
+			},
+			"ceph osd unset noscrub",
+		},
+		"another flag": {func(ctx context.Context, c *CLI) error { return c.SetFlag(ctx, someone, inHours(1), "noout", true) }, ""},
+		"the size of a pool": {func(ctx context.Context, c *CLI) error {
+			return c.SetPoolOption(ctx, someone, inHours(1), "p", "size", "1")
+		}, ""},
+		"a pool of Ceph's own": {func(ctx context.Context, c *CLI) error {
+			return c.SetPoolOption(ctx, someone, inHours(1), ".mgr", "pg_num", "1")
+		}, ""},
+		"a pool like a flag": {func(ctx context.Context, c *CLI) error {
+			return c.SetPoolOption(ctx, someone, inHours(1), "--p", "pg_num", "1")
+		}, ""},
+		"a value like a flag": {func(ctx context.Context, c *CLI) error {
+			return c.SetPoolOption(ctx, someone, inHours(1), "p", "pg_num", "--yes")
+		}, ""},
+		"a value of two words": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), osds, "osd_x", "a b")
+		}, ""},
+		"monitors": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), ConfigWho{Section: "mon"}, "osd_x", "1")
+		}, ""},
+		"one OSD": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), ConfigWho{Section: "osd.1"}, "osd_x", "1")
+		}, ""},
+		"another mask": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), ConfigWho{Section: "osd", Mask: "rack:a"}, "osd_x", "1")
+		}, ""},
+		"full ratios": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), osds, "mon_osd_full_ratio", "1")
+		}, ""},
+		"heartbeats": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), osds, "osd_heartbeat_grace", "1")
+		}, ""},
+		"authentication": {func(ctx context.Context, c *CLI) error {
+			return c.RemoveConfig(ctx, someone, inHours(1), osds, "auth_client_required")
+		}, ""},
+		"without an epoch": {func(ctx context.Context, c *CLI) error { return c.SetBalancer(ctx, someone, inHours(0), false) }, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, note := fakeCLI(t, fake{})
+			err := test.do(t.Context(), cli)
+			got, _, _ := strings.Cut(note(), "\n")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if _, invalid := errors.AsType[*InvalidError](err); invalid != (test.want == "") {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
+func TestWhatIsAskedBeforeAChange(t *testing.T) {
+	tests := map[string]struct {
+		fake
+		do   func(context.Context, *CLI) (any, error)
+		want any
+	}{
+		"an option that Ceph does not know": {
+			fake{stderr: "Error ENOENT: \n", status: "2"},
+			func(ctx context.Context, c *CLI) (any, error) { return c.ConfigHelp(ctx, someone, "osd_nope") },
+			&OptionHelp{Name: "osd_nope"},
+		},
+		"an OSD that may not be stopped": {
+			fake{stdout: `{"ok_to_stop":false}`, stderr: "Error EBUSY: unsafe to stop osd(s) at this time (72 PGs are or would become offline)\n", status: "16"},
+			func(ctx context.Context, c *CLI) (any, error) { return c.OKToStop(ctx, someone, 0) },
+			&Stop{OSDs: []int{0}, Reason: "Error EBUSY: unsafe to stop osd(s) at this time (72 PGs are or would become offline)"},
+		},
+		"what OSDs run with, of what was asked for": {
+			fake{stdout: `[{"name":"osd_a","value":"1","source":"default"},{"name":"osd_memory_target","value":"1","source":"mon","ignores":"mon"}]`},
+			func(ctx context.Context, c *CLI) (any, error) {
+				return c.RunningConfig(ctx, someone, []int{4, 2}, []string{"osd_memory_target"})
+			},
+			[]Running{
+				{OSD: 4, Options: []RunningOption{{Name: "osd_memory_target", Value: "1", Source: "mon", Ignored: true}}},
+				{OSD: 2, Options: []RunningOption{{Name: "osd_memory_target", Value: "1", Source: "mon", Ignored: true}}},
+			},
+		},
+		"an OSD that is down": {
+			fake{stderr: "Error ENOENT: no config state for daemon osd.9\n", status: "2"},
+			func(ctx context.Context, c *CLI) (any, error) {
+				return c.RunningConfig(ctx, someone, []int{9}, []string{"osd_x"})
+			},
+			[]Running{{OSD: 9, Error: "ceph config show-with-defaults: Error ENOENT: no config state for daemon osd.9"}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, _ := fakeCLI(t, test.fake)
+			got, err := test.do(t.Context(), cli)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAFence(t *testing.T) {
+	const other = "99999999-2222-3333-4444-555555555555"
+	tests := map[string]struct {
+		before  []Fence
+		fence   Fence
+		timeout time.Duration
+		want    string // empty: it holds
+	}{
+		"the first":                            {fence: Fence{FSID: fsid, Epoch: 3}},
+		"the same epoch again":                 {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 3}},
+		"a later one":                          {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 4}},
+		"an earlier one":                       {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 2}, want: "was taken over"},
+		"an earlier one of another cluster":    {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: other, Epoch: 2}},
+		"a lock that ends within the deadline": {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(10 * time.Second)}, timeout: 20 * time.Second, want: "renew it first"},
+		"a lock that ends after the deadline":  {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(40 * time.Second)}, timeout: time.Hour},
+		"a lock that has ended":                {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(-time.Second)}, want: "renew it first"},
+		"no cluster":                           {fence: Fence{FSID: "ceph", Epoch: 1}, want: "not the FSID"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFences()
+			if test.fence.Until.IsZero() {
+				test.fence.Until = time.Now().Add(time.Hour)
+			}
+			for _, fence := range test.before {
+				fence.Until = time.Now().Add(time.Hour)
+				_, leave, err := f.enter(t.Context(), fence)
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), max(test.timeout, time.Second))
+			defer cancel()
+			_, leave, err := f.enter(ctx, test.fence)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("error is %v, want %q", err, test.want)
+			}
+			if err == nil {
+				leave()
+			}
+		})
+	}
+}
+
+// A change that waited for another one is refused if a later holder came meanwhile.
+func TestAChangeThatWaitedIsFencedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFences()
+		_, leave, err := f.enter(t.Context(), inHours(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error, 2)
+		for _, epoch := range []int64{1, 2} {
+			go func() {
+				_, leave, err := f.enter(t.Context(), inHours(epoch))
+				if err == nil {
+					leave()
+				}
+				waited <- err
+			}()
+			synctest.Wait()
+		}
+		leave()
+		refused := 0
+		for range 2 {
+			if _, fenced := errors.AsType[*FencedError](<-waited); fenced {
+				refused++
+			}
+		}
+		if refused != 1 {
+			t.Errorf("%d of the two that waited were refused, want the earlier epoch alone", refused)
+		}
+	})
+}
+
+func TestAChangeIsNotWaitedForLongerThanTheLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFences()
+		began := time.Now()
+		ctx, leave, err := f.enter(t.Context(), inHours(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		<-ctx.Done()
+		if took := time.Since(began); took != LongestChange {
+			t.Errorf("it ended after %s, want %s", took, LongestChange)
+		}
+	})
+}

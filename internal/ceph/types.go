@@ -1,0 +1,198 @@
+package ceph
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+)
+
+// Error is what Ceph answered to a verb that it refused or could not carry out.
+type Error struct {
+	// Verb is the verb, such as "osd pool set".
+	Verb string `json:"verb"`
+	// Errno is the positive error number, such as 13 for EACCES; 0 if it is not known.
+	Errno int `json:"errno,omitempty"`
+	// Message is what Ceph said, verbatim.
+	Message string `json:"message"`
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	message := e.Message
+	if message == "" || message == "Error ENOENT:" { // Ceph has errors without words
+		message = fmt.Sprintf("refused without a message (errno %d)", e.Errno)
+	}
+	return fmt.Sprintf("ceph %s: %s", e.Verb, message)
+}
+
+// Unwrap makes errors.Is work with syscall.EACCES and the like, with fs.ErrPermission
+// and fs.ErrNotExist, and with context.DeadlineExceeded where Ceph itself gave up
+// waiting.
+func (e *Error) Unwrap() []error {
+	switch syscall.Errno(e.Errno) {
+	case 0:
+		return nil
+	case syscall.ETIMEDOUT:
+		return []error{syscall.ETIMEDOUT, context.DeadlineExceeded}
+	default:
+		return []error{syscall.Errno(e.Errno)}
+	}
+}
+
+// InvalidError is a call that was refused before Ceph was asked, because of its
+// arguments.
+type InvalidError struct{ Message string }
+
+// Error implements error.
+func (e *InvalidError) Error() string { return e.Message }
+
+// Status is what `ceph status` says.
+type Status struct {
+	FSID   string `json:"fsid"`
+	Health Health `json:"health"`
+	// OSDs, in three states.
+	OSDs   int `json:"osds"`
+	UpOSDs int `json:"upOSDs"`
+	InOSDs int `json:"inOSDs"`
+	// OSDsUpSince and OSDsInSince are when an OSD last went up or down, in or out, in
+	// seconds since 1970: they tell of an OSD that restarted between two looks.
+	OSDsUpSince int64 `json:"osdsUpSince"`
+	OSDsInSince int64 `json:"osdsInSince"`
+	// PGs, and how many are in each state, such as "active+clean+scrubbing".
+	PGs        int            `json:"pgs"`
+	PGsByState map[string]int `json:"pgsByState"`
+	// Objects by what is wrong with them.
+	DegradedObjects  int64 `json:"degradedObjects"`
+	MisplacedObjects int64 `json:"misplacedObjects"`
+	UnfoundObjects   int64 `json:"unfoundObjects"`
+	// What clients and recovery do at present, as Ceph averages it over some seconds.
+	ReadOperationsPerSecond  int64 `json:"readOperationsPerSecond"`
+	WriteOperationsPerSecond int64 `json:"writeOperationsPerSecond"`
+	ReadBytesPerSecond       int64 `json:"readBytesPerSecond"`
+	WriteBytesPerSecond      int64 `json:"writeBytesPerSecond"`
+	RecoveryBytesPerSecond   int64 `json:"recoveryBytesPerSecond"`
+	RecoveryObjectsPerSecond int64 `json:"recoveryObjectsPerSecond"`
+	// ManagerActive tells whether there is an active ceph-mgr.
+	ManagerActive bool `json:"managerActive"`
+	// Monitors counts the monitors, QuorumNames are those in quorum.
+	Monitors    int      `json:"monitors"`
+	QuorumNames []string `json:"quorumNames"`
+}
+
+// Health is Ceph's own judgement.
+type Health struct {
+	// Status is HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
+	Status string `json:"status"`
+	// Checks are the checks that are not OK, sorted by code.
+	Checks []HealthCheck `json:"checks,omitempty"`
+}
+
+// HealthCheck is one of them.
+type HealthCheck struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
+	Summary  string `json:"summary"`
+	Muted    bool   `json:"muted,omitempty"`
+}
+
+// OSDMap is what `ceph osd dump` says.
+type OSDMap struct {
+	FSID  string `json:"fsid"`
+	Epoch int64  `json:"epoch"`
+	// Flags of the cluster, such as "noout", without those that are always there.
+	Flags []string `json:"flags,omitempty"`
+	Pools []Pool   `json:"pools"`
+	// Full ratios: the shares of an OSD that may be used.
+	FullRatio         float64 `json:"fullRatio"`
+	BackfillFullRatio float64 `json:"backfillFullRatio"`
+	NearFullRatio     float64 `json:"nearFullRatio"`
+}
+
+// Pool is a pool with its settings.
+type Pool struct {
+	ID                  int64  `json:"id"`
+	Name                string `json:"name"`
+	Type                string `json:"type"` // replicated or erasure
+	Size                int    `json:"size"`
+	MinSize             int    `json:"minSize"`
+	CrushRule           int    `json:"crushRule"`
+	PGNum               int    `json:"pgNum"`
+	PGNumTarget         int    `json:"pgNumTarget"`
+	PGNumPending        int    `json:"pgNumPending"`
+	PGPlacementNum      int    `json:"pgPlacementNum"`
+	PGPlacementTarget   int    `json:"pgPlacementTarget"`
+	AutoscaleMode       string `json:"autoscaleMode"`
+	ErasureCodeProfile  string `json:"erasureCodeProfile,omitempty"`
+	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
+	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`
+	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // its applications, sorted, by commas
+	// Options are the others that `osd pool set` knows and that are set, such as
+	// compression_mode.
+	Options map[string]string `json:"options,omitempty"`
+	// Flags such as "hashpspool" and "nopgchange".
+	Flags []string `json:"flags,omitempty"`
+}
+
+// OSD is one OSD as `ceph osd df` has it.
+type OSD struct {
+	ID             int    `json:"id"`
+	DeviceClass    string `json:"deviceClass"`
+	Status         string `json:"status"` // up or down
+	TotalBytes     int64  `json:"totalBytes"`
+	UsedBytes      int64  `json:"usedBytes"`
+	AvailableBytes int64  `json:"availableBytes"`
+	PGs            int    `json:"pgs"`
+}
+
+// DF is the room of a cluster.
+type DF struct {
+	TotalBytes     int64    `json:"totalBytes"`
+	UsedRawBytes   int64    `json:"usedRawBytes"`
+	AvailableBytes int64    `json:"availableBytes"`
+	Pools          []PoolDF `json:"pools"`
+}
+
+// PoolDF is what a pool holds.
+type PoolDF struct {
+	Name string `json:"name"`
+	ID   int64  `json:"id"`
+	// StoredBytes is what clients wrote, UsedBytes what it takes on the OSDs with
+	// copies, coding and after compression.
+	StoredBytes       int64 `json:"storedBytes"`
+	UsedBytes         int64 `json:"usedBytes"`
+	Objects           int64 `json:"objects"`
+	MaxAvailableBytes int64 `json:"maxAvailableBytes"`
+}
+
+// OSDLatency is a row of `ceph osd perf`.
+type OSDLatency struct {
+	ID            int     `json:"id"`
+	CommitSeconds float64 `json:"commitSeconds"`
+	ApplySeconds  float64 `json:"applySeconds"`
+}
+
+// PoolIO is what the clients of a pool do at present.
+type PoolIO struct {
+	Name                     string `json:"name"`
+	ReadOperationsPerSecond  int64  `json:"readOperationsPerSecond"`
+	WriteOperationsPerSecond int64  `json:"writeOperationsPerSecond"`
+	ReadBytesPerSecond       int64  `json:"readBytesPerSecond"`
+	WriteBytesPerSecond      int64  `json:"writeBytesPerSecond"`
+}
+
+// Versions counts daemons by version.
+type Versions struct {
+	// Overall counts all of them, such as {"18.2.7": 7}.
+	Overall map[string]int `json:"overall"`
+	OSD     map[string]int `json:"osd"`
+}
+
+// ConfigEntry is one entry of the central configuration.
+type ConfigEntry struct {
+	Section string `json:"section"`
+	Mask    string `json:"mask,omitempty"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Level   string `json:"level,omitempty"`
+	Runtime bool   `json:"runtime"`
+}

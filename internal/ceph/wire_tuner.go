@@ -1,0 +1,129 @@
+package ceph
+
+import (
+	"context"
+	"time"
+)
+
+// wireFence is a Fence in a request, with the time left for the same reason as there.
+type wireFence struct {
+	FSID                 string `json:"fsid"`
+	Epoch                int64  `json:"epoch"`
+	ValidForMilliseconds int64  `json:"validForMilliseconds"`
+}
+
+func (f Fence) wire() wireFence {
+	return wireFence{FSID: f.FSID, Epoch: f.Epoch, ValidForMilliseconds: time.Until(f.Until).Milliseconds()}
+}
+
+func (f wireFence) fence(received time.Time) Fence {
+	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: received.Add(time.Duration(f.ValidForMilliseconds) * time.Millisecond)}
+}
+
+type (
+	poolOptionArgs struct {
+		Pool   string `json:"pool"`
+		Option string `json:"option"`
+		Value  string `json:"value,omitempty"`
+	}
+	configArgs struct {
+		Who    ConfigWho `json:"who"`
+		Option string    `json:"option"`
+		Value  string    `json:"value,omitempty"`
+	}
+	switchArgs struct {
+		Flag string `json:"flag,omitempty"`
+		On   bool   `json:"on"`
+	}
+)
+
+// changingVerbs are those of a Tuner.
+func changingVerbs() map[string]verb {
+	return map[string]verb{
+		"setPoolOption": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a poolOptionArgs) error {
+			return to.SetPoolOption(ctx, at, f, a.Pool, a.Option, a.Value)
+		}),
+		"unsetPoolOption": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a poolOptionArgs) error {
+			return to.UnsetPoolOption(ctx, at, f, a.Pool, a.Option)
+		}),
+		"setConfig": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a configArgs) error {
+			return to.SetConfig(ctx, at, f, a.Who, a.Option, a.Value)
+		}),
+		"removeConfig": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a configArgs) error {
+			return to.RemoveConfig(ctx, at, f, a.Who, a.Option)
+		}),
+		"setBalancer": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a switchArgs) error {
+			return to.SetBalancer(ctx, at, f, a.On)
+		}),
+		"setFlag": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a switchArgs) error {
+			return to.SetFlag(ctx, at, f, a.Flag, a.On)
+		}),
+	}
+}
+
+// change is a verb of a Tuner.
+func change[A any](do func(context.Context, Tuner, Connection, Fence, A) error) verb {
+	return func(ctx context.Context, to Client, r request) (any, error) {
+		tuner, is := to.(Tuner)
+		if !is {
+			return nil, &InvalidError{"this ceph sidecar changes nothing"}
+		}
+		if r.Fence == nil {
+			return nil, &InvalidError{"a change needs a fence"}
+		}
+		args, err := arguments[A](r)
+		if err != nil {
+			return nil, err
+		}
+		return nothing{}, do(ctx, tuner, r.Connection, r.Fence.fence(r.received), args)
+	}
+}
+
+var _ Tuner = (*Sidecar)(nil)
+
+// changed calls a verb of a Tuner. The fence is checked here too: no time passes
+// between the two clocks that are compared.
+func (s *Sidecar) changed(ctx context.Context, verb string, at Connection, fence Fence, args any) error {
+	if err := fence.valid(); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ctx, end := context.WithTimeout(ctx, LongestChange)
+	defer end()
+	if err := inTime(ctx, fence); err != nil {
+		return err
+	}
+	wire := fence.wire()
+	return s.exchange(ctx, verb, request{Connection: at, Fence: &wire}, args, &nothing{})
+}
+
+// SetPoolOption implements Tuner.
+func (s *Sidecar) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
+	return s.changed(ctx, "setPoolOption", at, fence, poolOptionArgs{Pool: pool, Option: option, Value: value})
+}
+
+// UnsetPoolOption implements Tuner.
+func (s *Sidecar) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error {
+	return s.changed(ctx, "unsetPoolOption", at, fence, poolOptionArgs{Pool: pool, Option: option})
+}
+
+// SetConfig implements Tuner.
+func (s *Sidecar) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
+	return s.changed(ctx, "setConfig", at, fence, configArgs{Who: who, Option: option, Value: value})
+}
+
+// RemoveConfig implements Tuner.
+func (s *Sidecar) RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error {
+	return s.changed(ctx, "removeConfig", at, fence, configArgs{Who: who, Option: option})
+}
+
+// SetBalancer implements Tuner.
+func (s *Sidecar) SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error {
+	return s.changed(ctx, "setBalancer", at, fence, switchArgs{On: on})
+}
+
+// SetFlag implements Tuner.
+func (s *Sidecar) SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error {
+	return s.changed(ctx, "setFlag", at, fence, switchArgs{Flag: flag, On: on})
+}

@@ -1,0 +1,47 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Both is the Lease and the record in Ceph as one lock.
+type Both struct {
+	leases  *Leases
+	records *Records
+}
+
+// NewBoth returns the lock that is both.
+func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leases, records: records} }
+
+// Acquire takes the Lease and then the record, or tells who has one of them. It can be
+// repeated at will.
+//
+// Who gets the Lease and not the record keeps the Lease: it is next, and asks again.
+func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder Holder, now time.Time) (Grant, error) {
+	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
+	if err != nil || !grant.Held {
+		return grant, err
+	}
+	return b.records.Claim(ctx, at, grant, now)
+}
+
+// Peek tells who has the Lease. It writes nothing, and does not need Ceph.
+func (b *Both) Peek(ctx context.Context, fsid string, holder Holder) (Grant, error) {
+	return b.leases.Peek(ctx, fsid, holder)
+}
+
+// Release gives both back, if the holder has them. Without the Lease the record of an
+// earlier holding expires by itself.
+func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder Holder) error {
+	grant, err := b.leases.Peek(ctx, fsid, holder)
+	if err != nil || !grant.Held {
+		return err
+	}
+	if err := b.records.Drop(ctx, at, grant); err != nil {
+		return err
+	}
+	return b.leases.Release(ctx, fsid, holder)
+}

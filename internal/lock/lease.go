@@ -1,0 +1,139 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// leasePrefix begins the name of a Lease, which ends with the FSID.
+const leasePrefix = "cephtune-"
+
+// tries bounds how often a write is attempted that somebody else's came before.
+const tries = 3
+
+// Leases are the locks in Kubernetes. It is safe for concurrent use.
+type Leases struct {
+	reader    client.Reader
+	writer    client.Writer
+	namespace string
+}
+
+// NewLeases returns the locks in a namespace, that of the manager. The reader must not
+// keep a cache: use the manager's API reader.
+func NewLeases(reader client.Reader, writer client.Writer, namespace string) *Leases {
+	return &Leases{reader: reader, writer: writer, namespace: namespace}
+}
+
+// Acquire takes the lock of a Ceph cluster, or tells who has it. For its holder it can
+// be repeated at will: it writes only when a third of Duration has passed since the
+// last time. A lock that has expired goes to whoever asks first; its holder may as well
+// go on with it, in the same epoch, as long as nobody did.
+func (l *Leases) Acquire(ctx context.Context, fsid string, holder Holder, now time.Time) (Grant, error) {
+	for range tries {
+		grant, err := l.acquire(ctx, fsid, holder, now)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue // somebody was quicker: look again
+		}
+		if err != nil {
+			return Grant{}, fmt.Errorf("take Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
+		}
+		return grant, nil
+	}
+	return Grant{}, fmt.Errorf("take Lease %s/%s%s: others write it all the time", l.namespace, leasePrefix, fsid)
+}
+
+func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now time.Time) (Grant, error) {
+	lease, err := l.read(ctx, fsid)
+	if err != nil {
+		return Grant{}, err
+	}
+	current := ptr.Deref(lease.Spec.HolderIdentity, "")
+	switch {
+	case current == holder.String():
+		if now.Sub(renewed(lease)) < RenewAfter {
+			return granted(lease, holder), nil
+		}
+	case current != "" && now.Before(expires(lease)):
+		return granted(lease, holder), nil
+	default:
+		lease.Spec.HolderIdentity = new(holder.String())
+		lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
+		lease.Spec.LeaseTransitions = new(ptr.Deref(lease.Spec.LeaseTransitions, 0) + 1)
+	}
+	lease.Spec.RenewTime = new(metav1.NewMicroTime(now))
+	lease.Spec.LeaseDurationSeconds = new(int32(Duration / time.Second))
+	if err := l.write(ctx, lease); err != nil {
+		return Grant{}, err
+	}
+	return granted(lease, holder), nil
+}
+
+// Peek tells who has the lock, and Held if it is that holder. It writes nothing.
+func (l *Leases) Peek(ctx context.Context, fsid string, holder Holder) (Grant, error) {
+	lease, err := l.read(ctx, fsid)
+	if err != nil {
+		return Grant{}, fmt.Errorf("read Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
+	}
+	return granted(lease, holder), nil
+}
+
+// Release gives the lock back, if the holder has it. The Lease stays, because it holds
+// the epoch.
+func (l *Leases) Release(ctx context.Context, fsid string, holder Holder) error {
+	lease, err := l.read(ctx, fsid)
+	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.String() {
+		lease.Spec.HolderIdentity = nil
+		lease.Spec.AcquireTime = nil
+		err = l.write(ctx, lease)
+	}
+	if err != nil {
+		return fmt.Errorf("give Lease %s/%s%s back: %w", l.namespace, leasePrefix, fsid, err)
+	}
+	return nil
+}
+
+// read returns the Lease, or one that is not written yet.
+func (l *Leases) read(ctx context.Context, fsid string) (*coordinationv1.Lease, error) {
+	lease := &coordinationv1.Lease{}
+	key := client.ObjectKey{Namespace: l.namespace, Name: leasePrefix + fsid}
+	err := l.reader.Get(ctx, key, lease)
+	if apierrors.IsNotFound(err) {
+		lease.Namespace, lease.Name = key.Namespace, key.Name
+		return lease, nil
+	}
+	return lease, err
+}
+
+// write creates the Lease, or updates it unless somebody has since it was read.
+func (l *Leases) write(ctx context.Context, lease *coordinationv1.Lease) error {
+	if lease.ResourceVersion == "" {
+		return l.writer.Create(ctx, lease)
+	}
+	return l.writer.Update(ctx, lease)
+}
+
+func granted(lease *coordinationv1.Lease, holder Holder) Grant {
+	current := ptr.Deref(lease.Spec.HolderIdentity, "")
+	return Grant{
+		Held:    current == holder.String(),
+		Epoch:   int64(ptr.Deref(lease.Spec.LeaseTransitions, 0)),
+		Holder:  current,
+		Since:   ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time,
+		Expires: expires(lease),
+	}
+}
+
+func renewed(lease *coordinationv1.Lease) time.Time {
+	return ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
+}
+
+func expires(lease *coordinationv1.Lease) time.Time {
+	return renewed(lease).Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second)
+}

@@ -1,0 +1,66 @@
+// Package lock lets one benchmark or sweep at a time work on a Ceph cluster.
+//
+// There are two locks, taken in this order and given back in the other one:
+//
+//   - Leases: a Lease for each Ceph cluster, in the manager's namespace. Who has it is
+//     a CephBenchmark or CephTuningSweep, not a process, so that a manager that was
+//     restarted goes on with what its predecessor held. Taking it is atomic: of two
+//     that try, the API server refuses one.
+//   - Records: a record in Ceph itself, for managers in other Kubernetes clusters that
+//     use the same Ceph cluster and know nothing of the Lease.
+//
+// Every holding has an epoch, which is above those of all earlier ones: who still works
+// with a lower one has been superseded.
+//
+// What they keep apart: objects of one Kubernetes cluster, always; those of two, once
+// each has claimed again after the other's first claim, because Ceph cannot compare
+// and set in one step. Whoever holds the lock therefore claims again right before it
+// begins, and from time to time, and stops when it is refused.
+//
+// What they do not: two managers that both believe to lead, at work for one and the
+// same object, have the same epoch; leader election keeps them apart, but for the
+// seconds that a request takes. People with a key, and everything that is not
+// cephtune, know nothing of either. And a lock expires: a holder that was cut off from
+// the API server for longer than Duration must do nothing any more. The times that are
+// compared were written by other machines, whose clocks may be off by a fraction of
+// Duration and no more.
+package lock
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// Duration is how long a lock outlives its last renewal.
+	Duration = 10 * time.Minute
+	// RenewAfter is how old a lock may become before it is written again, so that
+	// asking for it often costs few writes.
+	RenewAfter = Duration / 3
+)
+
+// Holder is the object that a lock is for.
+type Holder struct {
+	Kind, Namespace, Name string
+	UID                   types.UID
+}
+
+// String is the holder's identity in locks, such as CephBenchmark/bench/nightly/5f3a….
+func (h Holder) String() string {
+	return strings.Join([]string{h.Kind, h.Namespace, h.Name, string(h.UID)}, "/")
+}
+
+// Grant is the answer to who asked for a lock.
+type Grant struct {
+	// Held tells whether it was given.
+	Held bool
+	// Epoch is that of the holding, whoever has it. It only rises.
+	Epoch int64
+	// Holder is who has it, as Holder.String writes it, with the Kubernetes cluster
+	// where that is another one.
+	Holder string
+	// Since is when it was taken, Expires when it is lost unless it is renewed.
+	Since, Expires time.Time
+}

@@ -1,0 +1,358 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+const (
+	namespace = "cephtune-system"
+	fsid      = "dce35d2b-7ca1-460d-abca-8481ef87445b"
+)
+
+var (
+	nightly = Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "11"}
+	reborn  = Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "22"}
+	began   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+// kubernetes is an API server that counts writes.
+type kubernetes struct {
+	client.Client
+	writes int
+	before func() // what happens right before the next write
+}
+
+func newKubernetes(t *testing.T) *kubernetes {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	k := &kubernetes{}
+	wrote := func() {
+		k.writes++
+		if first := k.before; first != nil {
+			k.before = nil
+			first()
+		}
+	}
+	k.Client = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			wrote()
+			return c.Create(ctx, o, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			wrote()
+			return c.Update(ctx, o, opts...)
+		},
+	}).Build()
+	return k
+}
+
+// A story of a Lease: each step says who does what when, and what comes of it.
+func TestLease(t *testing.T) {
+	type step struct {
+		after      time.Duration // since began
+		who        Holder
+		release    bool
+		wantHeld   bool
+		wantEpoch  int64
+		wantHolder Holder
+		wantSince  time.Duration
+		wantWrites int
+	}
+	cases := map[string][]step{
+		"who has it is told so, and renews it seldom": {
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: time.Second, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
+			{after: RenewAfter - 1, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
+			{after: RenewAfter, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: RenewAfter + time.Second, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
+		},
+		"who comes second is told who has it, namesake or not": {
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: Duration - time.Second, who: reborn, wantEpoch: 1, wantHolder: nightly},
+		},
+		"one that is given back goes to the next, in a later epoch": {
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: time.Second, who: nightly, release: true, wantWrites: 1},
+			{after: time.Second, who: reborn, wantHeld: true, wantEpoch: 2, wantHolder: reborn, wantSince: time.Second, wantWrites: 1},
+			{after: time.Second, who: nightly, wantEpoch: 2, wantHolder: reborn, wantSince: time.Second},
+		},
+		"one taken again has a later epoch too": {
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{who: nightly, release: true, wantWrites: 1},
+			{who: nightly, wantHeld: true, wantEpoch: 2, wantHolder: nightly, wantWrites: 1},
+		},
+		"nobody gives back what another one has, or what there is not": {
+			{who: nightly, release: true},
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{who: reborn, release: true},
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
+		},
+		"one that has expired goes to whoever asks": {
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: Duration, who: reborn, wantHeld: true, wantEpoch: 2, wantHolder: reborn, wantSince: Duration, wantWrites: 1},
+			{after: Duration, who: nightly, wantEpoch: 2, wantHolder: reborn, wantSince: Duration},
+		},
+		"its holder goes on with one that has expired, if nobody took it": {
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: 3 * Duration, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{after: 3*Duration + time.Second, who: reborn, wantEpoch: 1, wantHolder: nightly},
+		},
+	}
+	for name, story := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKubernetes(t)
+			leases := NewLeases(k, k, namespace)
+			for i, s := range story {
+				k.writes = 0
+				if s.release {
+					if err := leases.Release(t.Context(), fsid, s.who); err != nil {
+						t.Fatalf("step %d: %v", i, err)
+					}
+				} else {
+					got, err := leases.Acquire(t.Context(), fsid, s.who, began.Add(s.after))
+					if err != nil {
+						t.Fatalf("step %d: %v", i, err)
+					}
+					got.Expires, got.Since = time.Time{}, got.Since.UTC()
+					want := Grant{Held: s.wantHeld, Epoch: s.wantEpoch, Holder: s.wantHolder.String(), Since: began.Add(s.wantSince)}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Fatalf("step %d (-want +got):\n%s", i, diff)
+					}
+				}
+				if k.writes != s.wantWrites {
+					t.Errorf("step %d: %d writes, want %d", i, k.writes, s.wantWrites)
+				}
+			}
+		})
+	}
+}
+
+func TestLeaseGoesToOneOfTwo(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		k := newKubernetes(t)
+		leases := NewLeases(k, k, namespace)
+		if there {
+			if _, err := leases.Acquire(t.Context(), fsid, Holder{Name: "earlier"}, began.Add(-Duration)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.before = func() {
+			if got, err := leases.Acquire(t.Context(), fsid, reborn, began); err != nil || !got.Held {
+				t.Errorf("the quicker one got %v, %v", got, err)
+			}
+		}
+		got, err := leases.Acquire(t.Context(), fsid, nightly, began)
+		if err != nil || got.Held || got.Holder != reborn.String() {
+			t.Errorf("the slower one got %+v, %v, want it to be told that %s has it (Lease there before: %t)", got, err, reborn, there)
+		}
+	}
+}
+
+func TestLeaseIsOfOneCephCluster(t *testing.T) {
+	k := newKubernetes(t)
+	leases := NewLeases(k, k, namespace)
+	for fsid, holder := range map[string]Holder{"a": nightly, "b": reborn} {
+		if got, err := leases.Acquire(t.Context(), fsid, holder, began); err != nil || !got.Held {
+			t.Errorf("%s got %+v, %v", holder, got, err)
+		}
+	}
+	var lease coordinationv1.Lease
+	if err := k.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "cephtune-a"}, &lease); err != nil {
+		t.Fatal(err)
+	}
+	if got := *lease.Spec.LeaseDurationSeconds; got != 600 {
+		t.Errorf("the Lease lasts %d s, want 600", got)
+	}
+}
+
+func TestLeaseSaysWhatFailed(t *testing.T) {
+	broken := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no route")
+		},
+	}).Build()
+	leases := NewLeases(broken, broken, namespace)
+	if _, err := leases.Acquire(t.Context(), fsid, nightly, began); err == nil || !strings.Contains(err.Error(), "cephtune-system/cephtune-"+fsid) {
+		t.Errorf("error %v, want one that names the Lease", err)
+	}
+	if err := leases.Release(t.Context(), fsid, nightly); err == nil {
+		t.Error("nothing failed")
+	}
+}
+
+// store is the part of Ceph that keeps keys.
+type store struct {
+	ceph.Client
+	keys   map[string]string
+	writes int
+	after  func() // what happens right after the next write
+}
+
+func (s *store) GetKey(_ context.Context, _ ceph.Connection, key string) (string, bool, error) {
+	value, there := s.keys[key]
+	return value, there, nil
+}
+
+func (s *store) SetKey(_ context.Context, _ ceph.Connection, key, value string) error {
+	s.keys[key] = value
+	s.writes++
+	if then := s.after; then != nil {
+		s.after = nil
+		then()
+	}
+	return nil
+}
+
+func (s *store) RemoveKey(_ context.Context, _ ceph.Connection, key string) error {
+	delete(s.keys, key)
+	s.writes++
+	return nil
+}
+
+// A story of the record in Ceph, which two Kubernetes clusters, here and there, use.
+func TestRecord(t *testing.T) {
+	type step struct {
+		after      time.Duration
+		where      string
+		epoch      int64
+		holder     Holder
+		drop       bool
+		wantHeld   bool
+		wantHolder string
+		wantEpoch  int64
+		wantWrites int
+	}
+	const elsewhere = " of the Kubernetes cluster whose cephtune namespace has UID "
+	me, namesake := nightly.String(), reborn.String()
+	cases := map[string][]step{
+		"who has it is told so, and renews it seldom": {
+			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
+			{after: RenewAfter - 1, where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1},
+			{after: RenewAfter, where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
+		},
+		"another cluster is told who has it, whatever its epoch, until it has expired": {
+			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
+			{after: Duration - 1, where: "there", epoch: 7, holder: reborn, wantHolder: me + elsewhere + "here", wantEpoch: 1},
+			{after: Duration, where: "there", epoch: 7, holder: reborn, wantHeld: true, wantHolder: namesake, wantEpoch: 7, wantWrites: 1},
+			{after: Duration, where: "here", epoch: 1, holder: nightly, wantHolder: namesake + elsewhere + "there", wantEpoch: 7},
+		},
+		"a clock that is ahead is not taken for an old record": {
+			{after: 5 * Duration, where: "there", epoch: 1, holder: reborn, wantHeld: true, wantHolder: namesake, wantEpoch: 1, wantWrites: 1},
+			{where: "here", epoch: 1, holder: nightly, wantHolder: namesake + elsewhere + "there", wantEpoch: 1},
+		},
+		"who was granted the Lease later takes over at once": {
+			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
+			{where: "here", epoch: 2, holder: reborn, wantHeld: true, wantHolder: namesake, wantEpoch: 2, wantWrites: 1},
+			{where: "here", epoch: 1, holder: nightly, wantHolder: namesake, wantEpoch: 2},
+		},
+		"an epoch that began anew, since the Lease was removed, waits": {
+			{where: "here", epoch: 8, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 8, wantWrites: 1},
+			{after: time.Second, where: "here", epoch: 1, holder: nightly, wantHolder: me, wantEpoch: 8},
+			{after: Duration, where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
+		},
+		"what was dropped is free": {
+			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
+			{where: "here", epoch: 1, holder: nightly, drop: true, wantWrites: 1},
+			{where: "here", epoch: 1, holder: nightly, drop: true},
+			{where: "there", epoch: 1, holder: reborn, wantHeld: true, wantHolder: namesake, wantEpoch: 1, wantWrites: 1},
+		},
+		"nobody drops what is another one's": {
+			{where: "here", epoch: 2, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 2, wantWrites: 1},
+			{where: "here", epoch: 1, holder: nightly, drop: true},
+			{where: "there", epoch: 2, holder: nightly, drop: true},
+			{where: "here", epoch: 2, holder: reborn, drop: true},
+		},
+	}
+	for name, story := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &store{keys: map[string]string{}}
+			for i, step := range story {
+				s.writes = 0
+				records := NewRecords(s, types.UID(step.where))
+				lease := Grant{Held: true, Epoch: step.epoch, Holder: step.holder.String()}
+				if step.drop {
+					if err := records.Drop(t.Context(), ceph.Connection{}, lease); err != nil {
+						t.Fatalf("step %d: %v", i, err)
+					}
+				} else {
+					got, err := records.Claim(t.Context(), ceph.Connection{}, lease, began.Add(step.after))
+					if err != nil {
+						t.Fatalf("step %d: %v", i, err)
+					}
+					got.Since, got.Expires = time.Time{}, time.Time{}
+					want := Grant{Held: step.wantHeld, Epoch: step.wantEpoch, Holder: step.wantHolder}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Fatalf("step %d (-want +got):\n%s", i, diff)
+					}
+				}
+				if s.writes != step.wantWrites {
+					t.Errorf("step %d: %d writes, want %d", i, s.writes, step.wantWrites)
+				}
+			}
+		})
+	}
+}
+
+func TestRecordIsReadBack(t *testing.T) {
+	s := &store{keys: map[string]string{}}
+	s.after = func() {
+		if _, err := NewRecords(s, "there").write(t.Context(), ceph.Connection{}, record{Cluster: "there", Holder: "them", Epoch: 1, Renewed: began}); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := NewRecords(s, "here").Claim(t.Context(), ceph.Connection{}, Grant{Held: true, Epoch: 1, Holder: "us"}, began)
+	if err != nil || got.Held || !strings.HasPrefix(got.Holder, "them of") {
+		t.Errorf("got %+v, %v, want to be told of them", got, err)
+	}
+	s.after = func() { clear(s.keys) }
+	if _, err := NewRecords(s, "there").Claim(t.Context(), ceph.Connection{}, Grant{Held: true, Epoch: 1, Holder: "them"}, began.Add(RenewAfter)); err == nil {
+		t.Error("a record that is gone at once was taken for one")
+	}
+}
+
+func TestRecordRefuses(t *testing.T) {
+	s := &store{keys: map[string]string{recordKey: "{"}}
+	records := NewRecords(s, "here")
+	if _, err := records.Claim(t.Context(), ceph.Connection{}, Grant{Held: true, Holder: "us"}, began); err == nil || !strings.Contains(err.Error(), "ceph config-key rm cephtune/lock") {
+		t.Errorf("error %v, want one that says what to do", err)
+	}
+	if _, err := records.Claim(t.Context(), ceph.Connection{}, Grant{Holder: "them"}, began); err == nil {
+		t.Error("it was claimed without a Lease")
+	}
+	if s.keys[recordKey] != "{" {
+		t.Error("a record that could not be read was overwritten")
+	}
+}
+
+func TestClusterID(t *testing.T) {
+	k := newKubernetes(t)
+	if _, err := ClusterID(t.Context(), k, namespace); err == nil {
+		t.Error("a namespace that is not there has a UID")
+	}
+	if err := k.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, UID: "uid"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ClusterID(t.Context(), k, namespace); err != nil || got != "uid" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -1,0 +1,153 @@
+package lock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// recordKey is where the record is, below Ceph's config-key.
+const recordKey = "cephtune/lock"
+
+// Records are the locks in Ceph clusters. It is safe for concurrent use.
+type Records struct {
+	ceph    ceph.Client
+	cluster types.UID
+}
+
+// NewRecords returns the locks as held by a Kubernetes cluster, which ClusterID names.
+func NewRecords(cephClient ceph.Client, cluster types.UID) *Records {
+	return &Records{ceph: cephClient, cluster: cluster}
+}
+
+// ClusterID tells Kubernetes clusters apart: it is the UID of a namespace that the
+// manager may read, its own.
+func ClusterID(ctx context.Context, reader client.Reader, namespace string) (types.UID, error) {
+	own := &corev1.Namespace{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, own); err != nil {
+		return "", fmt.Errorf("read namespace %s, by whose UID Ceph knows this Kubernetes cluster: %w", namespace, err)
+	}
+	return own.UID, nil
+}
+
+// record is what stands in Ceph.
+type record struct {
+	// Cluster is the Kubernetes cluster, Holder and Epoch are those of its Lease.
+	Cluster types.UID `json:"cluster"`
+	Holder  string    `json:"holder"`
+	Epoch   int64     `json:"epoch"`
+	Since   time.Time `json:"since"`
+	// Renewed is when the record was written.
+	Renewed time.Time `json:"renewed"`
+}
+
+func (r record) expires() time.Time { return r.Renewed.Add(Duration) }
+
+// sameHolding tells whether two records are of one holding, however old.
+func (r record) sameHolding(other record) bool {
+	return r.Cluster == other.Cluster && r.Holder == other.Holder && r.Epoch == other.Epoch
+}
+
+// supersedes tells whether a record is of a later holding in the same Kubernetes
+// cluster, whose Lease therefore is not the other's any more.
+func (r record) supersedes(other record) bool {
+	return r.Cluster == other.Cluster && r.Epoch > other.Epoch
+}
+
+// Claim writes the record for who was granted the Lease, or tells who has it. It can be
+// repeated at will, and should be, right before anything begins: it reads, and writes
+// only when a third of Duration has passed. A record of an earlier holding of the
+// Lease, and one that has expired, is taken over. One of a later holding, or of
+// another Kubernetes cluster, is not.
+func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
+	if !lease.Held {
+		return Grant{}, fmt.Errorf("claim Ceph for %s: its Lease is not held", lease.Holder)
+	}
+	wanted := record{Cluster: r.cluster, Holder: lease.Holder, Epoch: lease.Epoch, Since: now, Renewed: now}
+	found, there, err := r.read(ctx, at)
+	if err != nil {
+		return Grant{}, err
+	}
+	switch {
+	case !there:
+	case found.sameHolding(wanted):
+		if now.Sub(found.Renewed) < RenewAfter {
+			return r.granted(found, wanted), nil
+		}
+		wanted.Since = found.Since
+	case wanted.supersedes(found):
+	case now.Before(found.expires()):
+		return r.granted(found, wanted), nil
+	}
+	return r.write(ctx, at, wanted)
+}
+
+// Drop removes the record, if it is of that holding.
+func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) error {
+	found, there, err := r.read(ctx, at)
+	if err != nil {
+		return err
+	}
+	if !there || !found.sameHolding(record{Cluster: r.cluster, Holder: lease.Holder, Epoch: lease.Epoch}) {
+		return nil
+	}
+	if err := r.ceph.RemoveKey(ctx, at, recordKey); err != nil {
+		return fmt.Errorf("remove the record of who works on Ceph: %w", err)
+	}
+	return nil
+}
+
+func (r *Records) read(ctx context.Context, at ceph.Connection) (record, bool, error) {
+	text, there, err := r.ceph.GetKey(ctx, at, recordKey)
+	if err != nil {
+		return record{}, false, fmt.Errorf("read who works on Ceph: %w", err)
+	}
+	if !there {
+		return record{}, false, nil
+	}
+	var found record
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return record{}, false, fmt.Errorf("the record of who works on Ceph is damaged: %w; if nobody does, remove it with `ceph config-key rm %s`", err, recordKey)
+	}
+	return found, true, nil
+}
+
+// write writes a record and reads it back: somebody else may have done the same.
+func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) (Grant, error) {
+	text, err := json.Marshal(wanted)
+	if err != nil {
+		return Grant{}, err
+	}
+	if err := r.ceph.SetKey(ctx, at, recordKey, string(text)); err != nil {
+		return Grant{}, fmt.Errorf("write who works on Ceph: %w", err)
+	}
+	found, there, err := r.read(ctx, at)
+	if err != nil {
+		return Grant{}, err
+	}
+	if !there {
+		return Grant{}, fmt.Errorf("the record of who works on Ceph, %s, was removed as soon as it was written", recordKey)
+	}
+	return r.granted(found, wanted), nil
+}
+
+func (r *Records) granted(found, wanted record) Grant {
+	holder := found.Holder
+	if found.Cluster != r.cluster {
+		holder += fmt.Sprintf(" of the Kubernetes cluster whose cephtune namespace has UID %s", found.Cluster)
+	}
+	return Grant{
+		Held:    found.sameHolding(wanted),
+		Epoch:   found.Epoch,
+		Holder:  holder,
+		Since:   found.Since,
+		Expires: found.expires(),
+	}
+}

@@ -1,0 +1,275 @@
+package quiescence
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// DefaultMaxPGsPerOSD is mon_max_pg_per_osd where it is not set.
+const DefaultMaxPGsPerOSD = 250
+
+// pgShare is how much of mon_max_pg_per_osd may be used, in percent: at the limit
+// itself Ceph refuses pools, and PGs stay inactive when an OSD is lost.
+const pgShare = 80
+
+// Facts are what is known of a cluster before a run. Whatever is nil was not
+// observed, which is an obstacle.
+type Facts struct {
+	// Phase is the phase of the CephCluster, such as "Ready", or "Connected" for an
+	// external one.
+	Phase    string
+	Status   *ceph.Status
+	OSDMap   *ceph.OSDMap
+	OSDs     []ceph.OSD
+	DF       *ceph.DF
+	PoolIO   []ceph.PoolIO
+	Versions *ceph.Versions
+	// MaxPGsPerOSD is mon_max_pg_per_osd; 0 for the default.
+	MaxPGsPerOSD int
+	// OwnPools are the benchmark's: I/O in them is no foreign I/O.
+	OwnPools []string
+	// Demand is what the benchmark adds.
+	Demand Demand
+}
+
+// Demand is what a benchmark adds to a cluster.
+type Demand struct {
+	// Bytes are what clients write at most; RawBytes is that with copies or coding.
+	Bytes, RawBytes int64
+	// DeviceClass is that of the OSDs that store it; empty for all OSDs.
+	DeviceClass string
+	// Pool is an existing pool whose quota applies.
+	Pool string
+	// PGReplicas is the number of PGs of pools to be made, times their copies or
+	// chunks.
+	PGReplicas int
+}
+
+// Obstacle is a reason not to measure now.
+type Obstacle struct {
+	// Code is a CamelCase reason.
+	Code string
+	// Message says what it is, and what to do.
+	Message string
+	// Waits says that it can go away without the user.
+	Waits bool
+}
+
+// input is what rules look at.
+type input struct {
+	Facts
+
+	spec    v1alpha1.Quiescence
+	allowed []string
+}
+
+// rule returns its obstacle, or nil.
+type rule func(input) *Obstacle
+
+// Check returns what keeps a cluster from being measured, the same for the same
+// facts, or nothing. Codes of warnings that the caller brings up itself, such as
+// POOL_NO_REDUNDANCY for a pool without copies, are expected.
+func Check(facts Facts, spec v1alpha1.Quiescence, expected []string) []Obstacle {
+	if missing := facts.missing(); len(missing) > 0 {
+		return []Obstacle{{
+			Code: "NotObserved", Waits: true,
+			Message: "nothing is known of " + strings.Join(missing, ", ") + " yet",
+		}}
+	}
+	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings(), expected)}
+	var obstacles []Obstacle
+	for _, rule := range []rule{
+		healthErrors, healthWarnings, noQuorum, noManager, upgrade, mixedVersions,
+		osdsDown, osdsOut, ioStopped, flagsSet, pgsUnclean, pgsScrubbing,
+		nearFull, noRoom, quota, pgsPerOSD, foreignIO,
+	} {
+		if found := rule(in); found != nil {
+			obstacles = append(obstacles, *found)
+		}
+	}
+	slices.SortFunc(obstacles, func(a, b Obstacle) int { return cmp.Compare(a.Code, b.Code) })
+	return obstacles
+}
+
+func (f Facts) missing() []string {
+	var missing []string
+	for name, absent := range map[string]bool{
+		"its status": f.Status == nil, "its OSD map": f.OSDMap == nil, "its OSDs": f.OSDs == nil,
+		"its room": f.DF == nil, "the I/O of its pools": f.PoolIO == nil, "its versions": f.Versions == nil,
+	} {
+		if absent {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func waits(code, format string, args ...any) *Obstacle {
+	return &Obstacle{Code: code, Message: fmt.Sprintf(format, args...), Waits: true}
+}
+
+func stays(code, format string, args ...any) *Obstacle {
+	return &Obstacle{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func healthErrors(in input) *Obstacle {
+	if in.Status.Health.Status != healthError {
+		return nil
+	}
+	errors := slices.DeleteFunc(slices.Clone(in.Status.Health.Checks), func(check ceph.HealthCheck) bool {
+		return check.Severity != healthError || check.Muted
+	})
+	return waits("HealthError", "Ceph reports HEALTH_ERR: %s; mend it first", describe(errors))
+}
+
+// healthWarnings leaves flags to flagsSet, which knows which of them matter.
+func healthWarnings(in input) *Obstacle {
+	found := slices.DeleteFunc(warnings(in.Status.Health, in.allowed), func(check ceph.HealthCheck) bool {
+		return check.Severity == healthError || check.Code == flagsCode
+	})
+	if len(found) == 0 {
+		return nil
+	}
+	return waits("HealthWarning", "Ceph warns of %s; mend it, mute it in Ceph, or name it in quiescence.allowedWarnings", describe(found))
+}
+
+func noQuorum(in input) *Obstacle {
+	if len(in.Status.QuorumNames) >= in.Status.Monitors && in.Status.Monitors > 0 {
+		return nil
+	}
+	return waits("MonitorsDown", "%d of %d monitors are in quorum; bring back the others", len(in.Status.QuorumNames), in.Status.Monitors)
+}
+
+func noManager(in input) *Obstacle {
+	if in.Status.ManagerActive {
+		return nil
+	}
+	return waits("NoManager", "there is no active ceph-mgr, so that nothing is known of PGs and I/O; bring one back")
+}
+
+func upgrade(in input) *Obstacle {
+	if in.Phase == "Ready" || in.Phase == "Connected" {
+		return nil
+	}
+	return waits("ClusterNotReady", "the CephCluster is in phase %q: Rook is at work on it, or has failed to; see its conditions", in.Phase)
+}
+
+func mixedVersions(in input) *Obstacle {
+	if len(in.Versions.Overall) < 2 {
+		return nil
+	}
+	var texts []string
+	for _, version := range slices.Sorted(maps.Keys(in.Versions.Overall)) {
+		texts = append(texts, fmt.Sprintf("%d of %s", in.Versions.Overall[version], version))
+	}
+	return waits("MixedVersions", "daemons run different versions of Ceph (%s); let the upgrade end", strings.Join(texts, ", "))
+}
+
+func osdsDown(in input) *Obstacle {
+	down := in.Status.InOSDs - in.Status.UpOSDs
+	if down <= 0 && in.Status.InOSDs > 0 {
+		return nil
+	}
+	return waits("OSDsDown", "%d of %d OSDs are up, and %d are in; bring back the others", in.Status.UpOSDs, in.Status.OSDs, in.Status.InOSDs)
+}
+
+// osdsOut can be lifted, because clusters live for months with the OSD of a dead
+// disk.
+func osdsOut(in input) *Obstacle {
+	out := in.Status.OSDs - in.Status.InOSDs
+	if out <= 0 || matches("OSD_DOWN", in.allowed) {
+		return nil
+	}
+	return waits("OSDsOut", "%d of %d OSDs are out; bring them back, purge them, or name OSD_DOWN in quiescence.allowedWarnings", out, in.Status.OSDs)
+}
+
+// ioStopped is about flags with which clients wait or fail. Nothing lifts it.
+func ioStopped(in input) *Obstacle {
+	flags := stopping(in.OSDMap.Flags)
+	if len(flags) == 0 {
+		return nil
+	}
+	return waits("IOStopped", "the cluster serves no I/O because of the flags %s; unset them", strings.Join(flags, ", "))
+}
+
+func flagsSet(in input) *Obstacle {
+	flags := slices.DeleteFunc(withoutScrubFlags(in.OSDMap.Flags), func(flag string) bool {
+		return slices.Contains(stopping(in.OSDMap.Flags), flag)
+	})
+	muted := slices.ContainsFunc(in.Status.Health.Checks, func(c ceph.HealthCheck) bool { return c.Code == flagsCode && c.Muted })
+	if len(flags) == 0 || muted || matches(flagsCode, in.allowed) {
+		return nil
+	}
+	return waits("FlagsSet", "the flags %s are set: someone is at work on the cluster; unset them with `ceph osd unset`, or name %s in quiescence.allowedWarnings",
+		strings.Join(flags, ", "), flagsCode)
+}
+
+// stopping are the flags that stop I/O. Ceph shows pauserd and pausewr, both or one.
+func stopping(flags []string) []string {
+	var found []string
+	for _, flag := range flags {
+		switch flag {
+		case "pauserd", "pausewr", "pauserec", "full":
+			found = append(found, flag)
+		}
+	}
+	return found
+}
+
+func pgsUnclean(in input) *Obstacle {
+	if in.Status.PGs == 0 {
+		return waits("PGsUnclean", "Ceph knows of no PG yet")
+	}
+	found := list(in.Status.PGsByState, isUnclean)
+	if found == "" && in.Status.MisplacedObjects == 0 && in.Status.DegradedObjects == 0 {
+		return nil
+	}
+	if found == "" {
+		found = fmt.Sprintf("%d objects are misplaced and %d degraded", in.Status.MisplacedObjects, in.Status.DegradedObjects)
+	}
+	return waits("PGsUnclean", "not all PGs are active+clean: %s; wait until recovery has ended", found)
+}
+
+// pgsScrubbing is an obstacle where a scrub would spoil the run: it would still go
+// on.
+func pgsScrubbing(in input) *Obstacle {
+	found := list(in.Status.PGsByState, isScrubbing)
+	if found == "" || (in.spec.Scrub != v1alpha1.ScrubInvalidate && in.spec.Scrub != v1alpha1.ScrubAbort) {
+		return nil
+	}
+	return waits("Scrubbing", "PGs are scrubbed (%s), which quiescence.scrub %s does not allow", found, in.spec.Scrub)
+}
+
+// foreignIO looks at all pools but the benchmark's.
+func foreignIO(in input) *Obstacle {
+	limit := foreignLimit(in.spec)
+	if operations := foreignOperations(in.PoolIO, in.OwnPools); operations > limit {
+		return waits("ForeignIO", "other clients do %d operations per second, more than quiescence.foreignIOPS %d; wait for a quieter hour, or allow more", operations, limit)
+	}
+	return nil
+}
+
+// foreignLimit is quiescence.foreignIOPS, which has a default in the schema.
+func foreignLimit(spec v1alpha1.Quiescence) int64 {
+	if spec.ForeignIOPS == nil {
+		return 50
+	}
+	return *spec.ForeignIOPS
+}
+
+func foreignOperations(pools []ceph.PoolIO, own []string) int64 {
+	var total int64
+	for _, pool := range pools {
+		if !slices.Contains(own, pool.Name) {
+			total += pool.ReadOperationsPerSecond + pool.WriteOperationsPerSecond
+		}
+	}
+	return total
+}

@@ -1,0 +1,229 @@
+package quiescence
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+const gib = int64(1) << 30
+
+// quiet are the facts of a cluster that has nothing against it.
+func quiet() Facts {
+	f := Facts{
+		Phase: "Ready",
+		Status: &ceph.Status{
+			FSID: "f", Health: ceph.Health{Status: "HEALTH_OK"},
+			OSDs: 3, UpOSDs: 3, InOSDs: 3, PGs: 33, PGsByState: map[string]int{"active+clean": 33},
+			ManagerActive: true, Monitors: 3, QuorumNames: []string{"a", "b", "c"},
+		},
+		OSDMap: &ceph.OSDMap{
+			NearFullRatio: 0.85,
+			Pools:         []ceph.Pool{{Name: "p", QuotaMaxBytes: 10 * gib}, {Name: "other"}},
+		},
+		DF:       &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib}}},
+		PoolIO:   []ceph.PoolIO{{Name: "p"}, {Name: "other", ReadOperationsPerSecond: 30, WriteOperationsPerSecond: 20}},
+		Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 7}},
+		OwnPools: []string{"p"},
+		Demand:   Demand{Bytes: 6 * gib, RawBytes: 18 * gib, Pool: "p", DeviceClass: "ssd", PGReplicas: 96},
+	}
+	for id := range 3 {
+		f.OSDs = append(f.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 20 * gib, UsedBytes: 10 * gib, PGs: 33})
+	}
+	return f
+}
+
+func warn(code, summary string) func(*Facts) {
+	return func(f *Facts) {
+		f.Status.Health.Status = "HEALTH_WARN"
+		f.Status.Health.Checks = append(f.Status.Health.Checks, ceph.HealthCheck{Code: code, Severity: "HEALTH_WARN", Summary: summary})
+	}
+}
+
+func muted(code string) func(*Facts) {
+	return func(f *Facts) {
+		f.Status.Health.Checks = append(f.Status.Health.Checks, ceph.HealthCheck{Code: code, Severity: "HEALTH_WARN", Muted: true})
+	}
+}
+
+func pgs(states map[string]int) func(*Facts) {
+	return func(f *Facts) { f.Status.PGsByState = states }
+}
+
+func flags(flags ...string) func(*Facts) {
+	return func(f *Facts) { f.OSDMap.Flags = flags }
+}
+
+type obstacle struct {
+	code, says string
+	stays      bool
+}
+
+var checkCases = map[string]struct {
+	change   func(*Facts)
+	spec     v1alpha1.Quiescence
+	expected []string
+	want     []obstacle
+}{
+	"nothing":                          {change: func(*Facts) {}},
+	"an external cluster is Connected": {change: func(f *Facts) { f.Phase = "Connected" }},
+	"nothing was observed": {
+		change: func(f *Facts) { *f = Facts{} },
+		want:   []obstacle{{code: "NotObserved", says: "its OSD map, its OSDs, its room, its status, its versions, the I/O of its pools"}},
+	},
+	"HEALTH_ERR": {
+		change: func(f *Facts) {
+			f.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{
+				{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "1 full osd(s)"}, {Code: "PG_NOT_SCRUBBED", Severity: "HEALTH_WARN"},
+			}}
+		},
+		want: []obstacle{{code: "HealthError", says: "OSD_FULL (1 full osd(s));"}},
+	},
+	"HEALTH_ERR cannot be allowed": {
+		change: func(f *Facts) {
+			f.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "OSD_FULL", Severity: "HEALTH_ERR"}}}
+		},
+		spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"OSD_FULL"}},
+		want: []obstacle{{code: "HealthError"}},
+	},
+	"a warning":                            {change: warn("SLOW_OPS", "3 slow ops"), want: []obstacle{{code: "HealthWarning", says: "SLOW_OPS (3 slow ops)"}}},
+	"a warning that says nothing of speed": {change: warn("PG_NOT_DEEP_SCRUBBED", "")},
+	"one of a family":                      {change: warn("AUTH_INSECURE_GLOBAL_ID_RECLAIM_ALLOWED", "")},
+	"a crash from before":                  {change: warn("RECENT_CRASH", "")},
+	"a warning that the spec allows":       {change: warn("SLOW_OPS", ""), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
+	"a warning that is expected":           {change: warn("POOL_NO_REDUNDANCY", ""), expected: []string{"POOL_NO_REDUNDANCY"}},
+	"a warning that is muted":              {change: muted("SLOW_OPS")},
+	"PGs that recover": {
+		change: pgs(map[string]int{"active+clean": 30, "active+recovering+degraded": 2, "peering": 1}),
+		want:   []obstacle{{code: "PGsUnclean", says: "2 active+recovering+degraded, 1 peering;"}},
+	},
+	"PGs that are active and not clean": {change: pgs(map[string]int{"active+scrubbing": 33}), want: []obstacle{{code: "PGsUnclean"}}},
+	"no PGs":                            {change: func(f *Facts) { f.Status.PGs = 0 }, want: []obstacle{{code: "PGsUnclean"}}},
+	"misplaced objects":                 {change: func(f *Facts) { f.Status.MisplacedObjects = 5 }, want: []obstacle{{code: "PGsUnclean", says: "5 objects are misplaced"}}},
+	"scrubs":                            {change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32})},
+	"scrubs that would spoil the run": {
+		change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32}),
+		spec:   v1alpha1.Quiescence{Scrub: v1alpha1.ScrubInvalidate},
+		want:   []obstacle{{code: "Scrubbing", says: "1 active+clean+scrubbing+deep"}},
+	},
+	"snapshots that are trimmed": {change: pgs(map[string]int{"active+clean+snaptrim_wait": 33})},
+	"an OSD down": {
+		change: func(f *Facts) { f.Status.UpOSDs = 2 },
+		want:   []obstacle{{code: "OSDsDown", says: "2 of 3 OSDs are up, and 3 are in"}},
+	},
+	"an OSD out": {
+		change: func(f *Facts) { f.Status.UpOSDs, f.Status.InOSDs = 2, 2 },
+		want:   []obstacle{{code: "OSDsOut", says: "1 of 3 OSDs are out"}},
+	},
+	"an OSD out for good": {
+		change: func(f *Facts) { f.Status.UpOSDs, f.Status.InOSDs = 2, 2 },
+		spec:   v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"OSD_DOWN"}},
+	},
+	"no OSD in":     {change: func(f *Facts) { f.Status.UpOSDs, f.Status.InOSDs = 0, 0 }, want: []obstacle{{code: "OSDsDown"}, {code: "OSDsOut"}}},
+	"a flag":        {change: func(f *Facts) { flags("noout")(f); warn(flagsCode, "noout flag(s) set")(f) }, want: []obstacle{{code: "FlagsSet", says: "noout"}}},
+	"a flag, muted": {change: func(f *Facts) { flags("noout")(f); muted(flagsCode)(f) }},
+	"a flag, allowed": {
+		change: func(f *Facts) { flags("noout")(f); warn(flagsCode, "noout flag(s) set")(f) },
+		spec:   v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{flagsCode}},
+	},
+	"flags against scrubs": {change: func(f *Facts) {
+		flags("nodeep-scrub", "noscrub")(f)
+		warn(flagsCode, "noscrub,nodeep-scrub flag(s) set")(f)
+	}},
+	"a flag that stops I/O cannot be allowed": {
+		change: flags("pauserd", "pausewr"),
+		spec:   v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{flagsCode}},
+		want:   []obstacle{{code: "IOStopped", says: "pauserd, pausewr"}},
+	},
+	"no manager":         {change: func(f *Facts) { f.Status.ManagerActive = false }, want: []obstacle{{code: "NoManager"}}},
+	"a monitor missing":  {change: func(f *Facts) { f.Status.QuorumNames = []string{"a", "b"} }, want: []obstacle{{code: "MonitorsDown", says: "2 of 3"}}},
+	"Rook at work":       {change: func(f *Facts) { f.Phase = "Progressing" }, want: []obstacle{{code: "ClusterNotReady", says: `"Progressing"`}}},
+	"an upgrade":         {change: func(f *Facts) { f.Versions.Overall = map[string]int{"19.2.0": 1, "18.2.7": 6} }, want: []obstacle{{code: "MixedVersions", says: "6 of 18.2.7, 1 of 19.2.0"}}},
+	"an OSD nearly full": {change: func(f *Facts) { f.OSDs[1].UsedBytes = 17 * gib; f.Demand.RawBytes = 0 }, want: []obstacle{{code: "NearFull", says: "osd.1 (85%)"}}},
+	"an OSD of another class nearly full": {change: func(f *Facts) {
+		f.OSDs = append(f.OSDs, ceph.OSD{ID: 3, DeviceClass: "hdd", TotalBytes: gib, UsedBytes: gib, PGs: 10000})
+	}},
+	"an OSD that would be nearly full": {
+		change: func(f *Facts) { f.OSDs[2].UsedBytes = 11 * gib },
+		want:   []obstacle{{code: "NoRoom", says: "18Gi, with copies, which would fill osd.2 to 85%"}},
+	},
+	"more than would ever fit": {
+		change: func(f *Facts) { f.Demand.RawBytes = 51 * gib },
+		want:   []obstacle{{code: "NoRoom", stays: true}},
+	},
+	"no such device class": {
+		change: func(f *Facts) { f.Demand.DeviceClass = "nvme" },
+		want:   []obstacle{{code: "NoOSDs", says: `"nvme"`, stays: true}},
+	},
+	"a quota": {
+		change: func(f *Facts) { f.Demand.Bytes = 6*gib + 1 },
+		want:   []obstacle{{code: "QuotaTooSmall", says: "holds 4Gi and may hold 10Gi", stays: true}},
+	},
+	"as many PGs as may be": {change: func(f *Facts) { f.Demand.PGReplicas = 3 * (200 - 33) }},
+	"one PG more than may be": {
+		change: func(f *Facts) { f.Demand.PGReplicas = 3*(200-33) + 1 },
+		want:   []obstacle{{code: "TooManyPGs", says: "201 PGs each, more than 80% of mon_max_pg_per_osd 250", stays: true}},
+	},
+	"a higher limit of PGs": {change: func(f *Facts) { f.Demand.PGReplicas, f.MaxPGsPerOSD = 3*(200-33)+1, 1000 }},
+	"other clients": {
+		change: func(f *Facts) { f.PoolIO[1].ReadOperationsPerSecond++ },
+		want:   []obstacle{{code: "ForeignIO", says: "51 operations per second, more than quiescence.foreignIOPS 50"}},
+	},
+	"other clients, where none may be": {
+		change: func(*Facts) {}, spec: v1alpha1.Quiescence{ForeignIOPS: new(int64(0))},
+		want: []obstacle{{code: "ForeignIO"}},
+	},
+	"own I/O": {change: func(f *Facts) { f.PoolIO[0].WriteOperationsPerSecond = 1e6 }},
+	"several, by code": {
+		change: func(f *Facts) { f.Phase, f.Status.ManagerActive = "", false; warn("B", "")(f); warn("A", "")(f) },
+		want:   []obstacle{{code: "ClusterNotReady"}, {code: "HealthWarning", says: "A (), B ()"}, {code: "NoManager"}},
+	},
+}
+
+func TestCheck(t *testing.T) {
+	for name, test := range checkCases {
+		t.Run(name, func(t *testing.T) {
+			facts := quiet()
+			test.change(&facts)
+			got := Check(facts, test.spec, test.expected)
+			if len(got) != len(test.want) {
+				t.Fatalf("got %+v, want %+v", got, test.want)
+			}
+			for i, want := range test.want {
+				if got[i].Code != want.code || got[i].Waits == want.stays || !strings.Contains(got[i].Message, want.says) {
+					t.Errorf("got %+v, want %+v", got[i], want)
+				}
+			}
+			if diff := cmp.Diff(got, Check(facts, test.spec, test.expected)); diff != "" {
+				t.Errorf("the second time it is another: %s", diff)
+			}
+		})
+	}
+}
+
+func TestMaxPGsPerOSD(t *testing.T) {
+	entry := func(section, mask, value string) ceph.ConfigEntry {
+		return ceph.ConfigEntry{Section: section, Mask: mask, Name: "mon_max_pg_per_osd", Value: value}
+	}
+	tests := map[string]struct {
+		config []ceph.ConfigEntry
+		want   int
+	}{
+		"unset":                  {nil, 250},
+		"for all":                {[]ceph.ConfigEntry{entry("global", "", "400")}, 400},
+		"for monitors, and all":  {[]ceph.ConfigEntry{entry("mon", "", "500"), entry("global", "", "400")}, 500},
+		"for OSDs, which do not": {[]ceph.ConfigEntry{entry("osd", "", "500"), entry("mon", "host:a", "600")}, 250},
+		"no number":              {[]ceph.ConfigEntry{entry("mon", "", "many")}, 250},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := MaxPGsPerOSD(test.config); got != test.want {
+				t.Errorf("got %d, want %d", got, test.want)
+			}
+		})
+	}
+}

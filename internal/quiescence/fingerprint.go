@@ -1,0 +1,238 @@
+package quiescence
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Inputs are what an environment is described from.
+type Inputs struct {
+	FSID        string
+	Versions    *ceph.Versions
+	RookVersion string
+	OSDs        []ceph.OSD
+	// DeviceClass is that of the OSDs that serve the target; empty for all OSDs.
+	DeviceClass string
+	// Pools are those of the target.
+	Pools  []ceph.Pool
+	Config []ceph.ConfigEntry
+	// Images are digests by what they are for, such as "tools".
+	Images map[string]string
+	// Nodes are those that clients and OSDs are on.
+	Nodes []Node
+}
+
+// Node is a node of Kubernetes.
+type Node struct {
+	Name         string `json:"name"`
+	Architecture string `json:"architecture,omitempty"`
+	Kernel       string `json:"kernel,omitempty"`
+	OSImage      string `json:"osImage,omitempty"`
+}
+
+// Detail is what a result depends on besides the settings under test, in full. It is
+// kept with results. Everything in it is in the digest.
+type Detail struct {
+	FSID string `json:"fsid"`
+	// CephVersions are those that daemons run, sorted. How many daemons there are is
+	// left to OSDs: gateways come and go.
+	CephVersions []string `json:"cephVersions"`
+	RookVersion  string   `json:"rookVersion,omitempty"`
+	// OSDs are those that serve the target, by device class.
+	OSDs []OSDClass `json:"osds"`
+	// Pools are the settings of the target's pools, by name, without what is another
+	// each time that a pool is made.
+	Pools []ceph.Pool `json:"pools,omitempty"`
+	// Config is the central configuration as far as it can matter to the target:
+	// without what the manager's modules and gateways keep there, secrets among it.
+	Config []ceph.ConfigEntry `json:"config,omitempty"`
+	Images map[string]string  `json:"images,omitempty"`
+	Nodes  []Node             `json:"nodes,omitempty"`
+}
+
+// OSDClass are the OSDs of one device class.
+type OSDClass struct {
+	DeviceClass string `json:"deviceClass"`
+	Count       int32  `json:"count"`
+	TotalBytes  int64  `json:"totalBytes"`
+}
+
+// Describe puts an environment into the one form that it has, whatever the order in
+// which its parts were observed.
+func Describe(in Inputs) Detail {
+	d := Detail{
+		FSID: in.FSID, RookVersion: in.RookVersion,
+		OSDs: classes(in.OSDs, in.DeviceClass), Images: maps.Clone(in.Images),
+		Nodes: slices.SortedFunc(slices.Values(in.Nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) }),
+	}
+	if in.Versions != nil {
+		d.CephVersions = slices.Sorted(maps.Keys(in.Versions.Overall))
+	}
+	for _, pool := range in.Pools {
+		d.Pools = append(d.Pools, lasting(pool))
+	}
+	slices.SortFunc(d.Pools, func(a, b ceph.Pool) int { return cmp.Compare(a.Name, b.Name) })
+	for _, entry := range in.Config {
+		if matters(entry) {
+			d.Config = append(d.Config, ceph.ConfigEntry{Section: entry.Section, Mask: entry.Mask, Name: entry.Name, Value: entry.Value})
+		}
+	}
+	slices.SortFunc(d.Config, func(a, b ceph.ConfigEntry) int { return cmp.Compare(configKey(a), configKey(b)) })
+	return d
+}
+
+// Fingerprint is the short form, for status.
+func Fingerprint(d Detail) (v1alpha1.Environment, error) {
+	canonical, err := json.Marshal(d)
+	if err != nil {
+		return v1alpha1.Environment{}, fmt.Errorf("describe the environment: %w", err)
+	}
+	digest := sha256.Sum256(canonical)
+	e := v1alpha1.Environment{
+		FSID: d.FSID, CephVersion: d.cephVersion(), RookVersion: d.RookVersion,
+		Digest: "sha256:" + hex.EncodeToString(digest[:]),
+	}
+	for _, class := range d.OSDs {
+		e.OSDs += class.Count
+	}
+	return e, nil
+}
+
+// cephVersion is the one that all daemons run, or "mixed".
+func (d Detail) cephVersion() string {
+	switch len(d.CephVersions) {
+	case 0:
+		return ""
+	case 1:
+		return d.CephVersions[0]
+	default:
+		return "mixed"
+	}
+}
+
+func classes(osds []ceph.OSD, only string) []OSDClass {
+	byName := map[string]OSDClass{}
+	for _, osd := range osds {
+		if only != "" && osd.DeviceClass != only {
+			continue
+		}
+		class := byName[osd.DeviceClass]
+		byName[osd.DeviceClass] = OSDClass{DeviceClass: osd.DeviceClass, Count: class.Count + 1, TotalBytes: class.TotalBytes + osd.TotalBytes}
+	}
+	all := make([]OSDClass, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, byName[name])
+	}
+	return all
+}
+
+// lasting leaves out what numbers Ceph gave to a pool and what its PGs are on their
+// way to.
+func lasting(pool ceph.Pool) ceph.Pool {
+	pool.ID, pool.CrushRule = 0, 0
+	pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget = 0, 0, 0, 0
+	pool.Flags = slices.Sorted(slices.Values(pool.Flags))
+	return pool
+}
+
+// secret is in the names of options that hold one.
+var secret = regexp.MustCompile(`(?i)password|secret|token|passphrase|(^|[_/])key$`)
+
+// matters tells whether an entry can have a say in how fast OSDs and clients are.
+// osd_mclock_max_capacity_iops_*, which OSDs measure and set themselves, does.
+func matters(entry ceph.ConfigEntry) bool {
+	for _, section := range []string{"mgr", "mds", "client.rgw", "client.ceph-exporter"} {
+		if entry.Section == section || strings.HasPrefix(entry.Section, section+".") {
+			return false
+		}
+	}
+	for _, beginning := range []string{"mgr/", "mgr_", "mds_", "rgw_"} {
+		if strings.HasPrefix(entry.Name, beginning) {
+			return false
+		}
+	}
+	return !secret.MatchString(entry.Name)
+}
+
+func configKey(entry ceph.ConfigEntry) string {
+	key := entry.Section
+	if entry.Mask != "" {
+		key += "/" + entry.Mask
+	}
+	return key + " " + entry.Name
+}
+
+// Compare tells in words what differs between two environments, from a to b. There
+// is nothing if their digests are equal, and something otherwise.
+func Compare(a, b Detail) []string {
+	was, is := a.facts(), b.facts()
+	var differences []string
+	for _, name := range slices.Sorted(maps.Keys(union(was, is))) {
+		before, had := was[name]
+		after, has := is[name]
+		switch {
+		case !had:
+			differences = append(differences, fmt.Sprintf("%s: %s, and was not there before", name, after))
+		case !has:
+			differences = append(differences, fmt.Sprintf("%s: was %s, and is not there any more", name, before))
+		case before != after:
+			differences = append(differences, fmt.Sprintf("%s: %s, and was %s", name, after, before))
+		}
+	}
+	return differences
+}
+
+// facts are all that is in a Detail, each with a name.
+func (d Detail) facts() map[string]string {
+	facts := map[string]string{
+		"cluster":      cmp.Or(d.FSID, "unknown"),
+		"Ceph version": cmp.Or(strings.Join(d.CephVersions, " and "), "unknown"),
+		"Rook version": cmp.Or(d.RookVersion, "unknown"),
+	}
+	for _, class := range d.OSDs {
+		facts["OSDs of class "+cmp.Or(class.DeviceClass, "(none)")] = fmt.Sprintf("%d of %d bytes together", class.Count, class.TotalBytes)
+	}
+	for _, pool := range d.Pools {
+		poolFacts(facts, pool)
+	}
+	for _, entry := range d.Config {
+		facts["config "+configKey(entry)] = cmp.Or(entry.Value, "(empty)")
+	}
+	for name, digest := range d.Images {
+		facts["image "+name] = cmp.Or(digest, "unknown")
+	}
+	for _, node := range d.Nodes {
+		facts["node "+node.Name] = fmt.Sprintf("%s, kernel %s, %s", cmp.Or(node.Architecture, "unknown"), cmp.Or(node.Kernel, "unknown"), cmp.Or(node.OSImage, "unknown"))
+	}
+	return facts
+}
+
+func poolFacts(facts map[string]string, pool ceph.Pool) {
+	for name, value := range map[string]any{
+		"type": pool.Type, "size": pool.Size, "min_size": pool.MinSize, "pg_num": pool.PGNum,
+		"pg_autoscale_mode": pool.AutoscaleMode, "erasure_code_profile": pool.ErasureCodeProfile,
+		"quota_max_bytes": pool.QuotaMaxBytes, "quota_max_objects": pool.QuotaMaxObjects,
+		"applications": pool.ApplicationMetadata, "flags": strings.Join(pool.Flags, ","),
+	} {
+		facts["pool "+pool.Name+" "+name] = cmp.Or(fmt.Sprint(value), "(none)")
+	}
+	for name, value := range pool.Options {
+		facts["pool "+pool.Name+" "+name] = cmp.Or(value, "(empty)")
+	}
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}

@@ -1,0 +1,287 @@
+package quiescence
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// MaxGap is how long a cluster may go unobserved.
+const MaxGap = 30 * time.Second
+
+// Kind is a sort of disturbance.
+type Kind string
+
+// The kinds; docs/disturbances.md has the table.
+const (
+	KindHealthError   Kind = "HealthError"
+	KindHealthWarning Kind = "HealthWarning"
+	KindInactivePGs   Kind = "InactivePGs"
+	KindRecovery      Kind = "Recovery"
+	KindScrub         Kind = "Scrub"
+	KindSnapTrim      Kind = "SnapTrim"
+	KindForeignIO     Kind = "ForeignIO"
+	KindOSDChange     Kind = "OSDChange"
+	KindUnobserved    Kind = "Unobserved"
+)
+
+// Sample is a look at the cluster.
+type Sample struct {
+	Time    time.Time         `json:"time"`
+	Status  *ceph.Status      `json:"status"`
+	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
+	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
+}
+
+// Observation is what was seen of a cluster during a phase.
+type Observation struct {
+	// Start and End are those of the phase. While it goes on, End is now.
+	Start, End time.Time
+	// Samples are in the order of time. Those from before the phase are only compared
+	// with: an OSD that was down, or an old crash, is not new.
+	Samples []Sample
+	// OwnPools are the benchmark's: I/O in them is no foreign I/O.
+	OwnPools []string
+	// Expected are codes of health warnings that the caller brings up itself.
+	Expected []string
+}
+
+// Disturbance is what may have spoilt a phase. There is at most one of each kind.
+type Disturbance struct {
+	Kind   Kind                       `json:"kind"`
+	Action v1alpha1.DisturbanceAction `json:"action"`
+	// Message tells of it as it was when first seen.
+	Message string `json:"message"`
+	// FirstSeen and LastSeen are the first and the last sample that had it, of
+	// Samples that had it.
+	FirstSeen time.Time `json:"firstSeen"`
+	LastSeen  time.Time `json:"lastSeen"`
+	Samples   int       `json:"samples"`
+}
+
+// seen is one kind of disturbance in one sample.
+type seen struct {
+	kind    Kind
+	action  v1alpha1.DisturbanceAction
+	message string
+	// atOnce is for what aborts when it is seen for the first time.
+	atOnce bool
+}
+
+// Judge returns what disturbed a phase, by kind. What is to abort it has to be in
+// two samples in a row, since one can be a blip; in a single one it invalidates.
+func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
+	found := map[Kind]*tally{}
+	allowed := allowances(spec, o.Expected, before(o.Samples))
+	for i, sample := range o.Samples {
+		var previous *Sample
+		if i > 0 {
+			previous = &o.Samples[i-1]
+		}
+		if sample.Time.Before(o.Start) {
+			continue
+		}
+		for _, s := range o.look(previous, sample, spec, allowed) {
+			if found[s.kind] == nil {
+				found[s.kind] = &tally{last: -1}
+			}
+			found[s.kind].add(i, sample.Time, s)
+		}
+	}
+	if gap := o.gap(); gap != nil && found[KindUnobserved] == nil {
+		found[KindUnobserved] = gap
+	}
+	var disturbances []Disturbance
+	for _, kind := range slices.Sorted(maps.Keys(found)) {
+		disturbances = append(disturbances, found[kind].disturbance)
+	}
+	return disturbances
+}
+
+// Worst is the action to take, or "" for none.
+func Worst(disturbances []Disturbance) v1alpha1.DisturbanceAction {
+	var worst v1alpha1.DisturbanceAction
+	for _, d := range disturbances {
+		if severity(d.Action) > severity(worst) {
+			worst = d.Action
+		}
+	}
+	return worst
+}
+
+func severity(action v1alpha1.DisturbanceAction) int {
+	switch action {
+	case v1alpha1.DisturbanceAbort:
+		return 3
+	case v1alpha1.DisturbanceInvalidate:
+		return 2
+	case v1alpha1.DisturbanceRecord:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// before are the codes about something that is over and that were there first.
+func before(samples []Sample) []string {
+	if len(samples) == 0 || samples[0].Status == nil {
+		return nil
+	}
+	var codes []string
+	for _, check := range samples[0].Status.Health.Checks {
+		if slices.Contains(OldWarnings(), check.Code) {
+			codes = append(codes, check.Code)
+		}
+	}
+	return codes
+}
+
+// tally puts together the samples that have one kind.
+type tally struct {
+	disturbance Disturbance
+	last        int // the index of the latest sample that has it
+}
+
+func (t *tally) add(index int, at time.Time, s seen) {
+	action := s.action
+	if action == v1alpha1.DisturbanceAbort && !s.atOnce && (t.last < 0 || t.last != index-1) {
+		action = v1alpha1.DisturbanceInvalidate
+	}
+	d := &t.disturbance
+	if d.Samples == 0 {
+		*d = Disturbance{Kind: s.kind, Message: s.message, FirstSeen: at}
+	}
+	if severity(action) > severity(d.Action) {
+		d.Action = action
+	}
+	d.LastSeen = at
+	d.Samples++
+	t.last = index
+}
+
+// look finds what disturbs in one sample.
+func (o Observation) look(previous *Sample, sample Sample, spec v1alpha1.Quiescence, allowed []string) []seen {
+	status := sample.Status
+	if status == nil {
+		return []seen{{kind: KindUnobserved, action: v1alpha1.DisturbanceRecord, message: "Ceph did not answer"}}
+	}
+	all := append(healthSeen(status, spec, allowed), pgsSeen(status, spec)...)
+	if changed := osdsChanged(previous, status); changed != "" {
+		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceInvalidate, message: changed})
+	}
+	limit := foreignLimit(spec)
+	if operations := foreignOperations(sample.PoolIO, o.OwnPools); operations > limit {
+		all = append(all, seen{
+			kind: KindForeignIO, action: cmp.Or(spec.ForeignIO, v1alpha1.DisturbanceRecord),
+			message: fmt.Sprintf("other clients do %d operations per second, more than %d", operations, limit),
+		})
+	}
+	return all
+}
+
+func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string) []seen {
+	if status.Health.Status == healthError {
+		return []seen{{
+			kind: KindHealthError, action: v1alpha1.DisturbanceAbort, atOnce: true,
+			message: "Ceph reports HEALTH_ERR: " + describe(status.Health.Checks),
+		}}
+	}
+	if found := warnings(status.Health, allowed); len(found) > 0 {
+		return []seen{{
+			kind: KindHealthWarning, action: cmp.Or(spec.Health, v1alpha1.DisturbanceInvalidate),
+			message: "Ceph warns of " + describe(found),
+		}}
+	}
+	return nil
+}
+
+// pgsSeen does not judge PGs that a manager knows nothing of: after a failover that
+// is all of them for some seconds, although clients notice nothing.
+func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
+	if !status.ManagerActive || count(status.PGsByState, isUnknown) > 0 {
+		return []seen{{
+			kind: KindUnobserved, action: v1alpha1.DisturbanceRecord,
+			message: "the active ceph-mgr changed or is missing, so that nothing is known of PGs and I/O",
+		}}
+	}
+	var all []seen
+	if found := list(status.PGsByState, isInactive); found != "" {
+		all = append(all, seen{kind: KindInactivePGs, action: v1alpha1.DisturbanceAbort, message: "PGs are inactive: " + found, atOnce: true})
+	}
+	moving := status.MisplacedObjects + status.DegradedObjects + status.RecoveryBytesPerSecond + status.RecoveryObjectsPerSecond
+	if found := list(status.PGsByState, isRecovering); found != "" || moving > 0 {
+		all = append(all, seen{
+			kind: KindRecovery, action: cmp.Or(spec.Recovery, v1alpha1.DisturbanceInvalidate),
+			message: fmt.Sprintf("data is recovered or moved: PGs: %s; %d objects misplaced, %d degraded, %d bytes per second",
+				cmp.Or(found, "none"), status.MisplacedObjects, status.DegradedObjects, status.RecoveryBytesPerSecond),
+		})
+	}
+	if found := list(status.PGsByState, isScrubbing); found != "" {
+		all = append(all, seen{kind: KindScrub, action: scrubAction(spec.Scrub), message: "PGs are scrubbed: " + found})
+	}
+	if found := list(status.PGsByState, isTrimming); found != "" {
+		all = append(all, seen{kind: KindSnapTrim, action: v1alpha1.DisturbanceRecord, message: "snapshots are trimmed: " + found})
+	}
+	return all
+}
+
+// scrubAction takes Pause for Record: a scrub that was under way when the flags were
+// set goes on to its end.
+func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
+	switch policy {
+	case v1alpha1.ScrubInvalidate:
+		return v1alpha1.DisturbanceInvalidate
+	case v1alpha1.ScrubAbort:
+		return v1alpha1.DisturbanceAbort
+	default:
+		return v1alpha1.DisturbanceRecord
+	}
+}
+
+// osdsChanged tells of OSDs that came or went since the sample before. The times
+// tell of one that did both in between.
+func osdsChanged(previous *Sample, status *ceph.Status) string {
+	if previous == nil || previous.Status == nil {
+		return ""
+	}
+	was := previous.Status
+	if was.OSDs == status.OSDs && was.UpOSDs == status.UpOSDs && was.InOSDs == status.InOSDs &&
+		was.OSDsUpSince == status.OSDsUpSince && was.OSDsInSince == status.OSDsInSince {
+		return ""
+	}
+	return fmt.Sprintf("OSDs changed: from %d up and %d in of %d to %d up and %d in of %d; one that restarted counts",
+		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
+}
+
+// gap finds the first time without a sample that is too long.
+func (o Observation) gap() *tally {
+	last := o.Start
+	times := make([]time.Time, 0, len(o.Samples)+1)
+	for _, sample := range o.Samples {
+		if sample.Status != nil {
+			times = append(times, sample.Time)
+		}
+	}
+	for _, at := range append(times, o.End) {
+		if at.Sub(last) > MaxGap {
+			return &tally{disturbance: Disturbance{
+				Kind: KindUnobserved, Action: v1alpha1.DisturbanceRecord, FirstSeen: last, LastSeen: at,
+				Message: fmt.Sprintf("the cluster was not observed for %v", at.Sub(last).Round(time.Second)),
+			}}
+		}
+		last = maxTime(last, at)
+	}
+	return nil
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

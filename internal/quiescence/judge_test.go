@@ -1,0 +1,191 @@
+package quiescence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// after is a moment of the phase.
+func after(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+
+// observed makes a sample every 5 s, each changed by the function in its place; nil
+// changes nothing.
+func observed(changes ...func(*Sample)) Observation {
+	o := Observation{Start: start, OwnPools: []string{"own"}}
+	for i, change := range changes {
+		facts := quiet()
+		sample := Sample{Time: after(5 * i), Status: facts.Status, PoolIO: []ceph.PoolIO{
+			{Name: "own", WriteOperationsPerSecond: 1e6}, {Name: "other", ReadOperationsPerSecond: 50},
+		}}
+		if change != nil {
+			change(&sample)
+		}
+		o.Samples = append(o.Samples, sample)
+		o.End = sample.Time
+	}
+	return o
+}
+
+func inState(states map[string]int) func(*Sample) {
+	return func(s *Sample) { s.Status.PGsByState = states }
+}
+
+func warned(code, summary string) func(*Sample) {
+	return func(s *Sample) {
+		s.Status.Health.Checks = append(s.Status.Health.Checks, ceph.HealthCheck{Code: code, Severity: "HEALTH_WARN", Summary: summary})
+	}
+}
+
+func busy(s *Sample)   { s.PoolIO[1].WriteOperationsPerSecond = 1 }
+func failed(s *Sample) { s.Status.Health.Status = "HEALTH_ERR" }
+func unseen(s *Sample) { s.Status = nil }
+
+var (
+	recovering = inState(map[string]int{"active+clean": 32, "active+remapped+backfilling": 1})
+	scrubbing  = inState(map[string]int{"active+clean": 32, "active+clean+scrubbing": 1})
+	peering    = inState(map[string]int{"active+clean": 32, "remapped+peering": 1})
+)
+
+const (
+	record     = v1alpha1.DisturbanceRecord
+	invalidate = v1alpha1.DisturbanceInvalidate
+	abort      = v1alpha1.DisturbanceAbort
+)
+
+type judged struct {
+	kind        Kind
+	action      v1alpha1.DisturbanceAction
+	first, last int // seconds
+	samples     int
+}
+
+var judgeCases = map[string]struct {
+	of   Observation
+	spec v1alpha1.Quiescence
+	want []judged
+}{
+	"nothing":       {of: observed(nil, nil, nil)},
+	"no sample yet": {of: Observation{Start: start, End: after(29)}},
+	"HEALTH_ERR aborts at once": {
+		of: observed(nil, failed, nil), want: []judged{{KindHealthError, abort, 5, 5, 1}},
+	},
+	"inactive PGs abort at once": {
+		of: observed(nil, peering), want: []judged{{KindInactivePGs, abort, 5, 5, 1}, {KindRecovery, invalidate, 5, 5, 1}},
+	},
+	"stale PGs are inactive": {
+		of: observed(inState(map[string]int{"stale+active+clean": 1})), want: []judged{{KindInactivePGs, abort, 0, 0, 1}},
+	},
+	"a warning":                   {of: observed(nil, warned("SLOW_OPS", ""), warned("SLOW_OPS", "")), want: []judged{{KindHealthWarning, invalidate, 5, 10, 2}}},
+	"a warning, to be recorded":   {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{Health: record}, want: []judged{{KindHealthWarning, record, 0, 0, 1}}},
+	"a warning, allowed":          {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
+	"a warning about scrub flags": {of: observed(warned(flagsCode, "noscrub flag(s) set"))},
+	"a warning about flags":       {of: observed(warned(flagsCode, "noout,noscrub flag(s) set")), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
+	"a crash from before":         {of: observed(warned("RECENT_CRASH", ""), warned("RECENT_CRASH", ""))},
+	"a crash during the phase":    {of: observed(nil, warned("RECENT_CRASH", "")), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"recovery":                    {of: observed(nil, recovering), want: []judged{{KindRecovery, invalidate, 5, 5, 1}}},
+	"misplaced objects": {
+		of: observed(func(s *Sample) { s.Status.MisplacedObjects = 1 }), want: []judged{{KindRecovery, invalidate, 0, 0, 1}},
+	},
+	"one sample does not abort": {
+		of: observed(nil, recovering, nil, recovering), spec: v1alpha1.Quiescence{Recovery: abort},
+		want: []judged{{KindRecovery, invalidate, 5, 15, 2}},
+	},
+	"two samples in a row abort": {
+		of: observed(nil, recovering, recovering), spec: v1alpha1.Quiescence{Recovery: abort},
+		want: []judged{{KindRecovery, abort, 5, 10, 2}},
+	},
+	"an abort stays one": {
+		of: observed(recovering, recovering, nil, nil), spec: v1alpha1.Quiescence{Recovery: abort},
+		want: []judged{{KindRecovery, abort, 0, 5, 2}},
+	},
+	"a scrub":               {of: observed(scrubbing, scrubbing), want: []judged{{KindScrub, record, 0, 5, 2}}},
+	"a scrub, paused":       {of: observed(scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubPause}, want: []judged{{KindScrub, record, 0, 0, 1}}},
+	"a scrub that spoils":   {of: observed(scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubInvalidate}, want: []judged{{KindScrub, invalidate, 0, 0, 1}}},
+	"a scrub that aborts":   {of: observed(scrubbing, scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubAbort}, want: []judged{{KindScrub, abort, 0, 5, 2}}},
+	"trimming of snapshots": {of: observed(inState(map[string]int{"active+clean+snaptrim": 1})), want: []judged{{KindSnapTrim, record, 0, 0, 1}}},
+	"foreign I/O":           {of: observed(nil, busy), want: []judged{{KindForeignIO, record, 5, 5, 1}}},
+	"foreign I/O that aborts": {
+		of: observed(busy, busy), spec: v1alpha1.Quiescence{ForeignIO: abort}, want: []judged{{KindForeignIO, abort, 0, 5, 2}},
+	},
+	"more foreign I/O allowed": {of: observed(busy), spec: v1alpha1.Quiescence{ForeignIOPS: new(int64(51))}},
+	"an OSD goes down": {
+		of:   observed(nil, func(s *Sample) { s.Status.UpOSDs-- }, func(s *Sample) { s.Status.UpOSDs-- }),
+		want: []judged{{KindOSDChange, invalidate, 5, 5, 1}},
+	},
+	"an OSD restarts between two samples": {
+		of:   observed(nil, func(s *Sample) { s.Status.OSDsUpSince = 9 }),
+		want: []judged{{KindOSDChange, invalidate, 5, 5, 1}},
+	},
+	"an OSD goes between a sample before the phase and the first in it": {
+		of:   from(3, observed(nil, func(s *Sample) { s.Status.UpOSDs-- })),
+		want: []judged{{KindOSDChange, invalidate, 5, 5, 1}},
+	},
+	"what was before the phase": {of: from(7, observed(recovering, failed, nil))},
+	"the manager is away":       {of: observed(func(s *Sample) { s.Status.ManagerActive = false; peering(s) }), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
+	"a manager that is new":     {of: observed(inState(map[string]int{"unknown": 33})), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
+	"no answer":                 {of: observed(nil, unseen, nil), want: []judged{{KindUnobserved, record, 5, 5, 1}}},
+	"a gap":                     {of: observed(nil, func(s *Sample) { s.Time = after(31) }), want: []judged{{KindUnobserved, record, 0, 31, 0}}},
+	"no gap":                    {of: observed(nil, func(s *Sample) { s.Time = after(30) })},
+	"a gap at the start":        {of: Observation{Start: start, End: after(31)}, want: []judged{{KindUnobserved, record, 0, 31, 0}}},
+	"a gap at the end":          {of: until(40, observed(nil, nil)), want: []judged{{KindUnobserved, record, 5, 40, 0}}},
+}
+
+func from(seconds int, o Observation) Observation {
+	o.Start = after(seconds)
+	return o
+}
+
+func until(seconds int, o Observation) Observation {
+	o.End = after(seconds)
+	return o
+}
+
+func TestJudge(t *testing.T) {
+	for name, test := range judgeCases {
+		t.Run(name, func(t *testing.T) {
+			var got []judged
+			for _, d := range Judge(test.of, test.spec) {
+				if d.Message == "" {
+					t.Errorf("%s has no message", d.Kind)
+				}
+				got = append(got, judged{d.Kind, d.Action, int(d.FirstSeen.Sub(start).Seconds()), int(d.LastSeen.Sub(start).Seconds()), d.Samples})
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(judged{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWorst(t *testing.T) {
+	of := func(actions ...v1alpha1.DisturbanceAction) []Disturbance {
+		var all []Disturbance
+		for _, action := range actions {
+			all = append(all, Disturbance{Action: action})
+		}
+		return all
+	}
+	tests := map[string]struct {
+		of   []Disturbance
+		want v1alpha1.DisturbanceAction
+	}{
+		"of none":  {nil, ""},
+		"of one":   {of(record), record},
+		"of three": {of(record, abort, invalidate), abort},
+		"of two":   {of(invalidate, record), invalidate},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Worst(test.of); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package quiescence
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// nearFullRatio is Ceph's default, for an OSD map that does not tell it.
+const nearFullRatio = 0.85
+
+func (in input) nearFullRatio() float64 {
+	if in.OSDMap.NearFullRatio > 0 {
+		return in.OSDMap.NearFullRatio
+	}
+	return nearFullRatio
+}
+
+// serving are the OSDs that store what is written.
+func (in input) serving() []ceph.OSD {
+	var osds []ceph.OSD
+	for _, osd := range in.OSDs {
+		// An OSD that is out or down has no size.
+		if osd.TotalBytes > 0 && (in.Demand.DeviceClass == "" || osd.DeviceClass == in.Demand.DeviceClass) {
+			osds = append(osds, osd)
+		}
+	}
+	return osds
+}
+
+func nearFull(in input) *Obstacle {
+	var full []string
+	for _, osd := range in.serving() {
+		if fill := float64(osd.UsedBytes) / float64(osd.TotalBytes); fill >= in.nearFullRatio() {
+			full = append(full, fmt.Sprintf("osd.%d (%.0f%%)", osd.ID, 100*fill))
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; make room", 100*in.nearFullRatio(), strings.Join(full, ", "))
+}
+
+// noRoom looks at the OSD that would be the fullest, since Ceph stops at the first
+// one. What is written is spread by size, as CRUSH does.
+func noRoom(in input) *Obstacle {
+	osds := in.serving()
+	if len(osds) == 0 {
+		return stays("NoOSDs", "no OSD of device class %q can store anything; see `ceph osd df` for the classes that there are", in.Demand.DeviceClass)
+	}
+	var total int64
+	for _, osd := range osds {
+		total += osd.TotalBytes
+	}
+	added := float64(in.Demand.RawBytes) / float64(total)
+	for _, osd := range osds {
+		fill := float64(osd.UsedBytes)/float64(osd.TotalBytes) + added
+		if fill < in.nearFullRatio() || in.Demand.RawBytes == 0 {
+			continue
+		}
+		// The room of pools that were removed comes back within minutes, so that
+		// waiting can help as long as it would fit into an empty cluster.
+		obstacle := waits("NoRoom", "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; make room, or write less",
+			quantity(in.Demand.RawBytes), osd.ID, 100*fill, 100*in.nearFullRatio())
+		obstacle.Waits = added < in.nearFullRatio()
+		return obstacle
+	}
+	return nil
+}
+
+// quota is about an existing pool that may not grow as much as the benchmark does.
+func quota(in input) *Obstacle {
+	if in.Demand.Pool == "" {
+		return nil
+	}
+	var stored int64
+	for _, pool := range in.DF.Pools {
+		if pool.Name == in.Demand.Pool {
+			stored = pool.StoredBytes
+		}
+	}
+	for _, pool := range in.OSDMap.Pools {
+		if pool.Name == in.Demand.Pool && pool.QuotaMaxBytes > 0 && stored+in.Demand.Bytes > pool.QuotaMaxBytes {
+			return stays("QuotaTooSmall", "pool %s holds %s and may hold %s, and the benchmark writes up to %s; raise max_bytes, or write less",
+				pool.Name, quantity(stored), quantity(pool.QuotaMaxBytes), quantity(in.Demand.Bytes))
+		}
+	}
+	return nil
+}
+
+// pgsPerOSD is about pools that Ceph would refuse.
+func pgsPerOSD(in input) *Obstacle {
+	osds := in.serving()
+	if in.Demand.PGReplicas == 0 || len(osds) == 0 {
+		return nil
+	}
+	limit := in.MaxPGsPerOSD
+	if limit <= 0 {
+		limit = DefaultMaxPGsPerOSD
+	}
+	replicas := in.Demand.PGReplicas
+	for _, osd := range osds {
+		replicas += osd.PGs
+	}
+	allowed := limit * pgShare / 100
+	if mean := (replicas + len(osds) - 1) / len(osds); mean > allowed {
+		return stays("TooManyPGs", "OSDs would have %d PGs each, more than %d%% of mon_max_pg_per_osd %d; use a smaller pg_num", mean, pgShare, limit)
+	}
+	return nil
+}
+
+// MaxPGsPerOSD is mon_max_pg_per_osd as the central configuration has it.
+func MaxPGsPerOSD(config []ceph.ConfigEntry) int {
+	limit, rank := DefaultMaxPGsPerOSD, 0
+	for _, entry := range config {
+		if entry.Name != "mon_max_pg_per_osd" || entry.Mask != "" {
+			continue
+		}
+		// The monitors enforce it: what is set for them goes before what is set for all.
+		n, err := strconv.Atoi(entry.Value)
+		if r := map[string]int{"global": 1, "mon": 2}[entry.Section]; err == nil && r > rank {
+			limit, rank = n, r
+		}
+	}
+	return limit
+}
+
+// quantity writes bytes as Kubernetes does, in whole MiB.
+func quantity(bytes int64) string {
+	return resource.NewQuantity((bytes+1<<20-1)>>20<<20, resource.BinarySI).String()
+}

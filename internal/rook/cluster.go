@@ -1,0 +1,187 @@
+package rook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// ClusterInfo is what a CephCluster says of itself. Rook brings its status up to date
+// once a minute: whoever needs to know at once asks Ceph.
+type ClusterInfo struct {
+	Namespace, Name string
+	// FSID is Ceph's own identity of the cluster; empty until it is there.
+	FSID string
+	// Phase, State and Message are Rook's.
+	Phase, State, Message string
+	// Reconciled tells whether Rook has seen the latest spec.
+	Reconciled bool
+	// Deleting tells whether the CephCluster is being removed.
+	Deleting bool
+	// Image is the one that the daemons are to run, RunningImage the one that Rook
+	// found the version of.
+	Image, RunningImage string
+	// CephVersions counts daemons by version, such as {"18.2.7": 5}.
+	CephVersions map[string]int
+	// RookVersion is the Rook that has last brought the manager daemons up to date,
+	// such as v1.17.2; empty if it cannot be told.
+	RookVersion string
+	// Network is how daemons are reached.
+	Network Network
+	// RemovesOSDs is removeOSDsIfOutAndSafeToRemove: Rook may take away OSDs.
+	RemovesOSDs bool
+	// CephConfig is what Rook sets, by section and option, and sets again.
+	CephConfig map[string]map[string]string
+}
+
+// Network is the part of a CephCluster's network that clients have to know.
+type Network struct {
+	// Host tells whether daemons use their nodes' network.
+	Host bool
+	// Multus tells whether they have an additional network, which PublicSelector
+	// names if it is the one for clients.
+	Multus         bool
+	PublicSelector string
+	// RequireMsgr2, Encryption and Compression are what connections must use.
+	RequireMsgr2, Encryption, Compression bool
+}
+
+// cephCluster is the part of Rook's kind that is read.
+type cephCluster struct {
+	Spec struct {
+		CephVersion struct {
+			Image string `json:"image"`
+		} `json:"cephVersion"`
+		Network     networkSpec                  `json:"network"`
+		RemovesOSDs bool                         `json:"removeOSDsIfOutAndSafeToRemove"`
+		CephConfig  map[string]map[string]string `json:"cephConfig"`
+	} `json:"spec"`
+	Status struct {
+		Phase              string `json:"phase"`
+		State              string `json:"state"`
+		Message            string `json:"message"`
+		ObservedGeneration int64  `json:"observedGeneration"`
+		Ceph               struct {
+			FSID     string `json:"fsid"`
+			Versions struct {
+				Overall map[string]int64 `json:"overall"`
+			} `json:"versions"`
+		} `json:"ceph"`
+		Version struct {
+			Image string `json:"image"`
+		} `json:"version"`
+	} `json:"status"`
+}
+
+type networkSpec struct {
+	Provider    string            `json:"provider"`
+	HostNetwork bool              `json:"hostNetwork"`
+	Selectors   map[string]string `json:"selectors"`
+	Connections struct {
+		RequireMsgr2 bool `json:"requireMsgr2"`
+		Encryption   struct {
+			Enabled bool `json:"enabled"`
+		} `json:"encryption"`
+		Compression struct {
+			Enabled bool `json:"enabled"`
+		} `json:"compression"`
+	} `json:"connections"`
+}
+
+// Cluster reads a CephCluster. An error that somebody has to put right is an *Error.
+func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (ClusterInfo, error) {
+	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
+	o := object(kindCluster, ref.Namespace, ref.Name)
+	read := cephCluster{}
+	if err := get(ctx, a.reader, o, &read); apierrors.IsNotFound(err) {
+		return ClusterInfo{}, &Error{Reason: ReasonClusterMissing, Message: fmt.Sprintf("there is no CephCluster %s: set clusterRef to one that `kubectl get cephclusters -A` shows", key)}
+	} else if err != nil {
+		return ClusterInfo{}, explain(err, "get", kindCluster, key)
+	}
+	info := clusterInfo(o, read)
+	info.RookVersion = a.rookVersion(ctx, ref.Namespace)
+	return info, nil
+}
+
+func clusterInfo(o *unstructured.Unstructured, read cephCluster) ClusterInfo {
+	network := read.Spec.Network
+	return ClusterInfo{
+		Namespace:    o.GetNamespace(),
+		Name:         o.GetName(),
+		FSID:         read.Status.Ceph.FSID,
+		Phase:        read.Status.Phase,
+		State:        read.Status.State,
+		Message:      read.Status.Message,
+		Reconciled:   read.Status.ObservedGeneration == o.GetGeneration(),
+		Deleting:     o.GetDeletionTimestamp() != nil,
+		Image:        read.Spec.CephVersion.Image,
+		RunningImage: read.Status.Version.Image,
+		CephVersions: shortVersions(read.Status.Ceph.Versions.Overall),
+		Network: Network{
+			// As Rook has it: the older hostNetwork counts where there is no provider.
+			Host:           network.Provider == "host" || network.Provider == "" && network.HostNetwork,
+			Multus:         network.Provider == "multus",
+			PublicSelector: network.Selectors["public"],
+			RequireMsgr2:   network.Connections.RequireMsgr2,
+			Encryption:     network.Connections.Encryption.Enabled,
+			Compression:    network.Connections.Compression.Enabled,
+		},
+		RemovesOSDs: read.Spec.RemovesOSDs,
+		CephConfig:  read.Spec.CephConfig,
+	}
+}
+
+// shortVersions makes "18.2.7" of "ceph version 18.2.7 (6b0e…) reef (stable)".
+func shortVersions(overall map[string]int64) map[string]int {
+	if len(overall) == 0 {
+		return nil
+	}
+	short := map[string]int{}
+	for text, count := range overall {
+		words := strings.Fields(strings.TrimPrefix(text, "ceph version "))
+		if len(words) > 0 {
+			short[words[0]] += int(count)
+		}
+	}
+	return short
+}
+
+// rookVersion is the label that Rook puts on what it deploys. It needs no more than
+// the right to read two Deployments by name; without it the version is not known.
+func (a *Access) rookVersion(ctx context.Context, namespace string) string {
+	for _, name := range []string{"rook-ceph-mgr-a", "rook-ceph-mgr-b"} {
+		manager := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}}
+		if err := a.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, manager); err != nil {
+			continue
+		}
+		if v := manager.Labels["rook-version"]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// Unsettled says why Rook is not done with the cluster, so that it should not be
+// measured now; it is empty where nothing speaks against it.
+func (i ClusterInfo) Unsettled() string {
+	switch {
+	case i.Deleting:
+		return "the CephCluster is being deleted"
+	case i.Phase != phaseReady && i.Phase != phaseConnected:
+		return fmt.Sprintf("Rook is at work on the CephCluster: phase %q, %s", i.Phase, i.Message)
+	case !i.Reconciled:
+		return "Rook has not seen the latest spec of the CephCluster yet"
+	case i.RunningImage != "" && i.Image != "" && i.RunningImage != i.Image:
+		return fmt.Sprintf("Ceph is to be upgraded from image %s to %s", i.RunningImage, i.Image)
+	case len(i.CephVersions) > 1:
+		return fmt.Sprintf("daemons of %d versions of Ceph run, so an upgrade is under way", len(i.CephVersions))
+	}
+	return ""
+}

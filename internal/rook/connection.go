@@ -1,0 +1,157 @@
+package rook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+const (
+	// monitorsName is where Rook keeps the monitors of the cluster in its namespace.
+	monitorsName = "rook-ceph-config"
+	keyMonHost   = "mon_host"
+
+	// keyNamePrefix begins the name of the Secret with the key of a CephClient. A
+	// CephClient whose secretName says otherwise (Rook 1.18) cannot be used: a Role
+	// has to name the Secrets that may be read.
+	keyNamePrefix = "rook-ceph-client-"
+	keyUser       = "userID"
+	keyUserKey    = "userKey"
+
+	// connectionTTL is how long a monitor that has moved, or a key that was replaced,
+	// may go unnoticed.
+	connectionTTL = 30 * time.Second
+)
+
+// Connections finds out how to reach Ceph clusters, and remembers it for half a
+// minute. It is safe for concurrent use.
+type Connections struct {
+	reader client.Reader
+	now    func() time.Time
+
+	mutex sync.Mutex
+	known map[client.ObjectKey]connection
+}
+
+type connection struct {
+	ceph.Connection
+	until time.Time
+}
+
+// NewConnections returns one that reads Secrets through reader, which must not keep
+// a cache of them: use the manager's API reader.
+func NewConnections(reader client.Reader, now func() time.Time) *Connections {
+	return &Connections{reader: reader, now: now, known: map[client.ObjectKey]connection{}}
+}
+
+// Connection returns how to reach a cluster as one of its CephClients. An error that
+// somebody has to put right is an *Error.
+func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error) {
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: clientName}
+	if known, ok := c.remembered(key); ok {
+		return known, nil
+	}
+	found, err := c.find(ctx, key)
+	if err != nil {
+		return ceph.Connection{}, err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.known[key] = connection{Connection: found, until: c.now().Add(connectionTTL)}
+	return found, nil
+}
+
+// Forget makes the next call read again: for after a cluster could not be reached.
+func (c *Connections) Forget(cluster settings.Cluster, clientName string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	delete(c.known, client.ObjectKey{Namespace: cluster.Namespace, Name: clientName})
+}
+
+func (c *Connections) remembered(key client.ObjectKey) (ceph.Connection, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	known, ok := c.known[key]
+	return known.Connection, ok && c.now().Before(known.until)
+}
+
+func (c *Connections) find(ctx context.Context, key client.ObjectKey) (ceph.Connection, error) {
+	monHost, err := c.monHost(ctx, key.Namespace)
+	if err != nil {
+		return ceph.Connection{}, err
+	}
+	at := client.ObjectKey{Namespace: key.Namespace, Name: keyNamePrefix + key.Name}
+	secret := &corev1.Secret{}
+	if err := c.reader.Get(ctx, at, secret); apierrors.IsNotFound(err) {
+		return ceph.Connection{}, c.explainNoKey(ctx, key)
+	} else if err != nil {
+		return ceph.Connection{}, explain(err, "get", "Secret", at)
+	}
+	cephxKey := word(secret.Data[key.Name])
+	if cephxKey == "" {
+		cephxKey = word(secret.Data[keyUserKey])
+	}
+	if cephxKey == "" {
+		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s holds no key of CephClient %s: delete the Secret, and Rook makes it again", at, key.Name)}
+	}
+	user := word(secret.Data[keyUser])
+	if user == "" {
+		user = key.Name
+	}
+	return ceph.Connection{MonHost: monHost, User: user, Key: cephxKey}, nil
+}
+
+// monHost reads the monitors, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]. Rook
+// keeps them up to date, without those that are out of quorum.
+func (c *Connections) monHost(ctx context.Context, namespace string) (string, error) {
+	at := client.ObjectKey{Namespace: namespace, Name: monitorsName}
+	secret := &corev1.Secret{}
+	if err := c.reader.Get(ctx, at, secret); err != nil && !apierrors.IsNotFound(err) {
+		return "", explain(err, "get", "Secret", at)
+	}
+	monHost := word(secret.Data[keyMonHost])
+	if monHost == "" {
+		return "", &Error{Reason: ReasonClusterNotReady, Message: fmt.Sprintf("Secret %s has no %s: Rook has not made the cluster in that namespace yet", at, keyMonHost)}
+	}
+	return monHost, nil
+}
+
+// explainNoKey says why there is no Secret with a key.
+func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) error {
+	var identity struct {
+		Status struct {
+			Phase string `json:"phase"`
+		} `json:"status"`
+	}
+	message := fmt.Sprintf("Rook has not made the key of CephClient %s yet", key)
+	err := get(ctx, c.reader, object(kindClient, key.Namespace, key.Name), &identity)
+	switch {
+	case apierrors.IsNotFound(err):
+		message = fmt.Sprintf("there is no CephClient %s: apply config/ceph, or name another one in the settings, below identities", key)
+	case err == nil && identity.Status.Phase == phaseReady:
+		message = fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set", key, keyNamePrefix+key.Name)
+	case err == nil && identity.Status.Phase != "":
+		message += ", which is in phase " + identity.Status.Phase
+	}
+	return &Error{Reason: ReasonKeyMissing, Message: message}
+}
+
+// word is a value of a Secret without spaces around it; with one inside it would not
+// fit on its line of a file, and counts as none.
+func word(value []byte) string {
+	text := strings.TrimSpace(string(value))
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,268 @@
+package rook
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+var (
+	owner   = Owner{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "11-11"}
+	another = Owner{Kind: "CephBenchmark", Namespace: "bench", Name: "weekly", UID: "22-22"}
+
+	replicated   = v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, FailureDomain: "host"}
+	erasureCoded = v1alpha1.ScratchPool{
+		ErasureCoded:  &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2, Metadata: v1alpha1.MetadataPool{Size: 3}},
+		FailureDomain: "osd", DeviceClass: "ssd",
+		Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "32"},
+	}
+)
+
+func TestScratchPools(t *testing.T) {
+	type spec = map[string]any
+	cases := map[string]struct {
+		spec v1alpha1.ScratchPool
+		want map[string]spec
+	}{
+		"copies": {
+			spec: replicated,
+			want: map[string]spec{"cephtune-scratch": {"failureDomain": "host", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}}},
+		},
+		"one copy has to be said to be unsafe": {
+			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(1), "requireSafeReplicaSize": false}}},
+		},
+		"chunks, with copies of metadata; the autoscaler keeps off a number of PGs": {
+			spec: erasureCoded,
+			want: map[string]spec{
+				"cephtune-scratch":      {"failureDomain": "osd", "deviceClass": "ssd", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}},
+				"cephtune-scratch-data": {"failureDomain": "osd", "deviceClass": "ssd", "erasureCoded": spec{"dataChunks": int64(4), "codingChunks": int64(2)}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"}},
+			},
+		},
+		"metadata have parameters of their own": {
+			spec: v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{
+				DataChunks: 2, CodingChunks: 1,
+				Metadata: v1alpha1.MetadataPool{Size: 2, Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "8"}},
+			}},
+			want: map[string]spec{
+				"cephtune-scratch":      {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_num": "8", "pg_autoscale_mode": "off"}},
+				"cephtune-scratch-data": {"erasureCoded": spec{"dataChunks": int64(2), "codingChunks": int64(1)}},
+			},
+		},
+		"an autoscaler that was asked for stays on": {
+			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "32", "pg_autoscale_mode": "on"}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "on"}}},
+		},
+		"other parameters say nothing about the autoscaler": {
+			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"compression_mode": "force"}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"compression_mode": "force"}}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := map[string]spec{}
+			for _, pool := range scratchPools(tc.spec) {
+				got[pool.name] = pool.spec
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("pools (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// world is an API server with a clock, and Rook's part played by hand.
+type world struct {
+	t *testing.T
+	client.Client
+	access *Access
+	late   time.Duration // that the clock is ahead
+}
+
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	w := &world{t: t, Client: fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).Build()}
+	w.access = New(w.Client, w.Client, func() time.Time { return time.Now().Add(w.late) })
+	return w
+}
+
+func (w *world) pool(name string) *unstructured.Unstructured {
+	w.t.Helper()
+	o := object(kindBlockPool, rookNamespace, name)
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(o), o); apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		w.t.Fatal(err)
+	}
+	return o
+}
+
+func (w *world) change(name string, change func(*unstructured.Unstructured)) {
+	w.t.Helper()
+	o := w.pool(name)
+	change(o)
+	if err := w.Update(w.t.Context(), o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rookSays sets the phase, and the finalizer as Rook does at once.
+func (w *world) rookSays(phase string, names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.change(name, func(o *unstructured.Unstructured) {
+			o.SetFinalizers([]string{poolFinalizer})
+			o.Object["status"] = map[string]any{"phase": phase}
+		})
+	}
+}
+
+func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by Owner, want bool, wantWhy string) {
+	w.t.Helper()
+	ready, why, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, by, &ceph.OSDMap{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if ready != want || !strings.Contains(why, wantWhy) || want != (why == "") {
+		w.t.Fatalf("ready %t because %q, want %t with %q", ready, why, want, wantWhy)
+	}
+}
+
+func (w *world) wantDeleted(by Owner, m *ceph.OSDMap, want bool, wantWhy string) {
+	w.t.Helper()
+	gone, why, err := w.access.DeleteScratchPool(w.t.Context(), cluster, by, m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if gone != want || !strings.Contains(why, wantWhy) || want != (why == "") {
+		w.t.Fatalf("gone %t because %q, want %t with %q", gone, why, want, wantWhy)
+	}
+}
+
+func TestScratchPoolComesAndGoes(t *testing.T) {
+	w := newWorld(t)
+	w.wantEnsured(erasureCoded, owner, false, "was created")
+	w.wantEnsured(erasureCoded, owner, false, `CephBlockPool rook-ceph/cephtune-scratch yet, phase ""`)
+	w.rookSays("Ready", settings.ScratchPool)
+	w.rookSays("Failure", settings.ScratchDataPool)
+	w.wantEnsured(erasureCoded, owner, false, `cephtune-scratch-data yet, phase "Failure"`)
+	w.rookSays("Ready", settings.ScratchDataPool)
+	w.wantEnsured(erasureCoded, owner, true, "")
+
+	pool := w.pool(settings.ScratchPool)
+	if got := pool.GetAnnotations()[annotationOwner]; got != "CephBenchmark bench/nightly" {
+		t.Errorf("owner %q", got)
+	}
+	if got := pool.GetLabels()["app.kubernetes.io/managed-by"]; got != "cephtune" {
+		t.Errorf("managed by %q", got)
+	}
+
+	w.wantDeleted(owner, nil, false, "Rook removes CephBlockPool rook-ceph/cephtune-scratch")
+	if w.pool(settings.ScratchDataPool).GetDeletionTimestamp() != nil {
+		t.Error("the data of images goes before the images")
+	}
+	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
+		o.Object["status"] = map[string]any{"conditions": []any{
+			map[string]any{"type": "DeletionIsBlocked", "status": "False", "message": "no dependents"},
+			map[string]any{"type": "PoolDeletionIsBlocked", "status": "True", "message": `pool "cephtune-scratch" contains images`},
+		}}
+	})
+	w.wantDeleted(owner, nil, false, `contains images`)
+	w.wantEnsured(erasureCoded, owner, false, "is being removed")
+	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	w.wantDeleted(owner, nil, false, "Rook removes CephBlockPool rook-ceph/cephtune-scratch-data")
+	w.change(settings.ScratchDataPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	w.wantDeleted(owner, nil, true, "")
+	w.wantDeleted(owner, nil, true, "")
+}
+
+func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
+	foreign := object(kindBlockPool, rookNamespace, settings.ScratchPool)
+	taken := foreign.DeepCopy()
+	taken.SetAnnotations(map[string]string{annotationOwner: another.String(), annotationOwnerUID: string(another.UID)})
+	cases := map[string]struct {
+		there      *unstructured.Unstructured
+		wantReason string
+		wantHint   string
+	}{
+		"a pool that somebody made":   {there: foreign, wantReason: ReasonForeignPool, wantHint: "leaves it alone"},
+		"a pool of another benchmark": {there: taken, wantReason: ReasonScratchPoolTaken, wantHint: "CephBenchmark bench/weekly"},
+		"a pool of a namesake from long ago": {there: func() *unstructured.Unstructured {
+			o := taken.DeepCopy()
+			o.SetAnnotations(map[string]string{annotationOwner: owner.String(), annotationOwnerUID: "00"})
+			return o
+		}(), wantReason: ReasonScratchPoolTaken},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.there)
+			before := w.pool(settings.ScratchPool)
+			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, owner, &ceph.OSDMap{})
+			wantReason(t, err, tc.wantReason, tc.wantHint)
+			w.wantDeleted(owner, &ceph.OSDMap{}, true, "")
+			w.wantDeleted(Owner{}, &ceph.OSDMap{}, true, "") // nobody is not the owner of what nobody owns
+			if diff := cmp.Diff(before, w.pool(settings.ScratchPool)); diff != "" {
+				t.Errorf("the pool changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestScratchPoolTakesOverNoPoolOfCephs(t *testing.T) {
+	w := newWorld(t)
+	there := &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchDataPool}}}
+	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, owner, there)
+	wantReason(t, err, ReasonForeignPool, "no CephBlockPool")
+	if w.pool(settings.ScratchDataPool) != nil {
+		t.Error("a CephBlockPool was created for a pool that was there")
+	}
+	// The other pool has its CephBlockPool by now, and is no stranger in Ceph.
+	there = &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
+	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, owner, there); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestScratchPoolForAnotherSpec(t *testing.T) {
+	w := newWorld(t)
+	w.wantEnsured(replicated, owner, false, "was created")
+	other := replicated
+	other.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": "8"}
+	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, other, owner, &ceph.OSDMap{})
+	wantReason(t, err, ReasonScratchPoolDiffers, "another spec")
+	// Rook writes fields of its own into the spec, which makes it no other.
+	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
+		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
+		spec["application"] = ""
+		o.Object["spec"] = spec
+	})
+	w.rookSays("Ready", settings.ScratchPool)
+	w.wantEnsured(replicated, owner, true, "")
+}
+
+func TestPoolThatWasNeverMadeIsReleased(t *testing.T) {
+	w := newWorld(t)
+	w.wantEnsured(replicated, owner, false, "was created")
+	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{poolFinalizer, "example.com/own"}) })
+	without, with := &ceph.OSDMap{Pools: []ceph.Pool{{Name: "other"}}}, &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
+
+	w.wantDeleted(owner, without, false, "Rook removes")
+	w.wantDeleted(owner, without, false, "Rook removes") // Rook may be at it
+	w.late = releaseAfter + 2*time.Second
+	w.wantDeleted(owner, with, false, "Rook removes")
+	w.wantDeleted(owner, nil, false, "Rook removes") // Ceph was not asked
+	w.wantDeleted(owner, without, false, "finalizer was taken off")
+	if diff := cmp.Diff([]string{"example.com/own"}, w.pool(settings.ScratchPool).GetFinalizers()); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+}

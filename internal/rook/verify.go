@@ -1,0 +1,155 @@
+package rook
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// VerifyPool compares a scratch pool with what Ceph has, and returns each difference as
+// a sentence, in a fixed order. A number of PGs that is still changing is a difference
+// too. Values are compared by what they mean, since Ceph keeps "8K" as 8192 and "1" of
+// a flag as the flag. Failure domain and device class are not among what is compared.
+func VerifyPool(want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
+	if want.ErasureCoded == nil {
+		size := defaultMetadataSize
+		if want.Replicated != nil {
+			size = int(want.Replicated.Size)
+		}
+		return verifyOne(settings.ScratchPool, "replicated", size, wantedParameters(want.Parameters), pools)
+	}
+	ec := *want.ErasureCoded
+	differences := verifyOne(settings.ScratchPool, "replicated", int(metadataSize(ec)), wantedParameters(ec.Metadata.Parameters), pools)
+	return append(differences, verifyOne(settings.ScratchDataPool, "erasure", int(ec.DataChunks+ec.CodingChunks), wantedParameters(want.Parameters), pools)...)
+}
+
+func verifyOne(name, kind string, size int, params map[string]string, pools []ceph.Pool) []string {
+	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+	if at < 0 {
+		return []string{fmt.Sprintf("Ceph has no pool %s", name)}
+	}
+	pool := pools[at]
+	var differences []string
+	differ := func(format string, args ...any) {
+		differences = append(differences, "pool "+name+" "+fmt.Sprintf(format, args...))
+	}
+	if pool.Type != kind {
+		differ("is %s, not %s", pool.Type, kind)
+	}
+	if pool.Size != size {
+		differ("has size %d, not %d", pool.Size, size)
+	}
+	if !settledPGs(pool) {
+		differ("is changing its number of PGs: %d now, target %d, placement %d of %d",
+			pool.PGNum, pool.PGNumTarget, pool.PGPlacementNum, pool.PGPlacementTarget)
+	}
+	for _, param := range slices.Sorted(maps.Keys(params)) {
+		got, shown := poolParameter(pool, param)
+		switch wanted := params[param]; {
+		case !shown && !sameAsUnset(wanted):
+			differ("does not have %s set, which should be %s: Ceph refused it, or does not show it", param, wanted)
+		case shown && !sameValue(wanted, got):
+			differ("has %s %s, not %s", param, got, wanted)
+		}
+	}
+	return differences
+}
+
+// settledPGs tells whether all five numbers, which Ceph moves one after another, agree.
+func settledPGs(p ceph.Pool) bool {
+	for _, n := range []int{p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget} {
+		if n != p.PGNum {
+			return false
+		}
+	}
+	return true
+}
+
+// poolParameter returns what a pool has, by the name that `osd pool set` has for it.
+func poolParameter(p ceph.Pool, param string) (string, bool) {
+	switch param {
+	case paramPGNum:
+		return strconv.Itoa(p.PGNum), true
+	case paramAutoscaleMode:
+		return p.AutoscaleMode, true
+	case "allow_ec_overwrites":
+		return strconv.FormatBool(slices.Contains(p.Flags, "ec_overwrites")), true
+	}
+	if value, set := p.Options[param]; set {
+		return value, true
+	}
+	if slices.Contains(p.Flags, param) {
+		return "true", true
+	}
+	return "", false
+}
+
+// sameAsUnset tells whether Ceph shows nothing for a value, because it is how an
+// option or flag is unset.
+func sameAsUnset(value string) bool {
+	if set, ok := truth(value); ok {
+		return !set
+	}
+	number, ok := parseNumber(value, 1024)
+	return value == "unset" || ok && number == 0
+}
+
+// sameValue tells whether two texts mean the same: in the words for true and false,
+// as numbers, and with a unit in thousands or in 1024s, as Ceph takes it to be one or
+// the other.
+func sameValue(want, got string) bool {
+	if strings.EqualFold(want, got) {
+		return true
+	}
+	wantTruth, isTruth := truth(want)
+	gotTruth, wasTruth := truth(got)
+	if isTruth && wasTruth {
+		return wantTruth == gotTruth
+	}
+	number, ok := parseNumber(got, 1024)
+	if !ok {
+		return false
+	}
+	for _, base := range []float64{1000, 1024} {
+		if wanted, ok := parseNumber(want, base); ok && math.Abs(wanted-number) <= 1e-6*math.Abs(number) {
+			return true
+		}
+	}
+	return false
+}
+
+func truth(value string) (set, ok bool) {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on", "1":
+		return true, true
+	case "false", "no", "off", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// parseNumber reads a number with one of the units K to E, whose base is 1024 with an
+// i after it, and base otherwise.
+func parseNumber(text string, base float64) (float64, bool) {
+	text = strings.TrimSuffix(text, "B")
+	if short, ok := strings.CutSuffix(text, "i"); ok {
+		text, base = short, 1024
+	}
+	power := 0
+	if last := len(text) - 1; last >= 0 && strings.ContainsRune("kKMGTPE", rune(text[last])) {
+		power = strings.Index("KMGTPE", strings.ToUpper(text[last:])) + 1
+		text = text[:last]
+	}
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+		return 0, false
+	}
+	return number * math.Pow(base, float64(power)), true
+}

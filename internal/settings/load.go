@@ -1,0 +1,65 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	defaultObserver     = "cephtune-observer"
+	defaultIO           = "cephtune-io"
+	defaultPullPolicy   = "IfNotPresent"
+	defaultStartTimeout = 5 * time.Minute
+)
+
+// Load reads the file at path, fills in defaults, and checks everything. Its errors
+// name each field that is wrong and say what to write there.
+func Load(path string) (*Settings, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings: %w", err)
+	}
+	s, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("settings in %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func parse(text []byte) (*Settings, error) {
+	s := &Settings{}
+	if err := yaml.UnmarshalStrict(text, s); err != nil {
+		return nil, err
+	}
+	s.fill()
+	if err := s.validate().ToAggregate(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fill puts defaults where nothing was said.
+func (s *Settings) fill() {
+	for i := range s.Clusters {
+		ids := &s.Clusters[i].Identities
+		if ids.Tuner != "" && s.Clusters[i].Options == nil {
+			s.Clusters[i].Options = DefaultOptions()
+		}
+		ids.Observer = orElse(ids.Observer, defaultObserver)
+		ids.IO = orElse(ids.IO, defaultIO)
+	}
+	s.Images.PullPolicy = orElse(s.Images.PullPolicy, defaultPullPolicy)
+	s.Pods.StartTimeout = orElse(s.Pods.StartTimeout, metav1.Duration{Duration: defaultStartTimeout})
+}
+
+func orElse[T comparable](value, otherwise T) T {
+	var none T
+	if value == none {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,109 @@
+package settings
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Option is a setting of Ceph's that sweeps may vary. Naming it here allows it, within
+// bounds; Ceph's own key for tuning has to allow it too.
+type Option struct {
+	// Name is that of the option, such as osd_mclock_profile or pg_num.
+	Name string `json:"name"`
+	// Pool is the pool whose option it is; empty, it is one of Ceph's central
+	// configuration, for OSDs. Options of the scratch pools need no entry.
+	Pool string `json:"pool,omitempty"`
+	// Mask is where an option of the configuration may be set, as class:ssd or
+	// host:node-1; empty, it is for all OSDs.
+	Mask string `json:"mask,omitempty"`
+	// Min and Max bound numbers, both included, as Ceph takes them: 64, 0.5 or 4Gi.
+	Min string `json:"min,omitempty"`
+	Max string `json:"max,omitempty"`
+	// Values are the only ones allowed, if there are any.
+	Values []string `json:"values,omitempty"`
+}
+
+// Risk is how much harm an option can do.
+type Risk string
+
+// The risks.
+const (
+	// RiskLow is for options that are allowed unless said otherwise.
+	RiskLow Risk = "Low"
+	// RiskMedium is for options that have to be named.
+	RiskMedium Risk = "Medium"
+	// RiskRestart is for options that OSDs take only when they start.
+	RiskRestart Risk = "Restart"
+	// RiskNever is for options that nobody can allow.
+	RiskNever Risk = "Never"
+)
+
+// DefaultOptions are allowed where an identity for tuning is named and no options are.
+func DefaultOptions() []Option {
+	return []Option{
+		{Name: "osd_mclock_profile"},
+		{Name: "osd_client_message_cap", Min: "16", Max: "16384"},
+	}
+}
+
+// ConfigRisk tells the risk of an option of the configuration, and why it is so.
+func ConfigRisk(name string) (Risk, string) {
+	switch {
+	case regexp.MustCompile(`^(auth_|cephx_|key)`).MatchString(name):
+		return RiskNever, "it decides who may use the cluster"
+	case regexp.MustCompile(`^(debug_|log_)`).MatchString(name):
+		return RiskNever, "its logs slow OSDs down and fill disks"
+	case regexp.MustCompile(`^(mon_|ms_)`).MatchString(name):
+		return RiskNever, "a wrong value cuts OSDs or clients off"
+	case strings.Contains(name, "full_ratio"):
+		return RiskNever, "it keeps OSDs from running full, from which they do not recover by themselves"
+	case strings.Contains(name, "heartbeat"):
+		return RiskNever, "it decides when OSDs are taken for dead"
+	case strings.Contains(name, "min_alloc_size"):
+		return RiskNever, "it only counts when an OSD is created"
+	case strings.HasSuffix(name, "_path") || strings.HasSuffix(name, "_dir"):
+		return RiskNever, "it says where an OSD finds its files"
+	case regexp.MustCompile(`^bluestore_(compression|csum)_`).MatchString(name):
+		return RiskNever, "it would alter how every pool stores data: vary the option of a scratch pool instead"
+	case regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)`).MatchString(name):
+		return RiskRestart, "OSDs take it only when they start"
+	case name == "osd_mclock_profile" || name == "osd_client_message_cap":
+		return RiskLow, ""
+	}
+	return RiskMedium, ""
+}
+
+// PoolRisk tells the same of an option of a pool.
+func PoolRisk(name string) (Risk, string) {
+	switch name {
+	case "size", "min_size":
+		return RiskNever, "it decides how many copies of the data there are"
+	case "crush_rule":
+		return RiskNever, "it moves the whole pool, and Rook removes rules that no pool uses"
+	case "pgp_num", "pgp_num_actual", "pg_num_actual":
+		return RiskNever, "it follows pg_num by itself as long as nobody sets it: vary pg_num"
+	case "pg_autoscale_mode", "pg_num_min", "pg_num_max", "target_size_ratio", "target_size_bytes", "pg_autoscale_bias", "bulk":
+		return RiskNever, "the autoscaler is held still during a sweep: vary pg_num"
+	case "nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "hashpspool", "eio":
+		return RiskNever, "it guards the pool or how its data is found"
+	}
+	return RiskMedium, ""
+}
+
+// AltersStoredData tells whether an option of a pool changes how data is kept that was
+// there before the sweep and will be after it.
+func AltersStoredData(name string) bool {
+	return strings.HasPrefix(name, "compression_") || strings.HasPrefix(name, "csum_") ||
+		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm"
+}
+
+// AllowsOption returns the entry for an option of a pool, or of the configuration at a
+// mask, and false if there is none.
+func (c Cluster) AllowsOption(name, pool, mask string) (Option, bool) {
+	for _, option := range c.Options {
+		if option.Name == name && option.Pool == pool && option.Mask == mask {
+			return option, true
+		}
+	}
+	return Option{}, false
+}

@@ -1,0 +1,194 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const whole = `
+clusters:
+- namespace: rook-ceph
+  name: my-cluster
+  existingPools: [replicapool, ec_data.1]
+  identities: {observer: observer, io: io, cacheDropper: dropper, tuner: tuner}
+  options:
+  - {name: osd_mclock_profile, mask: "class:ssd", values: [balanced, high_client_ops]}
+  - {name: pg_num, pool: replicapool, min: "16", max: "64"}
+images:
+  tools: example.org/tools:1
+  runner: example.org/cephtune:1
+  pullPolicy: Always
+  pullSecrets: [registry]
+pods:
+  startTimeout: 90s
+  priorityClassName: low
+  labels: {team: storage}
+  annotations: {example.com/inject: "false"}
+`
+
+func TestLoad(t *testing.T) {
+	cases := map[string]struct {
+		text string
+		want Settings
+	}{
+		"nothing allows nothing": {
+			want: Settings{
+				Images: Images{PullPolicy: "IfNotPresent"},
+				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
+			},
+		},
+		"what is not said has defaults": {
+			text: "clusters: [{namespace: rook-ceph, name: my-cluster}]\nimages: {tools: t, runner: r}",
+			want: Settings{
+				Clusters: []Cluster{{
+					Namespace: "rook-ceph", Name: "my-cluster",
+					Identities: Identities{Observer: "cephtune-observer", IO: "cephtune-io"},
+				}},
+				Images: Images{Tools: "t", Runner: "r", PullPolicy: "IfNotPresent"},
+				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
+			},
+		},
+		"who may tune may vary what does little harm": {
+			text: "clusters: [{namespace: rook-ceph, name: my-cluster, identities: {tuner: t}}]\nimages: {tools: t, runner: r}",
+			want: Settings{
+				Clusters: []Cluster{{
+					Namespace: "rook-ceph", Name: "my-cluster",
+					Identities: Identities{Observer: "cephtune-observer", IO: "cephtune-io", Tuner: "t"},
+					Options:    DefaultOptions(),
+				}},
+				Images: Images{Tools: "t", Runner: "r", PullPolicy: "IfNotPresent"},
+				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
+			},
+		},
+		"what is said is taken": {
+			text: whole,
+			want: Settings{
+				Clusters: []Cluster{{
+					Namespace: "rook-ceph", Name: "my-cluster", ExistingPools: []string{"replicapool", "ec_data.1"},
+					Identities: Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner"},
+					Options: []Option{
+						{Name: "osd_mclock_profile", Mask: "class:ssd", Values: []string{"balanced", "high_client_ops"}},
+						{Name: "pg_num", Pool: "replicapool", Min: "16", Max: "64"},
+					},
+				}},
+				Images: Images{Tools: "example.org/tools:1", Runner: "example.org/cephtune:1", PullPolicy: "Always", PullSecrets: []string{"registry"}},
+				Pods: Pods{
+					StartTimeout: metav1.Duration{Duration: 90 * time.Second}, PriorityClassName: "low",
+					Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/inject": "false"},
+				},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&tc.want, got); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	cases := map[string]struct {
+		old, new  string // a change of whole
+		wantField string
+		wantHint  string
+	}{
+		"a field that nobody reads":         {old: "pods:", new: "pod:", wantField: `unknown field "pod"`},
+		"a field twice":                     {old: "images:", new: "images: {}\nimages:", wantField: `"images" already set`},
+		"a namespace that cannot be one":    {old: "namespace: rook-ceph", new: "namespace: Rook", wantField: "clusters[0].namespace", wantHint: "write the namespace of a CephCluster"},
+		"no name":                           {old: "name: my-cluster", new: `name: ""`, wantField: "clusters[0].name", wantHint: "write the name of a CephCluster"},
+		"a cluster twice":                   {old: "images:", new: "- {namespace: rook-ceph, name: my-cluster}\nimages:", wantField: `clusters[1]: Duplicate value: "rook-ceph/my-cluster"`},
+		"a pool of Ceph's own":              {old: "replicapool", new: ".mgr", wantField: "clusters[0].existingPools[0]", wantHint: "leave it out"},
+		"a pool that could be an option":    {old: "replicapool", new: "--yes", wantField: "clusters[0].existingPools[0]", wantHint: "ceph osd pool ls"},
+		"a scratch pool as an existing one": {old: "replicapool", new: "cephtune-scratch", wantField: "clusters[0].existingPools[0]", wantHint: "target.scratchPool"},
+		"a pool twice":                      {old: "ec_data.1", new: "replicapool", wantField: `clusters[0].existingPools[1]: Duplicate value: "replicapool"`},
+		"the administrator as an identity":  {old: "io: io", new: "io: admin", wantField: "clusters[0].identities.io", wantHint: "cephtune's own"},
+		"an identity with its type":         {old: "observer: observer", new: "observer: client.x", wantField: "clusters[0].identities.observer", wantHint: `without "client."`},
+		"the pods' key as the operator's":   {old: "observer: observer", new: "observer: io", wantField: "clusters[0].identities.io", wantHint: "nothing else uses"},
+		"the pods' key for everything":      {old: "cacheDropper: dropper", new: "cacheDropper: io", wantField: "clusters[0].identities.io", wantHint: "nothing else uses"},
+		"the operator's for everything":     {old: "cacheDropper: dropper", new: "cacheDropper: observer", wantField: "clusters[0].identities.cacheDropper", wantHint: "an identity of its own"},
+		"options without a key for them":    {old: ", tuner: tuner", new: "", wantField: "clusters[0].options", wantHint: "identities.tuner"},
+		"the observer as the tuner":         {old: "tuner: tuner", new: "tuner: observer", wantField: "clusters[0].identities.tuner", wantHint: "an identity of its own"},
+		"the pods' key as the tuner's":      {old: "tuner: tuner", new: "tuner: io", wantField: "clusters[0].identities.io", wantHint: "nothing else uses"},
+		"an option of authentication":       {old: "osd_mclock_profile", new: "auth_client_required", wantField: "clusters[0].options[0].name", wantHint: "who may use the cluster"},
+		"full ratios":                       {old: "osd_mclock_profile", new: "mon_osd_full_ratio", wantField: "clusters[0].options[0].name", wantHint: "never varied"},
+		"the size of a pool":                {old: "name: pg_num", new: "name: size", wantField: "clusters[0].options[1].name", wantHint: "how many copies"},
+		"compression of an existing pool":   {old: "name: pg_num", new: "name: compression_mode", wantField: "clusters[0].options[1].name", wantHint: "for scratch pools"},
+		"pg_num of no pool":                 {old: "pool: replicapool, ", new: "", wantField: "clusters[0].options[1].pool", wantHint: "write which"},
+		"an option of a pool not listed":    {old: "pool: replicapool, ", new: "pool: other, ", wantField: "clusters[0].options[1].pool", wantHint: "existingPools"},
+		"a mask that there is not":          {old: "class:ssd", new: "rack:a", wantField: "clusters[0].options[0].mask", wantHint: "class:CLASS"},
+		"a bound that is no number":         {old: `min: "16"`, new: "min: few", wantField: "clusters[0].options[1].min", wantHint: "4Gi"},
+		"an option twice":                   {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
+		"no image of the tools":             {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},
+		"an image with a space":             {old: "runner: example.org/cephtune:1", new: `runner: "a b"`, wantField: "images.runner", wantHint: "no spaces"},
+		"a policy that there is not":        {old: "Always", new: "Sometimes", wantField: "images.pullPolicy", wantHint: `"IfNotPresent"`},
+		"a pull secret twice":               {old: "[registry]", new: "[registry, registry]", wantField: "images.pullSecrets[1]: Duplicate"},
+		"a time without a unit":             {old: "90s", new: "90", wantField: "cannot unmarshal number"},
+		"hardly any time":                   {old: "90s", new: "1s", wantField: "pods.startTimeout", wantHint: "between 10s and 24h"},
+		"a priority class with a space":     {old: "priorityClassName: low", new: "priorityClassName: very low", wantField: "pods.priorityClassName"},
+		"a label that cannot be one":        {old: "team: storage", new: "team: a b", wantField: "pods.labels"},
+		"a label by which pods are known":   {old: "team: storage", new: "app.kubernetes.io/component: x", wantField: "pods.labels[app.kubernetes.io/component]", wantHint: "leave it out"},
+		"an annotation of cephtune's":       {old: "example.com/inject", new: "cephtune.dev/run", wantField: "pods.annotations[cephtune.dev/run]", wantHint: "leave it out"},
+		"an annotation that cannot be one":  {old: "example.com/inject", new: "a b", wantField: "pods.annotations"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(whole, tc.old) {
+				t.Fatalf("nothing to change: %q", tc.old)
+			}
+			_, err := parse([]byte(strings.Replace(whole, tc.old, tc.new, 1)))
+			if err == nil {
+				t.Fatal("it was taken")
+			}
+			for _, want := range []string{tc.wantField, tc.wantHint} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing.yaml")
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want one that names %s", err, path)
+	}
+}
+
+func TestCluster(t *testing.T) {
+	s := Settings{Clusters: []Cluster{{Namespace: "a", Name: "one", ExistingPools: []string{"p"}}, {Namespace: "b", Name: "one"}}}
+	for ref, want := range map[v1alpha1.ClusterReference]bool{
+		{Namespace: "a", Name: "one"}: true,
+		{Namespace: "b", Name: "one"}: true,
+		{Namespace: "a", Name: "two"}: false,
+		{Namespace: "c", Name: "one"}: false,
+		{}:                            false,
+	} {
+		got, found := s.Cluster(ref)
+		if found != want || (found && got.Namespace != ref.Namespace) {
+			t.Errorf("%v: found %t %v, want %t", ref, found, got, want)
+		}
+	}
+	c := s.Clusters[0]
+	if !c.AllowsPool("p") || c.AllowsPool("P") || c.AllowsPool("") || s.Clusters[1].AllowsPool("p") {
+		t.Error("pools other than those listed are allowed, or those listed are not")
+	}
+}

@@ -1,0 +1,226 @@
+package settings
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	minStartTimeout = 10 * time.Second
+	maxStartTimeout = 24 * time.Hour
+
+	maxPoolName = 128
+)
+
+func (s *Settings) validate() field.ErrorList {
+	var problems field.ErrorList
+	clusters := field.NewPath("clusters")
+	seen := sets.New[string]()
+	for i, c := range s.Clusters {
+		at := clusters.Index(i)
+		problems = append(problems, c.validate(at)...)
+		if key := c.Namespace + "/" + c.Name; seen.Has(key) {
+			problems = append(problems, field.Duplicate(at, key))
+		} else {
+			seen.Insert(key)
+		}
+	}
+	problems = append(problems, s.Images.validate(field.NewPath("images"), len(s.Clusters) > 0)...)
+	return append(problems, s.Pods.validate(field.NewPath("pods"))...)
+}
+
+func (c Cluster) validate(at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	problems = append(problems, name(at.Child("namespace"), c.Namespace, "the namespace of a CephCluster", validation.IsDNS1123Label)...)
+	problems = append(problems, name(at.Child("name"), c.Name, "the name of a CephCluster", validation.IsDNS1123Label)...)
+	problems = append(problems, pools(at.Child("existingPools"), c.ExistingPools)...)
+	problems = append(problems, options(at.Child("options"), c)...)
+	return append(problems, c.Identities.validate(at.Child("identities"))...)
+}
+
+// options checks the list of options, as far as can be said without Ceph.
+func options(at *field.Path, c Cluster) field.ErrorList {
+	var problems field.ErrorList
+	for i, option := range c.Options {
+		at := at.Index(i)
+		problems = append(problems, option.validate(at, c)...)
+		same := func(o Option) bool {
+			return o.Name == option.Name && o.Pool == option.Pool && o.Mask == option.Mask
+		}
+		if slices.ContainsFunc(c.Options[:i], same) {
+			problems = append(problems, field.Duplicate(at, option.Name))
+		}
+	}
+	if len(c.Options) > 0 && c.Identities.Tuner == "" {
+		problems = append(problems, field.Forbidden(at, "options are changed with the key of an identity for it: write identities.tuner, such as cephtune-tuner"))
+	}
+	return problems
+}
+
+func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
+	var problems field.ErrorList
+	if !regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`).MatchString(o.Name) {
+		problems = append(problems, field.Invalid(at.Child("name"), o.Name, "write the name of an option as `ceph config help` or `ceph osd pool get` knows it"))
+	}
+	risk, why := ConfigRisk(o.Name)
+	if o.Pool != "" {
+		risk, why = PoolRisk(o.Name)
+	}
+	if risk == RiskNever {
+		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" is never varied, because "+why+": leave it out"))
+	}
+	problems = append(problems, o.validatePlace(at, c)...)
+	for _, bound := range []struct{ name, value string }{{"min", o.Min}, {"max", o.Max}} {
+		if bound.value != "" && !regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([KMGTPE]i?)?$`).MatchString(bound.value) {
+			problems = append(problems, field.Invalid(at.Child(bound.name), bound.value, "write a number as Ceph takes it, such as 64, 0.5 or 4Gi"))
+		}
+	}
+	return problems
+}
+
+// validatePlace checks where the option is set.
+func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
+	var problems field.ErrorList
+	if o.Pool == "" && o.Name == "pg_num" {
+		problems = append(problems, field.Required(at.Child("pool"), "pg_num is an option of a pool: write which"))
+	}
+	if o.Pool != "" && o.Mask != "" {
+		problems = append(problems, field.Forbidden(at.Child("mask"), "an option of a pool has no mask: leave it out"))
+	}
+	if o.Pool != "" && !c.AllowsPool(o.Pool) {
+		problems = append(problems, field.Invalid(at.Child("pool"), o.Pool, "its pool is not among existingPools: name it there too"))
+	}
+	if o.Pool != "" && AltersStoredData(o.Name) {
+		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" alters stored data, so it is for scratch pools, which need no entry: leave it out"))
+	}
+	if o.Mask != "" && !regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`).MatchString(o.Mask) {
+		problems = append(problems, field.Invalid(at.Child("mask"), o.Mask, "write class:CLASS or host:HOST"))
+	}
+	return problems
+}
+
+// pools checks a list of existing pools. The scratch pools are none: they come and
+// go with benchmarks, which would lose what is in them.
+func pools(at *field.Path, names []string) field.ErrorList {
+	var problems field.ErrorList
+	for i, pool := range names {
+		at := at.Index(i)
+		switch {
+		case strings.HasPrefix(pool, "."):
+			problems = append(problems, field.Invalid(at, pool, "pools that begin with a dot belong to Ceph itself: leave it out"))
+		case len(pool) > maxPoolName || !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(pool):
+			problems = append(problems, field.Invalid(at, pool, "write the name of a pool as `ceph osd pool ls` shows it: letters, digits, '_', '.' and '-'"))
+		case pool == ScratchPool || pool == ScratchDataPool:
+			problems = append(problems, field.Invalid(at, pool, "the scratch pools are always allowed, as target.scratchPool: leave it out"))
+		case slices.Contains(names[:i], pool):
+			problems = append(problems, field.Duplicate(at, pool))
+		}
+	}
+	return problems
+}
+
+// validate refuses identities that are one and the same: the key of IO is in the
+// hands of everyone who may create pods in a benchmark namespace.
+func (ids Identities) validate(at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	problems = append(problems, identity(at.Child("observer"), ids.Observer)...)
+	problems = append(problems, identity(at.Child("io"), ids.IO)...)
+	if ids.CacheDropper != "" {
+		problems = append(problems, identity(at.Child("cacheDropper"), ids.CacheDropper)...)
+	}
+	if ids.Tuner != "" {
+		problems = append(problems, identity(at.Child("tuner"), ids.Tuner)...)
+		if ids.Tuner == ids.Observer || ids.Tuner == ids.CacheDropper {
+			problems = append(problems, field.Invalid(at.Child("tuner"), ids.Tuner, "it changes settings, so it must be an identity of its own: write another CephClient"))
+		}
+	}
+	if ids.Observer == ids.IO || ids.CacheDropper == ids.IO || ids.Tuner == ids.IO {
+		problems = append(problems, field.Invalid(at.Child("io"), ids.IO, "its key is given to pods, so it must be an identity that nothing else uses: write another CephClient"))
+	}
+	if ids.CacheDropper == ids.Observer {
+		problems = append(problems, field.Invalid(at.Child("cacheDropper"), ids.CacheDropper, "it may do anything to all OSDs, so it must be an identity of its own: write another CephClient"))
+	}
+	return problems
+}
+
+func identity(at *field.Path, id string) field.ErrorList {
+	if reserved := regexp.MustCompile(`^(client\.|admin$|rgw|rbd-mirror|osd\.|bootstrap-|csi-)`); reserved.MatchString(id) {
+		return field.ErrorList{field.Invalid(at, id, `write the name of a CephClient of cephtune's own, without "client."`)}
+	}
+	return name(at, id, "the name of a CephClient", validation.IsDNS1123Subdomain)
+}
+
+func (i Images) validate(at *field.Path, needed bool) field.ErrorList {
+	var problems field.ErrorList
+	problems = append(problems, image(at.Child("tools"), i.Tools, needed)...)
+	problems = append(problems, image(at.Child("runner"), i.Runner, needed)...)
+	policies := []corev1.PullPolicy{corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
+	if !slices.Contains(policies, corev1.PullPolicy(i.PullPolicy)) {
+		problems = append(problems, field.NotSupported(at.Child("pullPolicy"), corev1.PullPolicy(i.PullPolicy), policies))
+	}
+	for n, secret := range i.PullSecrets {
+		at := at.Child("pullSecrets").Index(n)
+		problems = append(problems, name(at, secret, "the name of a Secret in the benchmark namespaces", validation.IsDNS1123Subdomain)...)
+		if slices.Contains(i.PullSecrets[:n], secret) {
+			problems = append(problems, field.Duplicate(at, secret))
+		}
+	}
+	return problems
+}
+
+func (p Pods) validate(at *field.Path) field.ErrorList {
+	var problems field.ErrorList
+	if d := p.StartTimeout.Duration; d < minStartTimeout || d > maxStartTimeout {
+		problems = append(problems, field.Invalid(at.Child("startTimeout"), d.String(), "write a time between 10s and 24h, such as 5m"))
+	}
+	if p.PriorityClassName != "" {
+		problems = append(problems, name(at.Child("priorityClassName"), p.PriorityClassName, "the name of a PriorityClass", validation.IsDNS1123Subdomain)...)
+	}
+	problems = append(problems, metav1validation.ValidateLabels(p.Labels, at.Child("labels"))...)
+	problems = append(problems, ours(at.Child("labels"), p.Labels)...)
+	for _, key := range sets.List(sets.KeySet(p.Annotations)) {
+		problems = append(problems, name(at.Child("annotations"), key, "a key such as example.com/name", validation.IsQualifiedName)...)
+	}
+	return append(problems, ours(at.Child("annotations"), p.Annotations)...)
+}
+
+func image(at *field.Path, reference string, needed bool) field.ErrorList {
+	switch {
+	case reference == "" && needed:
+		return field.ErrorList{field.Required(at, "write the reference of an image, such as ghcr.io/cephtune/tools:0.1.0")}
+	case strings.ContainsFunc(reference, unicode.IsSpace):
+		return field.ErrorList{field.Invalid(at, reference, "write the reference of an image, which has no spaces")}
+	}
+	return nil
+}
+
+// ours refuses keys by which the operator and a NetworkPolicy know the pods.
+func ours(at *field.Path, pairs map[string]string) field.ErrorList {
+	var problems field.ErrorList
+	for _, key := range sets.List(sets.KeySet(pairs)) {
+		if key == LabelManagedBy || key == LabelComponent || strings.HasPrefix(key, "cephtune.dev/") {
+			problems = append(problems, field.Forbidden(at.Key(key), "cephtune sets it itself: leave it out"))
+		}
+	}
+	return problems
+}
+
+// name checks a value by one of Kubernetes' own rules.
+func name(at *field.Path, value, what string, rule func(string) []string) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(at, "write "+what)}
+	}
+	if broken := rule(value); len(broken) > 0 {
+		return field.ErrorList{field.Invalid(at, value, "write "+what+": "+broken[0])}
+	}
+	return nil
+}
