@@ -1,0 +1,323 @@
+package tuning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Ceph is what an Engine asks, and changes.
+type Ceph interface {
+	ceph.Client
+	ceph.Tuner
+}
+
+// Guard makes sure that the lock of the Ceph cluster is held, and returns the fence that
+// follows from it. It is called at once before each change.
+type Guard func(ctx context.Context) (ceph.Fence, error)
+
+// Cluster is a Ceph cluster whose settings are changed.
+type Cluster struct {
+	FSID string
+	// Observer reads, Tuner changes.
+	Observer, Tuner ceph.Connection
+}
+
+// Engine changes the settings of one Ceph cluster and puts them back. Its methods can be
+// repeated, and take turns.
+type Engine struct {
+	ceph    Ceph
+	cluster Cluster
+	store   Store
+	guard   Guard
+	writer  string
+	now     func() time.Time
+	reached func(Step) error
+
+	mu sync.Mutex
+	// inherited is when a journal of an earlier process was first seen.
+	inherited time.Time
+}
+
+// Options are what an Engine needs beside the cluster.
+type Options struct {
+	Store Store
+	Guard Guard
+	// Writer names this process, and no earlier or later one.
+	Writer string
+	Now    func() time.Time
+	// Reached is called at each step, and ends what is being done with its error. It is
+	// for tests, which kill the process in it; nil does nothing.
+	Reached func(Step) error
+}
+
+// NewEngine returns one.
+func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
+	if o.Reached == nil {
+		o.Reached = func(Step) error { return nil }
+	}
+	return &Engine{ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer, now: o.Now, reached: o.Reached}
+}
+
+// WaitError says that nothing can be done before a moment.
+type WaitError struct {
+	Until time.Time
+	Why   string
+}
+
+// Error implements error.
+func (e *WaitError) Error() string { return e.Why }
+
+// OtherSweepError says that the settings of an earlier sweep have to be put back first.
+type OtherSweepError struct{ Sweep Sweep }
+
+// Error implements error.
+func (e *OtherSweepError) Error() string {
+	return fmt.Sprintf("the settings that sweep %s changed are not put back yet: restore or abandon them first", e.Sweep)
+}
+
+// Journal returns what has to be put back, or nil if nothing has.
+func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
+	return e.store.Load(ctx, e.cluster.FSID)
+}
+
+// Applied is what came of Apply.
+type Applied struct {
+	// Changed are those that Ceph was told, the others were so already.
+	Changed []Change
+	// NotTaken are those that it had not when it was asked right after.
+	NotTaken []Inert
+}
+
+// Apply gives settings their values, in that order, once the journal says how they were.
+// A *ForeignChangeError, *OtherSweepError or *WaitError says that nothing was changed. With
+// any other error some of them may have been.
+func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Applied, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j, err := e.load(ctx)
+	if err != nil {
+		return Applied{}, err
+	}
+	if j != nil && j.Sweep != sweep {
+		if !j.Done() {
+			return Applied{}, &OtherSweepError{Sweep: j.Sweep}
+		}
+		j = nil
+	}
+	if j == nil {
+		j = newJournal(e.cluster.FSID, sweep)
+	}
+	before, err := e.facts(ctx, settingsOf(changes))
+	if err != nil {
+		return Applied{}, err
+	}
+	if err := e.writeAhead(ctx, j, changes, before); err != nil {
+		return Applied{}, err
+	}
+	return e.apply(ctx, j, changes, before)
+}
+
+// writeAhead writes what is to be done into the journal, unless it is there already.
+func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, before Facts) error {
+	known := j.clone()
+	for _, change := range changes {
+		now, err := before.Value(change.Setting)
+		if err != nil {
+			return err
+		}
+		if err := restorable(change, now); err != nil {
+			return err
+		}
+		if err := j.intend(change, now); err != nil {
+			return err
+		}
+	}
+	if alike(known, j) == nil {
+		return nil
+	}
+	if err := e.save(ctx, j); err != nil {
+		return err
+	}
+	if err := e.reached(StepIntentWritten); err != nil {
+		return err
+	}
+	written, err := e.store.Load(ctx, e.cluster.FSID)
+	if err != nil {
+		return err
+	}
+	if written == nil || alike(written, j) != nil {
+		return errors.New("the journal is another one than was written just now: somebody else writes it, or keeps it from being written")
+	}
+	return e.reached(StepIntentReadBack)
+}
+
+// restorable refuses to change what could not be put back.
+func restorable(change Change, now Value) error {
+	if !now.Set {
+		return nil
+	}
+	if err := ceph.ValidValue(argument(change.Setting, now)); err != nil {
+		return fmt.Errorf("%s is %q, which could not be put back: %w", change.Setting, now.Text, err)
+	}
+	return nil
+}
+
+func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before Facts) (Applied, error) {
+	var applied Applied
+	for _, change := range changes {
+		now, err := before.Value(change.Setting)
+		if err != nil {
+			return applied, err
+		}
+		if same(change.Setting, change.Type, now, change.To) {
+			continue
+		}
+		if err := e.set(ctx, change.Setting, change.To); err != nil {
+			return applied, fmt.Errorf("set %s: %w", change, err)
+		}
+		applied.Changed = append(applied.Changed, change)
+		if err := e.reached(StepChanged); err != nil {
+			return applied, err
+		}
+	}
+	if len(applied.Changed) == 0 && noted(j, changes) {
+		return applied, nil
+	}
+	return e.noteStored(ctx, j, changes, applied)
+}
+
+// noted tells whether the journal knows how Ceph stores all of the values.
+func noted(j *Journal, changes []Change) bool {
+	return !slices.ContainsFunc(changes, func(c Change) bool {
+		entry, _ := j.Entry(c.Setting)
+		return !slices.ContainsFunc(entry.Ours, func(o Ours) bool { return o.Intended == c.To && o.Stored != nil })
+	})
+}
+
+// noteStored reads back what Ceph made of the values, and writes it into the journal.
+func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, applied Applied) (Applied, error) {
+	after, err := e.facts(ctx, settingsOf(changes))
+	if err != nil {
+		return applied, err
+	}
+	if err := e.reached(StepStoredSeen); err != nil {
+		return applied, err
+	}
+	known := j.clone()
+	for _, change := range changes {
+		now, err := after.Value(change.Setting)
+		if err != nil {
+			return applied, err
+		}
+		if !j.stored(change, now) {
+			applied.NotTaken = append(applied.NotTaken, notKept(change, now, Known{Facts: after}))
+		}
+	}
+	if alike(known, j) == nil {
+		return applied, nil
+	}
+	if err := e.save(ctx, j); err != nil {
+		return applied, err
+	}
+	return applied, e.reached(StepStoredWritten)
+}
+
+// load reads the journal. One that another process wrote is not acted upon before
+// everything has ended that it may have asked for.
+func (e *Engine) load(ctx context.Context) (*Journal, error) {
+	j, err := e.store.Load(ctx, e.cluster.FSID)
+	if err != nil || j == nil || j.Writer == e.writer || j.Done() {
+		return j, err
+	}
+	if e.inherited.IsZero() {
+		e.inherited = e.now()
+	}
+	if until := e.inherited.Add(ceph.LongestChange); e.now().Before(until) {
+		return nil, &WaitError{Until: until, Why: fmt.Sprintf("what an earlier manager asked of Ceph for sweep %s may not have ended yet", j.Sweep)}
+	}
+	return j, nil
+}
+
+// save writes the journal, as this process.
+func (e *Engine) save(ctx context.Context, j *Journal) error {
+	fence, err := e.guard(ctx)
+	if err != nil {
+		return err
+	}
+	if fence.Epoch < j.Epoch {
+		return fmt.Errorf("the journal was written in epoch %d, and the lock is held in epoch %d: somebody else has it", j.Epoch, fence.Epoch)
+	}
+	j.Epoch, j.Writer = fence.Epoch, e.writer
+	j.Revision++
+	return e.store.Save(ctx, j)
+}
+
+// set tells Ceph a value.
+func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
+	fence, err := e.guard(ctx)
+	if err != nil {
+		return err
+	}
+	at, value := e.cluster.Tuner, argument(of, to)
+	switch {
+	case of.Kind == KindBalancer:
+		return e.ceph.SetBalancer(ctx, at, fence, to.Text == yes)
+	case of.Kind == KindScrubFlag:
+		return e.ceph.SetFlag(ctx, at, fence, of.Option, to.Set)
+	case of.Kind == KindAutoscaler:
+		return e.ceph.SetPoolOption(ctx, at, fence, of.Pool, optionAutoscaler, value)
+	case of.Kind == KindPoolOption && to.Set:
+		return e.ceph.SetPoolOption(ctx, at, fence, of.Pool, of.Option, value)
+	case of.Kind == KindPoolOption:
+		return e.ceph.UnsetPoolOption(ctx, at, fence, of.Pool, of.Option)
+	case to.Set:
+		return e.ceph.SetConfig(ctx, at, fence, of.who(), of.Option, value)
+	default:
+		return e.ceph.RemoveConfig(ctx, at, fence, of.who(), of.Option)
+	}
+}
+
+// facts asks Ceph for what settings of these kinds need.
+func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
+	return ReadFacts(ctx, e.ceph, e.cluster.Observer, settings)
+}
+
+// ReadFacts asks Ceph for what is needed to know the settings, and for no more: while
+// there is no manager, the balancer cannot be asked for.
+func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settings []Setting) (Facts, error) {
+	var facts Facts
+	var err error
+	needs := func(kinds ...Kind) bool {
+		return slices.ContainsFunc(settings, func(s Setting) bool { return slices.Contains(kinds, s.Kind) })
+	}
+	if needs(KindPoolOption, KindAutoscaler, KindScrubFlag) {
+		if facts.OSDMap, err = from.OSDMap(ctx, at); err != nil {
+			return Facts{}, err
+		}
+	}
+	if needs(KindConfig) {
+		if facts.Config, err = from.ConfigDump(ctx, at); err != nil {
+			return Facts{}, err
+		}
+	}
+	if needs(KindBalancer) {
+		if facts.Balancer, err = from.Balancer(ctx, at); err != nil {
+			return Facts{}, err
+		}
+	}
+	return facts, nil
+}
+
+func settingsOf(changes []Change) []Setting {
+	settings := make([]Setting, 0, len(changes))
+	for _, change := range changes {
+		settings = append(settings, change.Setting)
+	}
+	return settings
+}

@@ -1,0 +1,44 @@
+package tuning
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// HoldStill are the changes that keep Ceph from changing something itself: the
+// autoscalers of pools, which would take pg_num back, the balancer, which would move PGs
+// between runs, and, if they are to pause, scrubs. What is still already is left out.
+// The facts need the OSD map and the balancer.
+func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {
+	var changes []Change
+	for _, name := range pools {
+		pool, found := facts.Pool(name)
+		if !found {
+			return nil, fmt.Errorf("hold the autoscaler of pool %s still: %w", name, ErrPoolGone)
+		}
+		if pool.AutoscaleMode != autoscalerOff {
+			changes = append(changes, Change{
+				Setting: Setting{Kind: KindAutoscaler, Pool: name}, To: Of(autoscalerOff), Type: typeString,
+			})
+		}
+	}
+	balancer, err := facts.Value(Setting{Kind: KindBalancer})
+	if err != nil {
+		return nil, err
+	}
+	if balancer.Text == yes {
+		changes = append(changes, Change{Setting: Setting{Kind: KindBalancer}, To: Of(no), Type: typeBool})
+	}
+	if !pauseScrubs {
+		return changes, nil
+	}
+	for _, flag := range []string{ceph.FlagNoScrub, ceph.FlagNoDeepScrub} {
+		setting := Setting{Kind: KindScrubFlag, Option: flag}
+		if set, err := facts.Value(setting); err != nil || set.Set {
+			continue // that the OSD map is there was seen above
+		}
+		changes = append(changes, Change{Setting: setting, To: Of(yes), Type: typeBool})
+	}
+	return changes, nil
+}

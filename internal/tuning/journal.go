@@ -1,0 +1,250 @@
+package tuning
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// SchemaVersion is that of the journals that are written. Those of later versions are
+// not read: what they mean by their entries is not known.
+const SchemaVersion = 1
+
+// Journal is what has to be put back in a Ceph cluster. There is one for each, and it is
+// kept until every entry is closed.
+type Journal struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	FSID          string `json:"fsid"`
+	// Sweep is who changes the cluster.
+	Sweep Sweep `json:"sweep"`
+	// Epoch is that of the lock under which it was written, Writer the process that did,
+	// and Revision how often it was.
+	Epoch    int64  `json:"epoch"`
+	Writer   string `json:"writer"`
+	Revision int64  `json:"revision"`
+	// Entries are in the order in which settings were first changed.
+	Entries []Entry `json:"entries"`
+}
+
+// Sweep names the object on whose behalf settings are changed.
+type Sweep struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+// String is namespace and name.
+func (s Sweep) String() string { return s.Namespace + "/" + s.Name }
+
+// Entry is one setting that was or may have been changed.
+type Entry struct {
+	Setting Setting `json:"setting"`
+	Type    string  `json:"type"`
+	// Original is what it had before.
+	Original Value `json:"original"`
+	// Ours are the values that it was or may have been given.
+	Ours  []Ours `json:"ours"`
+	State State  `json:"state"`
+	// Found is what it had when it was left alone.
+	Found *Value `json:"found,omitempty"`
+}
+
+// Ours is a value of ours.
+type Ours struct {
+	Intended Value `json:"intended"`
+	// Stored is what Ceph made of it; nil until that was seen.
+	Stored *Value `json:"stored,omitempty"`
+}
+
+// State is what became of an entry.
+type State string
+
+// The states. All but Open are final.
+const (
+	// Open entries may have a value of ours.
+	Open State = "Open"
+	// Restored ones have their original value.
+	Restored State = "Restored"
+	// LeftAlone ones have a value that somebody else gave them.
+	LeftAlone State = "LeftAlone"
+	// Gone ones belong to a pool that does not exist any more.
+	Gone State = "Gone"
+	// Abandoned ones were given up by a person. They may have a value of ours.
+	Abandoned State = "Abandoned"
+)
+
+// ForeignChangeError says that a setting has neither its original value nor one of ours.
+type ForeignChangeError struct {
+	Setting Setting
+	Found   Value
+}
+
+// Error implements error.
+func (e *ForeignChangeError) Error() string {
+	return fmt.Sprintf("somebody else has changed %s, which is %s now: it is left alone", e.Setting, e.Found)
+}
+
+// newJournal returns one without entries.
+func newJournal(fsid string, sweep Sweep) *Journal {
+	return &Journal{SchemaVersion: SchemaVersion, FSID: fsid, Sweep: sweep}
+}
+
+// clone returns a copy that shares nothing.
+func (j *Journal) clone() *Journal {
+	twin := *j
+	twin.Entries = slices.Clone(j.Entries)
+	for i := range twin.Entries {
+		twin.Entries[i].Ours = slices.Clone(j.Entries[i].Ours)
+	}
+	return &twin
+}
+
+// Done tells whether nothing has to be put back any more.
+func (j *Journal) Done() bool {
+	return !slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.State == Open })
+}
+
+// Entry returns that of a setting.
+func (j *Journal) Entry(of Setting) (Entry, bool) {
+	at := j.index(of)
+	if at < 0 {
+		return Entry{}, false
+	}
+	return j.Entries[at], true
+}
+
+func (j *Journal) index(of Setting) int {
+	return slices.IndexFunc(j.Entries, func(e Entry) bool { return e.Setting == of })
+}
+
+// intend notes that a setting, which has a value now, is to be changed. The first time,
+// that value is its original one.
+func (j *Journal) intend(change Change, now Value) error {
+	at := j.index(change.Setting)
+	fresh := Entry{
+		Setting: change.Setting, Type: change.Type, Original: now, State: Open,
+		Ours: []Ours{{Intended: change.To}},
+	}
+	if at < 0 {
+		j.Entries = append(j.Entries, fresh)
+		return nil
+	}
+	entry := &j.Entries[at]
+	switch {
+	case entry.State == Restored:
+		// A sweep that was suspended goes on, from what there is now.
+		j.Entries = append(slices.Delete(j.Entries, at, at+1), fresh)
+		return nil
+	case entry.State != Open:
+		return fmt.Errorf("%s is %s in the journal already: start a new run", change.Setting, entry.State)
+	case entry.judge(now) == leaveAlone:
+		return &ForeignChangeError{Setting: change.Setting, Found: now}
+	}
+	if !slices.ContainsFunc(entry.Ours, func(o Ours) bool { return o.Intended == change.To }) {
+		entry.Ours = append(entry.Ours, Ours{Intended: change.To})
+	}
+	return nil
+}
+
+// stored notes what Ceph made of a value, and tells whether it took it at all. A value
+// that is another one, and not only another form, is not ours: it may be somebody's.
+func (j *Journal) stored(change Change, now Value) bool {
+	entry := &j.Entries[j.index(change.Setting)]
+	if !entry.same(now, change.To) {
+		return false
+	}
+	for i := range entry.Ours {
+		if entry.Ours[i].Intended == change.To {
+			entry.Ours[i].Stored = &now
+		}
+	}
+	return true
+}
+
+// closeEntry notes what became of a setting.
+func (j *Journal) closeEntry(of Setting, state State, found *Value) {
+	entry := &j.Entries[j.index(of)]
+	entry.State, entry.Found = state, found
+}
+
+func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
+
+// action is what to do about an entry.
+type action int
+
+const (
+	putBack action = iota
+	alreadyBack
+	leaveAlone
+)
+
+// judge compares what a setting has with what it had and with what we gave it.
+func (e Entry) judge(now Value) action {
+	switch {
+	case e.same(now, e.Original):
+		return alreadyBack
+	case slices.ContainsFunc(e.Ours, func(o Ours) bool {
+		return e.same(now, o.Intended) || o.Stored != nil && e.same(now, *o.Stored)
+	}):
+		return putBack
+	default:
+		return leaveAlone
+	}
+}
+
+// restoreOrder is the order in which open entries are put back: the settings that were
+// varied, the last one first, and behind them what was held still meanwhile.
+func (j *Journal) restoreOrder() []Entry {
+	var varied, held []Entry
+	for _, entry := range slices.Backward(j.Entries) {
+		switch {
+		case entry.State != Open:
+		case entry.Setting.Kind == KindPoolOption || entry.Setting.Kind == KindConfig:
+			varied = append(varied, entry)
+		default:
+			held = append(held, entry)
+		}
+	}
+	return append(varied, held...)
+}
+
+// waitsFor is a setting that has to be put back before another: an autoscaler that is on
+// would change the number of PGs itself, and so would the balancer move them.
+func (j *Journal) waitsFor(of Setting) (Setting, bool) {
+	for _, entry := range j.Entries {
+		pools := entry.Setting.Kind == KindPoolOption
+		if entry.State == Open && pools &&
+			(of.Kind == KindBalancer || of.Kind == KindAutoscaler && of.Pool == entry.Setting.Pool) {
+			return entry.Setting, true
+		}
+	}
+	return Setting{}, false
+}
+
+// maxJournal is what Ceph takes as a value of config-key, less some.
+const maxJournal = 60 << 10
+
+// Encode is the journal as text.
+func Encode(j *Journal) ([]byte, error) {
+	text, err := json.Marshal(j)
+	if err == nil && len(text) > maxJournal {
+		err = fmt.Errorf("the journal has %d bytes, and at most %d can be kept: vary fewer settings and values", len(text), maxJournal)
+	}
+	return text, err
+}
+
+// Decode reads one.
+func Decode(text []byte) (*Journal, error) {
+	var j Journal
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("the journal is damaged: %w", err)
+	}
+	if j.SchemaVersion != SchemaVersion {
+		return nil, fmt.Errorf("the journal has version %d, and this cephtune reads %d: restore with the version that wrote it", j.SchemaVersion, SchemaVersion)
+	}
+	if j.FSID == "" {
+		return nil, errors.New("the journal is damaged: it is for no Ceph cluster")
+	}
+	return &j, nil
+}

@@ -1,0 +1,335 @@
+package tuning
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+)
+
+func autoscaler(pool string) Change {
+	return Change{Setting: Setting{Kind: KindAutoscaler, Pool: pool}, To: Of("off"), Type: typeString}
+}
+
+func balancer() Change {
+	return Change{Setting: Setting{Kind: KindBalancer}, To: Of("false"), Type: typeBool}
+}
+
+func TestRestoreOrder(t *testing.T) {
+	tests := map[string]struct {
+		changed []Change
+		closed  []Setting
+		want    []string
+		waiting []string // which have to wait for another at first
+	}{
+		"the last one first, and what was held still behind": {
+			changed: []Change{
+				autoscaler("p"), balancer(), poolOption("p", "pg_num", "64"),
+				config("osd_mclock_override_recovery_settings", "true"), config("osd_max_backfills", "4"),
+			},
+			want:    []string{"osd osd_max_backfills", "osd osd_mclock_override_recovery_settings", "pg_num of pool p", "the balancer", "pg_autoscale_mode of pool p"},
+			waiting: []string{"the balancer", "pg_autoscale_mode of pool p"},
+		},
+		"what was held still later too": {
+			changed: []Change{poolOption("p", "pg_num", "64"), autoscaler("p"), config("osd_max_backfills", "4")},
+			want:    []string{"osd osd_max_backfills", "pg_num of pool p", "pg_autoscale_mode of pool p"},
+			waiting: []string{"pg_autoscale_mode of pool p"},
+		},
+		"another pool's autoscaler waits for nobody": {
+			changed: []Change{autoscaler("q"), poolOption("p", "pg_num", "64")},
+			want:    []string{"pg_num of pool p", "pg_autoscale_mode of pool q"},
+		},
+		"an option of OSDs holds nobody up": {
+			changed: []Change{autoscaler("p"), balancer(), config("osd_max_backfills", "4")},
+			want:    []string{"osd osd_max_backfills", "the balancer", "pg_autoscale_mode of pool p"},
+		},
+		"what is closed is left out": {
+			changed: []Change{balancer(), poolOption("p", "pg_num", "64")},
+			closed:  []Setting{poolOption("p", "pg_num", "").Setting},
+			want:    []string{"the balancer"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			j := newJournal("f", ourSweep)
+			for _, change := range test.changed {
+				if err := j.intend(change, Of("before")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, setting := range test.closed {
+				j.closeEntry(setting, Restored, nil)
+			}
+			var got, waiting []string
+			for _, entry := range j.restoreOrder() {
+				got = append(got, entry.Setting.String())
+				if _, waits := j.waitsFor(entry.Setting); waits {
+					waiting = append(waiting, entry.Setting.String())
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("order, -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(test.waiting, waiting); diff != "" {
+				t.Errorf("waiting, -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnEntryIsJudged(t *testing.T) {
+	memory, ratio := config("osd_memory_target", "4G"), config("osd_deep_scrub_randomize_ratio", "0.95")
+	tests := map[string]struct {
+		change   Change
+		original Value
+		stored   *Value
+		now      Value
+		want     action
+	}{
+		"its original":                     {memory, Of("939524096"), nil, Of("939524096"), alreadyBack},
+		"its original in another form":     {memory, Of("896M"), nil, Of("939524096"), alreadyBack},
+		"ours in Ceph's form":              {memory, Of("939524096"), nil, Of("4294967296"), putBack},
+		"ours, a fraction":                 {ratio, Unset(), nil, Of("0.950000"), putBack},
+		"ours, as it was seen":             {config("osd_mclock_profile", "custom"), Unset(), new(Of("Custom")), Of("Custom"), putBack},
+		"somebody's":                       {memory, Of("939524096"), nil, Of("2147483648"), leaveAlone},
+		"removed, and was not set":         {memory, Unset(), nil, Unset(), alreadyBack},
+		"removed, and was set":             {memory, Of("939524096"), nil, Unset(), leaveAlone},
+		"unset by us":                      {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), putBack},
+		"a pool's option that 0 unsets":    {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), putBack},
+		"a checksum, by its number":        {poolOption("p", "csum_type", "crc32c_8"), Unset(), nil, Of("6"), putBack},
+		"a target of ours":                 {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), putBack},
+		"a target of the autoscaler's":     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
+		"a value that was the original's":  {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},
+		"a flag that we set":               {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: typeBool}, Unset(), nil, Of("true"), putBack},
+		"a mode that somebody chose since": {autoscaler("p"), Of("on"), nil, Of("warn"), leaveAlone},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			entry := Entry{Setting: test.change.Setting, Type: test.change.Type, Original: test.original, Ours: []Ours{{Intended: test.change.To, Stored: test.stored}}}
+			if got := entry.judge(test.now); got != test.want {
+				t.Errorf("judged %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func TestOnlyAFormOfOursIsNotedAsOurs(t *testing.T) {
+	change := config("osd_memory_target", "4G")
+	for now, want := range map[Value]bool{Of("4294967296"): true, Of("4G"): true, Of("1"): false, Unset(): false} {
+		j := newJournal("f", ourSweep)
+		if err := j.intend(change, Unset()); err != nil {
+			t.Fatal(err)
+		}
+		if got := j.stored(change, now); got != want {
+			t.Errorf("%s is taken as ours: %t, want %t", now, got, want)
+		}
+		if noted := j.Entries[0].Ours[0].Stored != nil; noted != want {
+			t.Errorf("%s is noted: %t, want %t", now, noted, want)
+		}
+	}
+}
+
+func TestTheOriginalIsThatOfTheFirstTime(t *testing.T) {
+	j := newJournal("f", ourSweep)
+	steps := []struct {
+		value   string
+		now     Value
+		foreign bool
+	}{
+		{"2", Of("1"), false}, {"3", Of("2"), false}, {"2", Of("3"), false}, {"2", Of("7"), true},
+	}
+	for _, step := range steps {
+		err := j.intend(config("osd_max_backfills", step.value), step.now)
+		if _, foreign := errors.AsType[*ForeignChangeError](err); foreign != step.foreign {
+			t.Fatalf("to %s at %s: %v", step.value, step.now, err)
+		}
+	}
+	want := []Entry{{
+		Setting: config("osd_max_backfills", "").Setting, Type: "uint", Original: Of("1"), State: Open,
+		Ours: []Ours{{Intended: Of("2")}, {Intended: Of("3")}},
+	}}
+	if diff := cmp.Diff(want, j.Entries); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func journalOf(uid string, epoch, revision int64, state State) *Journal {
+	return &Journal{
+		SchemaVersion: 1, FSID: "f", Sweep: Sweep{Name: uid, UID: uid}, Epoch: epoch, Revision: revision,
+		Entries: []Entry{{Setting: balancer().Setting, Type: typeBool, Original: Of("true"), State: state}},
+	}
+}
+
+func TestNewest(t *testing.T) {
+	other := journalOf("a", 1, 1, Open)
+	other.FSID = "g"
+	differs := journalOf("a", 1, 1, Open)
+	differs.Entries[0].Original = Of("false")
+	tests := map[string]struct {
+		a, b, want *Journal
+		err        string
+	}{
+		"neither is there":                  {},
+		"the first is missing":              {b: journalOf("a", 1, 1, Open), want: journalOf("a", 1, 1, Open)},
+		"the second is missing":             {a: journalOf("a", 1, 1, Open), want: journalOf("a", 1, 1, Open)},
+		"both are the same":                 {a: journalOf("a", 1, 1, Open), b: journalOf("a", 1, 1, Open), want: journalOf("a", 1, 1, Open)},
+		"the first was written later":       {a: journalOf("a", 1, 2, Open), b: journalOf("a", 1, 1, Open), want: journalOf("a", 1, 2, Open)},
+		"the second was written later":      {a: journalOf("a", 1, 1, Open), b: journalOf("a", 1, 2, Restored), want: journalOf("a", 1, 2, Restored)},
+		"an epoch counts before a revision": {a: journalOf("a", 1, 9, Open), b: journalOf("a", 2, 1, Open), want: journalOf("a", 2, 1, Open)},
+		"one of an earlier sweep is done":   {a: journalOf("a", 5, 9, Restored), b: journalOf("b", 4, 1, Open), want: journalOf("b", 4, 1, Open)},
+		"two sweeps that are both done":     {a: journalOf("a", 5, 9, Restored), b: journalOf("b", 6, 1, Restored), want: journalOf("b", 6, 1, Restored)},
+		"two sweeps that are not":           {a: journalOf("a", 1, 1, Open), b: journalOf("b", 1, 1, Open), err: "of two sweeps"},
+		"two clusters":                      {a: other, b: journalOf("a", 1, 1, Open), err: "two Ceph clusters"},
+		"two of one revision that differ":   {a: differs, b: journalOf("a", 1, 1, Open), err: "differ"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := Newest(test.a, test.b)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("error is %v, want %q", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAJournalThatCannotBeReadIsNoneToOverwrite(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"cut off":            {`{"schemaVersion":1,`, "damaged"},
+		"of a later version": {`{"schemaVersion":2,"fsid":"` + cephtest.FSID + `"}`, "restore with the version that wrote it"},
+		"for no cluster":     {`{"schemaVersion":1}`, "for no Ceph cluster"},
+		"for another":        {`{"schemaVersion":1,"fsid":"x"}`, "if it was copied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cluster.Act(func(c *cephtest.Cluster) { c.Keys = map[string]string{"cephtune/journal": test.text} })
+			e := w.process(nil)
+			_, applied := e.Apply(t.Context(), ourSweep, []Change{balancer()})
+			_, restored := e.Restore(t.Context())
+			for _, err := range []error{applied, restored} {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error is %v, want %q", err, test.want)
+				}
+			}
+			if calls := w.cluster.Calls("SetBalancer"); len(calls) > 0 {
+				t.Errorf("changed all the same: %v", calls)
+			}
+		})
+	}
+}
+
+func TestAnotherSweepsSettingsComeFirst(t *testing.T) {
+	w := newWorld(t)
+	e := w.process(nil)
+	if _, err := e.Apply(t.Context(), ourSweep, []Change{balancer()}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Apply(t.Context(), Sweep{Name: "other", UID: "u2"}, []Change{poolOption("p", "pg_num", "64")})
+	if other, is := errors.AsType[*OtherSweepError](err); !is || other.Sweep != ourSweep {
+		t.Errorf("error is %v", err)
+	}
+	if err := e.Close(t.Context()); err == nil {
+		t.Error("a journal with open entries was closed")
+	}
+}
+
+func TestApplyOfWhatIsAlreadySoWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	e := w.process(nil)
+	for range 2 {
+		if _, err := e.Apply(t.Context(), ourSweep, configurations()[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writes, changes := len(w.cluster.Calls("SetKey")), len(w.cluster.Calls("SetConfig"))
+	if _, err := e.Apply(t.Context(), ourSweep, configurations()[0]); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.cluster.Calls("SetKey")) != writes || len(w.cluster.Calls("SetConfig")) != changes || writes != 2 {
+		t.Errorf("the journal was written %d times before, want 2, and then again, or Ceph was told again", writes)
+	}
+}
+
+func TestAPoolThatIsGoneAndAbandoning(t *testing.T) {
+	w := newWorld(t)
+	e := w.process(nil)
+	if _, err := e.Apply(t.Context(), ourSweep, []Change{balancer(), autoscaler("p"), poolOption("p", "pg_num", "64"), config("osd_max_backfills", "3")}); err != nil {
+		t.Fatal(err)
+	}
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		c.Answers.OSDMap.Pools = c.Answers.OSDMap.Pools[1:]
+		c.Answers.Status.ManagerActive = false
+	})
+	report, err := e.Restore(t.Context())
+	if !errors.Is(err, context.DeadlineExceeded) || report.Done {
+		t.Errorf("without a manager: %v, %+v, want it to wait for the balancer", err, report)
+	}
+	report, err = e.Abandon(t.Context())
+	if err != nil || !report.Done {
+		t.Fatal(report, err)
+	}
+	var got []string
+	for _, entry := range report.LeftAlone() {
+		got = append(got, entry.Setting.String()+": "+string(entry.State))
+	}
+	want := []string{"the balancer: Abandoned", "pg_autoscale_mode of pool p: Gone", "pg_num of pool p: Gone"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A setting that is refused does not keep the others, and what depends on it waits.
+func TestOneThatIsRefusedDoesNotKeepTheOthers(t *testing.T) {
+	w := newWorld(t)
+	e := w.process(nil)
+	if _, err := e.Apply(t.Context(), ourSweep, []Change{autoscaler("p"), config("osd_max_backfills", "3"), poolOption("p", "pg_num", "64")}); err != nil {
+		t.Fatal(err)
+	}
+	w.cluster.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
+	report, err := e.Restore(t.Context())
+	if refused, is := errors.AsType[*ceph.Error](err); !is || refused.Errno != 34 {
+		t.Errorf("error is %v, want ERANGE", err)
+	}
+	wanted := []State{Open, Restored, Open}
+	for i, entry := range report.Entries {
+		if entry.State != wanted[i] {
+			t.Errorf("%s is %s, want %s", entry.Setting, entry.State, wanted[i])
+		}
+	}
+	if mode := w.cluster.Pool("p").AutoscaleMode; mode != "off" || len(report.Waiting) != 2 {
+		t.Errorf("the autoscaler is %s, want it to wait: %v", mode, report.Waiting)
+	}
+	w.cluster.Act(func(c *cephtest.Cluster) { c.MaxPGs = 256 })
+	if err := putAllBack(t.Context(), e); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALostLockChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	lost := errors.New("the lock is somebody else's")
+	e := w.process(nil)
+	e.guard = func(context.Context) (ceph.Fence, error) { return ceph.Fence{}, lost }
+	if _, err := e.Apply(t.Context(), ourSweep, []Change{balancer()}); !errors.Is(err, lost) {
+		t.Errorf("error is %v", err)
+	}
+	if len(w.cluster.Calls("SetBalancer"))+len(w.cluster.Calls("SetKey")) > 0 {
+		t.Error("something was written")
+	}
+}

@@ -1,0 +1,51 @@
+package tuning
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	optionProfile  = "osd_mclock_profile"
+	optionOverride = "osd_mclock_override_recovery_settings"
+	profileCustom  = "custom"
+	mClock         = "mclock_scheduler"
+)
+
+// What mClock keeps to itself. An OSD that is told one of the first two removes it from
+// the central configuration within seconds, for all OSDs.
+var (
+	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
+	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)
+	mClockSleeps   = regexp.MustCompile(`^osd_(recovery|delete|snap_trim|scrub)_sleep(_\w+)?$`)
+)
+
+// LockedByMClock tells whether OSDs whose scheduler is mClock have an option as they want
+// it, at least with some other settings.
+func LockedByMClock(option string) bool {
+	return mClockShares.MatchString(option) || mClockRecovery.MatchString(option) || mClockSleeps.MatchString(option)
+}
+
+// unlock says what gives an option effect.
+func unlock(option string) string {
+	switch {
+	case mClockShares.MatchString(option):
+		return "it counts with " + optionProfile + " custom alone"
+	case mClockRecovery.MatchString(option):
+		return "it counts with " + optionOverride + " true alone"
+	default:
+		return "sleeps are 0 as long as osd_op_queue is " + mClock
+	}
+}
+
+// lockedBy tells why an option would have no effect, given the values that others have or
+// are to have in the same configuration; "" if it has.
+func lockedBy(option string, profile, override string) string {
+	locked := mClockShares.MatchString(option) && profile != profileCustom ||
+		mClockRecovery.MatchString(option) && !strings.EqualFold(override, yes) ||
+		mClockSleeps.MatchString(option)
+	if !locked {
+		return ""
+	}
+	return unlock(option)
+}

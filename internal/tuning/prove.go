@@ -1,0 +1,351 @@
+package tuning
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// InertReason is why a change has no effect.
+type InertReason string
+
+// The reasons.
+const (
+	// InertMClock: OSDs removed the value, because mClock locks the option.
+	InertMClock InertReason = "RevertedByMClock"
+	// InertAutoscaler: the autoscaler of the pool set another number of PGs.
+	InertAutoscaler InertReason = "RevertedByAutoscaler"
+	// InertRook: Rook set what its custom resource says.
+	InertRook InertReason = "RevertedByRook"
+	// InertReverted: somebody, it is not known who, set another value.
+	InertReverted InertReason = "Reverted"
+	// InertShadowed: an entry for single OSDs or a mask comes before it.
+	InertShadowed InertReason = "Shadowed"
+	// InertOverridden: an OSD has a value from its file, its command line, or `ceph tell`.
+	InertOverridden InertReason = "Overridden"
+	// InertRestart: OSDs take it only when they start.
+	InertRestart InertReason = "NeedsRestart"
+	// InertUnproven: an OSD did not answer, or has another value for no known reason.
+	InertUnproven InertReason = "Unproven"
+)
+
+// Inert is a change without effect.
+type Inert struct {
+	Reason  InertReason
+	Setting Setting
+	Want    Value
+	// Got is what there is instead, in the central configuration or the map, or in the
+	// OSDs, of which OSDs has those concerned.
+	Got  Value
+	OSDs []int
+	// Message says what happened and what to do, for people.
+	Message string
+}
+
+// Owned is what Rook's custom resources set, and set again.
+type Owned struct {
+	// PoolParameters are spec.parameters of CephBlockPools, by pool.
+	PoolParameters map[string]map[string]string
+	// CephConfig is spec.cephConfig of the CephCluster, by section and option.
+	CephConfig map[string]map[string]string
+}
+
+// by returns what Rook has for a setting, and where.
+func (o Owned) by(of Setting) (value, where string, owned bool) {
+	switch of.Kind {
+	case KindPoolOption:
+		value, owned = o.PoolParameters[of.Pool][of.Option]
+		where = fmt.Sprintf("spec.parameters.%s of the CephBlockPool of pool %s", of.Option, of.Pool)
+	case KindAutoscaler:
+		value, owned = o.PoolParameters[of.Pool][optionAutoscaler]
+		where = fmt.Sprintf("spec.parameters.%s of the CephBlockPool of pool %s", optionAutoscaler, of.Pool)
+	case KindConfig:
+		value, owned = o.CephConfig[of.who().String()][of.Option]
+		where = fmt.Sprintf("spec.cephConfig[%q].%s of the CephCluster", of.who(), of.Option)
+	default: // Rook leaves the others alone
+	}
+	return value, where, owned
+}
+
+// Known is what a change is judged against.
+type Known struct {
+	Facts Facts
+	// Help is what Ceph says of options, by name.
+	Help map[string]ceph.OptionHelp
+	// OSDs are all of them, with their device classes.
+	OSDs  []ceph.OSD
+	Owned Owned
+	// OpQueue is the scheduler that OSDs run with.
+	OpQueue string
+}
+
+// lostValues are the changes whose setting has another value in Ceph.
+func lostValues(want []Change, about Known) []Inert {
+	var lost []Inert
+	for _, change := range want {
+		now, err := about.Facts.Value(change.Setting)
+		switch {
+		case err != nil:
+			lost = append(lost, Inert{
+				Reason: InertUnproven, Setting: change.Setting, Want: change.To,
+				Message: fmt.Sprintf("it is not known what %s is: %v", change.Setting, err),
+			})
+		case !same(change.Setting, change.Type, now, change.To):
+			lost = append(lost, notKept(change, now, about))
+		}
+	}
+	return lost
+}
+
+// notKept says who gave a setting another value.
+func notKept(change Change, now Value, about Known) Inert {
+	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
+	owned, where, owns := about.Owned.by(change.Setting)
+	pool, _ := about.Facts.Pool(change.Setting.Pool)
+	switch {
+	case owns && same(change.Setting, change.Type, now, Of(owned)):
+		inert.Reason = InertRook
+		inert.Message = fmt.Sprintf("Rook set %s back to %s: remove %s for the time of the sweep", change.Setting, now, where)
+	case change.Setting.isPGNum() && pool.AutoscaleMode == autoscalerOn:
+		inert.Reason = InertAutoscaler
+		inert.Message = fmt.Sprintf("the autoscaler made %s %s: somebody turned it on for the pool again", change.Setting, now)
+	case change.Setting.Kind == KindConfig && !now.Set && LockedByMClock(change.Setting.Option):
+		inert.Reason = InertMClock
+		inert.Message = fmt.Sprintf("OSDs removed %s, because their scheduler mClock locks it: %s", change.Setting, unlock(change.Setting.Option))
+	default:
+		inert.Message = fmt.Sprintf("%s is %s, not %s: somebody else has changed it", change.Setting, now, change.To)
+	}
+	return inert
+}
+
+const (
+	// everyOSD is up to how many OSDs are all asked.
+	everyOSD = 32
+	// someOSDs is how many are asked of more. If one in ten had another value, so many
+	// would all miss it once in thirty times; each run asks others.
+	someOSDs = 32
+)
+
+// Selection is which OSDs are asked for what they run with.
+type Selection struct {
+	OSDs []int
+	// Of is how many are up.
+	Of int
+	// Why says why these, for people.
+	Why string
+}
+
+// Select chooses the OSDs to be asked: all of a small cluster, and of a large one those
+// with entries of their own and others at equal distances, shifted with each turn.
+func Select(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) Selection {
+	var up []int
+	for _, osd := range osds {
+		if osd.Status == "up" {
+			up = append(up, osd.ID)
+		}
+	}
+	slices.Sort(up)
+	if len(up) <= everyOSD {
+		return Selection{OSDs: up, Of: len(up), Why: fmt.Sprintf("all %d OSDs that are up", len(up))}
+	}
+	chosen := map[int]bool{}
+	for _, entry := range shadows {
+		var id int
+		if _, err := fmt.Sscanf(entry.Section, "osd.%d", &id); err == nil && slices.Contains(up, id) && len(chosen) < someOSDs/2 {
+			chosen[id] = true
+		}
+	}
+	own := len(chosen)
+	for i := range up {
+		if len(chosen) == someOSDs {
+			break
+		}
+		// The remainder takes each OSD once: len(up) steps of which each is one further
+		// once around.
+		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
+		chosen[up[at]] = true
+	}
+	some := make([]int, 0, len(chosen))
+	for _, id := range up {
+		if chosen[id] {
+			some = append(some, id)
+		}
+	}
+	return Selection{OSDs: some, Of: len(up), Why: fmt.Sprintf(
+		"%d of %d OSDs that are up, %d of them because they have entries of their own, others with each run: asking one takes half a second", len(some), len(up), own)}
+}
+
+// optionLocation is how an OSD knows its host.
+const optionLocation = "crush_location"
+
+// Proof is what OSDs run with.
+type Proof struct {
+	Selection Selection
+	Inert     []Inert
+}
+
+// Proven tells whether everything has effect.
+func (p Proof) Proven() bool { return len(p.Inert) == 0 }
+
+// Prove reads back what the daemons concerned run with. It changes nothing, and can be
+// repeated; some seconds after a change the manager may not have heard of it yet, so
+// that InertUnproven is worth another look.
+func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
+	facts, err := ReadFacts(ctx, from, at, settingsOf(want))
+	if err != nil {
+		return Proof{}, err
+	}
+	about.Facts = facts
+	var options []string
+	var shadows []ceph.ConfigEntry
+	for _, change := range want {
+		if change.Setting.Kind == KindConfig {
+			options = append(options, change.Setting.Option)
+			shadows = append(shadows, facts.Shadows(change.Setting)...)
+		}
+	}
+	if len(options) == 0 {
+		return Proof{Inert: lostValues(want, about)}, nil
+	}
+	selection := Select(about.OSDs, shadows, turn)
+	running, err := from.RunningConfig(ctx, at, selection.OSDs, append(options, optionLocation))
+	if err != nil {
+		return Proof{}, err
+	}
+	return Proof{Selection: selection, Inert: Judge(want, about, running)}, nil
+}
+
+// Judge tells which changes have no effect: those that Ceph does not have any more, and
+// those that OSDs do not run with.
+func Judge(want []Change, about Known, running []ceph.Running) []Inert {
+	inert := lostValues(want, about)
+	for _, change := range want {
+		lost := slices.ContainsFunc(inert, func(i Inert) bool { return i.Setting == change.Setting })
+		if change.Setting.Kind == KindConfig && !lost {
+			inert = append(inert, without(change, about, running)...)
+		}
+	}
+	return inert
+}
+
+// without are the OSDs that run without a change, by reason.
+func without(change Change, about Known, running []ceph.Running) []Inert {
+	var found []Inert
+	for _, osd := range running {
+		one, has := judgeOSD(change, about, osd)
+		if !has {
+			continue
+		}
+		at := slices.IndexFunc(found, func(i Inert) bool { return i.Reason == one.Reason && i.Got == one.Got })
+		if at < 0 {
+			found, at = append(found, one), len(found)
+		}
+		found[at].OSDs = append(found[at].OSDs, osd.OSD)
+	}
+	for i := range found {
+		found[i].Message = fmt.Sprintf("%s: %s", osdNames(found[i].OSDs), found[i].Message)
+	}
+	return found
+}
+
+// judgeOSD tells why one OSD runs without a change, if it does.
+func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
+	if !concerns(change.Setting, about.OSDs, osd) {
+		return Inert{}, false
+	}
+	inert := Inert{Setting: change.Setting, Want: change.To, Reason: InertUnproven}
+	option, known := osd.Option(change.Setting.Option)
+	if osd.Error != "" || !known {
+		why := osd.Error
+		if why == "" {
+			why = "they do not know the option"
+		}
+		inert.Message = "it is not known what they run with: " + why
+		return inert, true
+	}
+	inert.Got = Of(option.Value)
+	if runs(change, about, option) {
+		return Inert{}, false
+	}
+	help := about.Help[change.Setting.Option]
+	switch {
+	case option.Ignored || help.Known && !help.Runtime:
+		inert.Reason = InertRestart
+		inert.Message = fmt.Sprintf("they run with %s and take %s only when they start", option.Value, change)
+	case option.Source == "file" || option.Source == "env" || option.Source == "cmdline" || option.Source == "override":
+		inert.Reason = InertOverridden
+		inert.Message = fmt.Sprintf("they run with %s of their own (%s), which comes before the central configuration: %s",
+			option.Value, option.Source, unoverride(option.Source))
+	case shadowedBy(about.Facts.Shadows(change.Setting), option) != "":
+		inert.Reason = InertShadowed
+		inert.Message = fmt.Sprintf("they run with %s, which is set at %s and comes before: remove it with `ceph config rm`, or leave it out of the sweep",
+			option.Value, shadowedBy(about.Facts.Shadows(change.Setting), option))
+	default:
+		inert.Message = fmt.Sprintf("they run with %s, although %s", option.Value, change)
+	}
+	return inert, true
+}
+
+// runs tells whether an OSD runs with the value. An option that is unset runs with what
+// is behind it: the default, or a broader section, none of which is ours.
+func runs(change Change, about Known, option ceph.RunningOption) bool {
+	if change.To.Set {
+		return same(change.Setting, change.Type, Of(option.Value), change.To)
+	}
+	if option.Source == "default" {
+		return !option.Ignored
+	}
+	for _, entry := range about.Facts.Config {
+		broader := entry.Section == "global" || entry.Section == sectionOSD && entry.Mask == "" && change.Setting.Mask != ""
+		if broader && entry.Name == option.Name && same(change.Setting, change.Type, Of(entry.Value), Of(option.Value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// concerns tells whether a setting holds for an OSD. One whose host is not known is
+// taken to be concerned.
+func concerns(of Setting, osds []ceph.OSD, osd ceph.Running) bool {
+	if class, masked := strings.CutPrefix(of.Mask, "class:"); masked {
+		at := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })
+		return at < 0 || osds[at].DeviceClass == class
+	}
+	if host, masked := strings.CutPrefix(of.Mask, "host:"); masked {
+		location, known := osd.Option(optionLocation)
+		return !known || slices.Contains(strings.Fields(location.Value), "host="+host)
+	}
+	return true
+}
+
+func shadowedBy(shadows []ceph.ConfigEntry, option ceph.RunningOption) string {
+	for _, entry := range shadows {
+		if entry.Value == option.Value {
+			return ceph.ConfigWho{Section: entry.Section, Mask: entry.Mask}.String()
+		}
+	}
+	return ""
+}
+
+func unoverride(source string) string {
+	if source == "override" {
+		return "it was set by `ceph tell`, or by the OSD itself, and stays until it restarts"
+	}
+	return "remove it from rook-config-override or the OSD's command line and restart the OSD"
+}
+
+// osdNames lists OSDs, not too many.
+func osdNames(ids []int) string {
+	const most = 8
+	var names []string
+	for _, id := range ids[:min(len(ids), most)] {
+		names = append(names, fmt.Sprintf("osd.%d", id))
+	}
+	if len(ids) > most {
+		names = append(names, fmt.Sprintf("%d more", len(ids)-most))
+	}
+	return strings.Join(names, ", ")
+}

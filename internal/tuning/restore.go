@@ -1,0 +1,191 @@
+package tuning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Report is what became of the settings that were changed.
+type Report struct {
+	// Done tells that nothing has to be put back any more.
+	Done bool
+	// Entries are those of the journal, as they are now.
+	Entries []Entry
+	// Waiting says what open entries wait for, one sentence each.
+	Waiting []string
+}
+
+// LeftAlone are the entries in a final state other than Restored.
+func (r Report) LeftAlone() []Entry {
+	var left []Entry
+	for _, entry := range r.Entries {
+		if entry.State != Open && entry.State != Restored {
+			left = append(left, entry)
+		}
+	}
+	return left
+}
+
+// Message says what became of an entry, and what to do if that is not as it was.
+func (e Entry) Message() string {
+	switch e.State {
+	case Restored:
+		return fmt.Sprintf("%s is %s again", e.Setting, e.Original)
+	case LeftAlone:
+		return fmt.Sprintf("%s was %s before, and somebody else has made it %s meanwhile: left alone", e.Setting, e.Original, e.Found)
+	case Gone:
+		return fmt.Sprintf("%s was %s, and the pool does not exist any more", e.Setting, e.Original)
+	case Abandoned:
+		return fmt.Sprintf("%s was %s before, and was not put back: look at it yourself", e.Setting, e.Original)
+	default:
+		return fmt.Sprintf("%s is to be %s again", e.Setting, e.Original)
+	}
+}
+
+// Restore puts back what has a value of ours, and leaves alone what has not. It goes on
+// with other settings where one cannot be put back, and returns what kept it with the
+// report of those that are. It can be repeated until the report is done; then Close.
+//
+// A number of PGs is put back once it is the target again. The manager takes its time to
+// get there: that is for Settling.
+func (e *Engine) Restore(ctx context.Context) (Report, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j, err := e.load(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if j == nil {
+		return Report{Done: true}, nil
+	}
+	var errs []error
+	var waiting []string
+	for _, entry := range j.restoreOrder() {
+		if before, waits := j.waitsFor(entry.Setting); waits {
+			waiting = append(waiting, fmt.Sprintf("%s waits for %s to be put back first", entry.Setting, before))
+			continue
+		}
+		if err := e.restore(ctx, j, entry); err != nil {
+			err = fmt.Errorf("put %s back to %s: %w", entry.Setting, entry.Original, err)
+			errs, waiting = append(errs, err), append(waiting, err.Error())
+			if cannotGoOn(err) {
+				break
+			}
+		}
+	}
+	return Report{Done: j.Done(), Entries: j.Entries, Waiting: waiting}, errors.Join(errs...)
+}
+
+// notTakenError says that Ceph took a value and has another.
+type notTakenError struct{ found Value }
+
+// Error implements error.
+func (e *notTakenError) Error() string {
+	return fmt.Sprintf("Ceph took it, and had %s right after: somebody else sets it, find out who", e.found)
+}
+
+// cannotGoOn tells of errors that the next setting would have too: all but an answer
+// that is about this one.
+func cannotGoOn(err error) bool {
+	_, refused := errors.AsType[*ceph.Error](err)
+	_, notTaken := errors.AsType[*notTakenError](err)
+	return !refused && !notTaken || errors.Is(err, context.DeadlineExceeded)
+}
+
+// restore puts one setting back, if it is still ours.
+func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
+	now, err := e.value(ctx, entry.Setting)
+	if errors.Is(err, ErrPoolGone) {
+		return e.close(ctx, j, entry.Setting, Gone, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.reached(StepCompared); err != nil {
+		return err
+	}
+	switch entry.judge(now) {
+	case alreadyBack:
+		return e.close(ctx, j, entry.Setting, Restored, nil)
+	case leaveAlone:
+		return e.close(ctx, j, entry.Setting, LeftAlone, &now)
+	case putBack:
+	}
+	if err := e.set(ctx, entry.Setting, entry.Original); err != nil {
+		return err
+	}
+	if err := e.reached(StepPutBack); err != nil {
+		return err
+	}
+	if now, err = e.value(ctx, entry.Setting); err != nil {
+		return err
+	}
+	if !entry.same(now, entry.Original) {
+		return &notTakenError{now}
+	}
+	if err := e.reached(StepPutBackSeen); err != nil {
+		return err
+	}
+	return e.close(ctx, j, entry.Setting, Restored, nil)
+}
+
+func (e *Engine) value(ctx context.Context, of Setting) (Value, error) {
+	facts, err := e.facts(ctx, []Setting{of})
+	if err != nil {
+		return Value{}, err
+	}
+	return facts.Value(of)
+}
+
+// close notes in the journal what became of a setting. What it says in memory holds only
+// once it is written.
+func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *Value) error {
+	next := j.clone()
+	next.closeEntry(of, state, found)
+	if err := e.save(ctx, next); err != nil {
+		return err
+	}
+	*j = *next
+	return e.reached(StepRestoredWritten)
+}
+
+// Abandon gives up all entries that are open, because a person said so, without asking
+// Ceph. The report says what was left as it was.
+func (e *Engine) Abandon(ctx context.Context) (Report, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j, err := e.store.Load(ctx, e.cluster.FSID)
+	if err != nil {
+		return Report{}, err
+	}
+	if j == nil {
+		return Report{Done: true}, nil
+	}
+	for _, entry := range j.restoreOrder() {
+		j.closeEntry(entry.Setting, Abandoned, nil)
+	}
+	if err := e.save(ctx, j); err != nil {
+		return Report{}, err
+	}
+	return Report{Done: true, Entries: j.Entries}, e.reached(StepRestoredWritten)
+}
+
+// Close removes a journal that is done, after its report has been kept elsewhere.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j, err := e.store.Load(ctx, e.cluster.FSID)
+	if err != nil || j == nil {
+		return err
+	}
+	if !j.Done() {
+		return fmt.Errorf("the journal of sweep %s has settings that are not put back yet", j.Sweep)
+	}
+	if err := e.store.Remove(ctx, e.cluster.FSID); err != nil {
+		return err
+	}
+	return e.reached(StepClosed)
+}

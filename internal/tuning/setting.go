@@ -1,0 +1,195 @@
+// Package tuning changes settings of a Ceph cluster and puts them back.
+//
+// What can go wrong with a change is decided in functions that are pure: whether it is
+// allowed (Validate), what has to be held still meanwhile (HoldStill), whether the
+// cluster has taken it (Settling), whether its daemons have (Judge), and what to do about
+// each setting in the end (the Journal). The Engine is what asks and changes Ceph. It
+// writes down what it is about to do before it does it, so that whoever comes after it,
+// if it is killed, can put everything back; Steps lists the points between which that can
+// happen.
+package tuning
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Kind is what kind of setting one is.
+type Kind string
+
+// The kinds. The last three are not varied but held still.
+const (
+	KindPoolOption Kind = "PoolOption"
+	KindConfig     Kind = "Config"
+	KindAutoscaler Kind = "Autoscaler"
+	KindBalancer   Kind = "Balancer"
+	KindScrubFlag  Kind = "ScrubFlag"
+)
+
+const (
+	optionPGNum      = "pg_num"
+	optionAutoscaler = "pg_autoscale_mode"
+	sectionOSD       = "osd"
+	autoscalerOff    = "off"
+	autoscalerOn     = "on"
+	yes              = "true"
+	no               = "false"
+)
+
+// Setting is one thing in Ceph that has a value.
+type Setting struct {
+	Kind Kind `json:"kind"`
+	// Pool is that of a pool's option, or whose autoscaler it is.
+	Pool string `json:"pool,omitempty"`
+	// Mask is where an option of the configuration holds, within section osd.
+	Mask string `json:"mask,omitempty"`
+	// Option is the name of an option or flag.
+	Option string `json:"option,omitempty"`
+}
+
+// String names the setting as people do who use the command line.
+func (s Setting) String() string {
+	switch s.Kind {
+	case KindPoolOption:
+		return s.Option + " of pool " + s.Pool
+	case KindAutoscaler:
+		return optionAutoscaler + " of pool " + s.Pool
+	case KindBalancer:
+		return "the balancer"
+	case KindScrubFlag:
+		return "flag " + s.Option
+	default:
+		return s.who().String() + " " + s.Option
+	}
+}
+
+func (s Setting) who() ceph.ConfigWho { return ceph.ConfigWho{Section: sectionOSD, Mask: s.Mask} }
+
+// isPGNum tells whether it is a number of PGs, whose value is its target.
+func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option == optionPGNum }
+
+// Value is that of a setting, or that it is not set. The zero Value is unset.
+type Value struct {
+	Set  bool   `json:"set"`
+	Text string `json:"text,omitempty"`
+}
+
+// Of is a value that is set.
+func Of(text string) Value { return Value{Set: true, Text: text} }
+
+// Unset is the value of a setting that is not set.
+func Unset() Value { return Value{} }
+
+// String is the text, or "unset".
+func (v Value) String() string {
+	if !v.Set {
+		return "unset"
+	}
+	return v.Text
+}
+
+// Change is a value that a setting is to have.
+type Change struct {
+	Setting Setting `json:"setting"`
+	To      Value   `json:"to"`
+	// Type is how values are compared: that of the option's help, or PoolOptionType's.
+	Type string `json:"type"`
+}
+
+// String says what is to be.
+func (c Change) String() string { return fmt.Sprintf("%s = %s", c.Setting, c.To) }
+
+// Facts are what Ceph says of its settings.
+type Facts struct {
+	OSDMap *ceph.OSDMap
+	Config []ceph.ConfigEntry
+	// Balancer is nil where nobody asked.
+	Balancer *ceph.Balancer
+}
+
+// ErrPoolGone says that a setting's pool does not exist.
+var ErrPoolGone = errors.New("there is no such pool")
+
+var errNotAsked = errors.New("Ceph was not asked for it")
+
+// Value is what a setting has. A number of PGs is that which was asked for last, its
+// target.
+func (f Facts) Value(of Setting) (Value, error) {
+	switch of.Kind {
+	case KindConfig:
+		return f.central(of), nil
+	case KindBalancer:
+		if f.Balancer == nil {
+			return Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
+		}
+		return Of(strconv.FormatBool(f.Balancer.Active)), nil
+	default: // in the OSD map
+	}
+	if f.OSDMap == nil {
+		return Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
+	}
+	if of.Kind == KindScrubFlag {
+		if slices.Contains(f.OSDMap.Flags, of.Option) {
+			return Of(yes), nil
+		}
+		return Unset(), nil
+	}
+	pool, found := f.Pool(of.Pool)
+	if !found {
+		return Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
+	}
+	return poolValue(pool, of), nil
+}
+
+// Pool returns a pool by its name.
+func (f Facts) Pool(name string) (ceph.Pool, bool) {
+	if f.OSDMap == nil {
+		return ceph.Pool{}, false
+	}
+	at := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
+	if at < 0 {
+		return ceph.Pool{}, false
+	}
+	return f.OSDMap.Pools[at], true
+}
+
+func poolValue(pool ceph.Pool, of Setting) Value {
+	switch {
+	case of.Kind == KindAutoscaler:
+		return Of(pool.AutoscaleMode)
+	case of.isPGNum():
+		return Of(strconv.Itoa(pool.PGNumTarget))
+	}
+	value, set := pool.Options[of.Option]
+	return Value{Set: set, Text: value}
+}
+
+func (f Facts) central(of Setting) Value {
+	for _, entry := range f.Config {
+		if entry.Section == sectionOSD && entry.Mask == of.Mask && entry.Name == of.Option {
+			return Of(entry.Value)
+		}
+	}
+	return Unset()
+}
+
+// Shadows are the entries of the central configuration that come before one of a
+// setting in some OSDs: those of single OSDs, and of masks other than its own.
+func (f Facts) Shadows(of Setting) []ceph.ConfigEntry {
+	if of.Kind != KindConfig {
+		return nil
+	}
+	var shadows []ceph.ConfigEntry
+	for _, entry := range f.Config {
+		single := len(entry.Section) > len("osd.") && entry.Section[:len("osd.")] == "osd."
+		masked := entry.Section == sectionOSD && entry.Mask != "" && entry.Mask != of.Mask
+		if entry.Name == of.Option && (single || masked) {
+			shadows = append(shadows, entry)
+		}
+	}
+	return shadows
+}

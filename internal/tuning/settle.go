@@ -1,0 +1,167 @@
+package tuning
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Patience is how long the cluster may take, and how sure it has to be.
+type Patience struct {
+	// Polls is how many samples in a row have to agree.
+	Polls int
+	// Soak is how long they have to agree after that.
+	Soak time.Duration
+	// Deadline is how long all of it may take.
+	Deadline time.Duration
+}
+
+// DefaultPatience is for settings whose change moves no data, and for numbers of PGs.
+func DefaultPatience(changes []Change) Patience {
+	p := Patience{Polls: 5, Soak: 30 * time.Second, Deadline: 15 * time.Minute}
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.Setting.isPGNum() }) {
+		p.Deadline = 2 * time.Hour
+	}
+	return p
+}
+
+// Sample is one look at the cluster.
+type Sample struct {
+	At    time.Time
+	Facts Facts
+	// Status is of about the same moment.
+	Status *ceph.Status
+}
+
+// Settling is what is known so far of a cluster that has been told to change. The zero
+// value is for the first sample. It may be thrown away: then the polls and the soak begin
+// again, and the deadline too, unless Began is kept.
+type Settling struct {
+	Began time.Time `json:"began"`
+	// Agreeing is how many samples in a row have agreed, since Since.
+	Agreeing int       `json:"agreeing"`
+	Since    time.Time `json:"since,omitzero"`
+}
+
+// Settled is what a sample says.
+type Settled struct {
+	// Done tells that the cluster has the settings and is at rest.
+	Done bool
+	// Failed tells that it will not come to that: the deadline is over.
+	Failed bool
+	// Inert are settings that have lost their value again: waiting is in vain.
+	Inert []Inert
+	// Progress is what is waited for, for people.
+	Progress string
+}
+
+// Next judges a sample, and returns what is known after it.
+func (s Settling) Next(sample Sample, want []Change, patience Patience, about Known) (Settling, Settled) {
+	if s.Began.IsZero() {
+		s.Began = sample.At
+	}
+	about.Facts = sample.Facts
+	if lost := lostValues(want, about); len(lost) > 0 {
+		return s, Settled{Inert: lost, Progress: lost[0].Message}
+	}
+	pending := unsettled(sample, want)
+	if len(pending) > 0 {
+		s.Agreeing, s.Since = 0, time.Time{}
+	} else {
+		if s.Agreeing == 0 {
+			s.Since = sample.At
+		}
+		s.Agreeing++
+	}
+	return s, s.verdict(sample.At, pending, patience)
+}
+
+func (s Settling) verdict(now time.Time, pending []string, patience Patience) Settled {
+	soaked := now.Sub(s.Since)
+	waited := now.Sub(s.Began).Round(time.Second)
+	switch {
+	case len(pending) == 0 && s.Agreeing >= patience.Polls && soaked >= patience.Soak:
+		return Settled{Done: true, Progress: fmt.Sprintf("settled after %s", waited)}
+	case now.Sub(s.Began) >= patience.Deadline:
+		what := "the cluster was not at rest for long enough"
+		if len(pending) > 0 {
+			what = strings.Join(pending, "; ")
+		}
+		return Settled{Failed: true, Progress: fmt.Sprintf("not settled within %s: %s", patience.Deadline, what)}
+	case len(pending) > 0:
+		return Settled{Progress: strings.Join(pending, "; ")}
+	default:
+		return Settled{Progress: fmt.Sprintf("at rest for %s, in %d looks", soaked.Round(time.Second), s.Agreeing)}
+	}
+}
+
+// unsettled is what keeps a sample from being at rest, the most telling first.
+func unsettled(sample Sample, want []Change) []string {
+	var pending []string
+	for _, change := range want {
+		if change.Setting.isPGNum() {
+			pending = append(pending, splitting(sample, change)...)
+		}
+	}
+	status := sample.Status
+	if texts := unclean(status.PGsByState); texts != "" {
+		pending = append(pending, fmt.Sprintf("PGs that are not active+clean: %s", texts))
+	}
+	if status.MisplacedObjects > 0 {
+		pending = append(pending, fmt.Sprintf("%d copies of objects to be moved", status.MisplacedObjects))
+	}
+	if status.DegradedObjects > 0 {
+		pending = append(pending, fmt.Sprintf("%d copies of objects to be made", status.DegradedObjects))
+	}
+	if counted := total(status.PGsByState); len(pending) == 0 && counted != status.PGs {
+		pending = append(pending, fmt.Sprintf("the state of %d of %d PGs is not known yet", status.PGs-counted, status.PGs))
+	}
+	return pending
+}
+
+// splitting tells how far a pool is with its number of PGs. Ceph moves five numbers, one
+// after another.
+func splitting(sample Sample, change Change) []string {
+	pool, found := sample.Facts.Pool(change.Setting.Pool)
+	wanted, err := strconv.Atoi(change.To.Text)
+	if !found || err != nil {
+		return []string{fmt.Sprintf("there is no pool %s to have %s", change.Setting.Pool, change)}
+	}
+	numbers := []int{pool.PGNum, pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget}
+	if !slices.ContainsFunc(numbers, func(n int) bool { return n != wanted }) {
+		return nil
+	}
+	text := fmt.Sprintf("pool %s has %d PGs, placed as %d, on the way to %d", pool.Name, pool.PGNum, pool.PGPlacementNum, wanted)
+	if !sample.Status.ManagerActive {
+		text += ", and no manager is active to go on with it"
+	}
+	return []string{text}
+}
+
+// cleanPG are the states in which nothing is missing or on its way; scrubs and the
+// trimming of snapshots are for quiescence to judge.
+var cleanPG = regexp.MustCompile(`^active(\+(clean|deep|scrubbing|snaptrim|snaptrim_wait))+$`)
+
+func unclean(byState map[string]int) string {
+	var texts []string
+	for _, state := range slices.Sorted(maps.Keys(byState)) {
+		if byState[state] > 0 && (!cleanPG.MatchString(state) || !strings.Contains(state, "+clean")) {
+			texts = append(texts, fmt.Sprintf("%d %s", byState[state], state))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func total(byState map[string]int) int {
+	sum := 0
+	for _, n := range byState {
+		sum += n
+	}
+	return sum
+}

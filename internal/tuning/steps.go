@@ -1,0 +1,38 @@
+package tuning
+
+// Step is a point in the life of a change at which the process may be killed.
+type Step string
+
+// The steps, in the order in which a change and its restore pass them.
+const (
+	// StepIntentWritten: what is to be changed, and what there was before, is in the
+	// journal.
+	StepIntentWritten Step = "IntentWritten"
+	// StepIntentReadBack: it was read back from there.
+	StepIntentReadBack Step = "IntentReadBack"
+	// StepChanged: Ceph was told one value. It is passed for each.
+	StepChanged Step = "Changed"
+	// StepStoredSeen: the forms in which Ceph stored the values were read.
+	StepStoredSeen Step = "StoredSeen"
+	// StepStoredWritten: they are in the journal.
+	StepStoredWritten Step = "StoredWritten"
+	// StepCompared: a setting was compared with what the journal says, to be put back.
+	StepCompared Step = "Compared"
+	// StepPutBack: Ceph was told its original value.
+	StepPutBack Step = "PutBack"
+	// StepPutBackSeen: that was read back from Ceph.
+	StepPutBackSeen Step = "PutBackSeen"
+	// StepRestoredWritten: the journal says that the entry is closed.
+	StepRestoredWritten Step = "RestoredWritten"
+	// StepClosed: the journal, all of whose entries are closed, was removed.
+	StepClosed Step = "Closed"
+)
+
+// Steps are all of them. A test kills the process at each; a step that is passed and not
+// in the list fails it.
+func Steps() []Step {
+	return []Step{
+		StepIntentWritten, StepIntentReadBack, StepChanged, StepStoredSeen, StepStoredWritten,
+		StepCompared, StepPutBack, StepPutBackSeen, StepRestoredWritten, StepClosed,
+	}
+}

@@ -1,0 +1,212 @@
+package tuning
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Store keeps journals, one for each Ceph cluster.
+type Store interface {
+	// Load returns the journal of a cluster, or nil if there is none.
+	Load(ctx context.Context, fsid string) (*Journal, error)
+	// Save keeps one in place of the last.
+	Save(ctx context.Context, j *Journal) error
+	// Remove removes it. It is fine if there is none.
+	Remove(ctx context.Context, fsid string) error
+}
+
+// journalKey is where the journal is, below Ceph's config-key.
+const journalKey = "cephtune/journal"
+
+// ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
+// Kubernetes cluster.
+type ConfigKey struct {
+	ceph ceph.Client
+	at   ceph.Connection
+}
+
+// NewConfigKey returns the store in a cluster, by an identity that may keep the
+// operator's records.
+func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
+	return &ConfigKey{ceph: client, at: at}
+}
+
+var (
+	_ Store = (*ConfigKey)(nil)
+	_ Store = (*Memory)(nil)
+	_ Store = (*Mirrored)(nil)
+)
+
+// Load implements Store.
+func (s *ConfigKey) Load(ctx context.Context, fsid string) (*Journal, error) {
+	text, found, err := s.ceph.GetKey(ctx, s.at, journalKey)
+	if err != nil {
+		return nil, fmt.Errorf("read the journal in Ceph: %w", err)
+	}
+	if !found {
+		return nil, nil //nolint:nilnil // that there is none is not an error
+	}
+	j, err := Decode([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s in Ceph: %w", journalKey, err)
+	}
+	if j.FSID != fsid {
+		return nil, fmt.Errorf("%s in Ceph is for the cluster %s, and this one is %s: if it was copied, remove it with `ceph config-key rm %s`",
+			journalKey, j.FSID, fsid, journalKey)
+	}
+	return j, nil
+}
+
+// Save implements Store.
+func (s *ConfigKey) Save(ctx context.Context, j *Journal) error {
+	text, err := Encode(j)
+	if err != nil {
+		return err
+	}
+	if err := s.ceph.SetKey(ctx, s.at, journalKey, string(text)); err != nil {
+		return fmt.Errorf("write the journal in Ceph: %w", err)
+	}
+	return nil
+}
+
+// Remove implements Store.
+func (s *ConfigKey) Remove(ctx context.Context, _ string) error {
+	if err := s.ceph.RemoveKey(ctx, s.at, journalKey); err != nil {
+		return fmt.Errorf("remove the journal in Ceph: %w", err)
+	}
+	return nil
+}
+
+// Memory keeps journals for as long as it lives. It is for tests, and safe for concurrent
+// use.
+type Memory struct {
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+// Load implements Store.
+func (s *Memory) Load(_ context.Context, fsid string) (*Journal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, found := s.kept[fsid]
+	if !found {
+		return nil, nil //nolint:nilnil // that there is none is not an error
+	}
+	return Decode(text)
+}
+
+// Save implements Store.
+func (s *Memory) Save(_ context.Context, j *Journal) error {
+	text, err := Encode(j)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil {
+		s.kept = map[string][]byte{}
+	}
+	s.kept[j.FSID] = text
+	return nil
+}
+
+// Remove implements Store.
+func (s *Memory) Remove(_ context.Context, fsid string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, fsid)
+	return nil
+}
+
+// Mirrored keeps a journal in two stores, which Newest makes one of.
+type Mirrored struct{ first, second Store }
+
+// NewMirrored returns the store that is both.
+func NewMirrored(first, second Store) *Mirrored { return &Mirrored{first: first, second: second} }
+
+// Load implements Store. Both have to answer: an older copy would lead to other
+// originals.
+func (s *Mirrored) Load(ctx context.Context, fsid string) (*Journal, error) {
+	first, err := s.first.Load(ctx, fsid)
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.second.Load(ctx, fsid)
+	if err != nil {
+		return nil, err
+	}
+	return Newest(first, second)
+}
+
+// Save implements Store.
+func (s *Mirrored) Save(ctx context.Context, j *Journal) error {
+	if err := s.first.Save(ctx, j); err != nil {
+		return err
+	}
+	return s.second.Save(ctx, j)
+}
+
+// Remove implements Store.
+func (s *Mirrored) Remove(ctx context.Context, fsid string) error {
+	if err := s.first.Remove(ctx, fsid); err != nil {
+		return err
+	}
+	return s.second.Remove(ctx, fsid)
+}
+
+// Newest tells which of two copies of a journal counts; nil is a copy that is missing.
+//
+//   - One that is missing counts for nothing: an object may have been deleted with its
+//     namespace, a key by hand. A journal that is done and was being removed is removed
+//     again.
+//   - Of one sweep, the one that was written later, by epoch of the lock and then by
+//     revision.
+//   - Of two sweeps, the one that is not done. Two that are not cannot come about by
+//     themselves, since a sweep does not begin before the last one's journal is done.
+func Newest(a, b *Journal) (*Journal, error) {
+	switch {
+	case a == nil:
+		return b, nil
+	case b == nil:
+		return a, nil
+	case a.FSID != b.FSID:
+		return nil, fmt.Errorf("the copies of the journal are for two Ceph clusters, %s and %s: remove the wrong one", a.FSID, b.FSID)
+	case a.Sweep.UID != b.Sweep.UID && !a.Done() && !b.Done():
+		return nil, fmt.Errorf("the copies of the journal are of two sweeps, %s and %s, and neither is restored: compare both with Ceph and remove the wrong one", a.Sweep, b.Sweep)
+	case a.Sweep.UID != b.Sweep.UID && a.Done() != b.Done():
+		if a.Done() {
+			return b, nil
+		}
+		return a, nil
+	case a.Epoch != b.Epoch:
+		if a.Epoch < b.Epoch {
+			return b, nil
+		}
+		return a, nil
+	case a.Revision < b.Revision:
+		return b, nil
+	case a.Revision > b.Revision:
+		return a, nil
+	}
+	return a, alike(a, b)
+}
+
+// alike refuses two journals of one revision that are not one.
+func alike(a, b *Journal) error {
+	first, err := Encode(a)
+	if err != nil {
+		return err
+	}
+	second, err := Encode(b)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(first, second) {
+		return fmt.Errorf("two journals of %s have revision %d and differ: compare both with Ceph and remove the wrong one", a.Sweep, a.Revision)
+	}
+	return nil
+}

@@ -1,0 +1,371 @@
+package tuning
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// ProblemReason is why a setting cannot be varied.
+type ProblemReason string
+
+// The reasons.
+const (
+	ProblemNever       ProblemReason = "NeverVaried"
+	ProblemNotAllowed  ProblemReason = "NotAllowed"
+	ProblemUnknown     ProblemReason = "UnknownOption"
+	ProblemNoPool      ProblemReason = "NoPool"
+	ProblemValue       ProblemReason = "InvalidValue"
+	ProblemOutOfBounds ProblemReason = "OutOfBounds"
+	ProblemStoredData  ProblemReason = "AltersStoredData"
+	ProblemRestart     ProblemReason = "NeedsRestart"
+	ProblemMClock      ProblemReason = "LockedByMClock"
+	ProblemOwned       ProblemReason = "OwnedByRook"
+	ProblemShadowed    ProblemReason = "Shadowed"
+)
+
+// Problem is a reason not to begin.
+type Problem struct {
+	Reason  ProblemReason
+	Setting Setting
+	// Message says what is wrong and what to do.
+	Message string
+}
+
+// Permissions are what the administrator allows.
+type Permissions struct {
+	Cluster settings.Cluster
+	// Restarts tells whether OSDs may be restarted for the sweep, and can be.
+	Restarts bool
+}
+
+// wish is a setting with all values that it is to have.
+type wish struct {
+	setting Setting
+	values  []Value
+}
+
+// scratch tells whether it is for a pool that is made for the sweep.
+func (w wish) scratch() bool {
+	return w.setting.Pool == settings.ScratchPool || w.setting.Pool == settings.ScratchDataPool
+}
+
+// Validate checks configurations, each of which is what is to be changed together,
+// against what Ceph and the administrator say. It returns everything that is wrong, by
+// setting and in a fixed order.
+func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
+	var problems []Problem
+	for _, w := range wishes(configurations) {
+		problems = append(problems, w.validate(about, allowed)...)
+	}
+	return append(problems, locked(configurations, about)...)
+}
+
+// wishes are the settings, each with its values, in the order in which they appear.
+func wishes(configurations [][]Change) []wish {
+	var all []wish
+	for _, change := range slices.Concat(configurations...) {
+		at := slices.IndexFunc(all, func(w wish) bool { return w.setting == change.Setting })
+		if at < 0 {
+			all, at = append(all, wish{setting: change.Setting}), len(all)
+		}
+		if !slices.Contains(all[at].values, change.To) {
+			all[at].values = append(all[at].values, change.To)
+		}
+	}
+	return all
+}
+
+// validate checks one setting by rules in order. Behind one of the first, which say that
+// it is none to be varied at all, the others are not asked.
+func (w wish) validate(about Known, allowed Permissions) []Problem {
+	for _, rule := range []rule{mayBeVaried, isAllowed, isKnown} {
+		if problems := rule(w, about, allowed); len(problems) > 0 {
+			return problems
+		}
+	}
+	var problems []Problem
+	for _, rule := range []rule{
+		hasPool, keepsThePoolsBounds, isScratchIfStored, takesValues, keepsCephsBounds, keepsTheBounds,
+		changesAtRuntime, isNotRooks, isNotShadowed,
+	} {
+		problems = append(problems, rule(w, about, allowed)...)
+	}
+	return problems
+}
+
+type rule func(w wish, about Known, allowed Permissions) []Problem
+
+func (w wish) problem(reason ProblemReason, format string, args ...any) []Problem {
+	return []Problem{{Reason: reason, Setting: w.setting, Message: fmt.Sprintf(format, args...)}}
+}
+
+func (w wish) risk() (settings.Risk, string) {
+	if w.setting.Kind == KindPoolOption {
+		return settings.PoolRisk(w.setting.Option)
+	}
+	return settings.ConfigRisk(w.setting.Option)
+}
+
+// mayBeVaried refuses what nobody can allow.
+func mayBeVaried(w wish, _ Known, _ Permissions) []Problem {
+	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
+		return w.problem(ProblemNever, "%s is held still during a sweep, and not varied", w.setting)
+	}
+	if risk, why := w.risk(); risk == settings.RiskNever {
+		return w.problem(ProblemNever, "%s is never varied, because %s", w.setting.Option, why)
+	}
+	return nil
+}
+
+// isAllowed asks the administrator's list, which scratch pools do without.
+func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
+	if w.scratch() {
+		return nil
+	}
+	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
+		return nil
+	}
+	return w.problem(ProblemNotAllowed, "the administrator has not allowed to vary %s: it has to be among the options of cluster %s/%s in the settings, and among the caps of the identity for tuning",
+		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
+}
+
+// isKnown refuses what this Ceph does not know, and what cephtune does not know how to
+// put back.
+func isKnown(w wish, about Known, _ Permissions) []Problem {
+	if w.setting.Kind == KindPoolOption {
+		if _, known := PoolOptionType(w.setting.Option); !known {
+			return w.problem(ProblemUnknown, "%s is not an option of pools that cephtune knows how to put back", w.setting.Option)
+		}
+		return nil
+	}
+	help := about.Help[w.setting.Option]
+	switch {
+	case !help.Known:
+		return w.problem(ProblemUnknown, "this Ceph has no option %s: `ceph config ls` lists those that it has", w.setting.Option)
+	case len(help.Services) > 0 && !slices.Contains(help.Services, "osd") && !slices.Contains(help.Services, "common"):
+		return w.problem(ProblemUnknown, "%s is an option of %s, and sweeps vary those of OSDs", w.setting.Option, strings.Join(help.Services, " and "))
+	case slices.Contains(help.Flags, "no_mon_update"):
+		return w.problem(ProblemUnknown, "Ceph does not take %s from its central configuration", w.setting.Option)
+	}
+	return nil
+}
+
+func hasPool(w wish, about Known, _ Permissions) []Problem {
+	if w.setting.Kind != KindPoolOption {
+		return nil
+	}
+	pool, found := about.Facts.Pool(w.setting.Pool)
+	switch {
+	case !found && !w.scratch():
+		return w.problem(ProblemNoPool, "there is no pool %s: `ceph osd pool ls` lists those that there are", w.setting.Pool)
+	case found && w.setting.isPGNum() && slices.Contains(pool.Flags, "nopgchange"):
+		return w.problem(ProblemNotAllowed, "pool %s has flag nopgchange, so its number of PGs stays: `ceph osd pool set %s nopgchange false`, if that is not meant", pool.Name, pool.Name)
+	}
+	return nil
+}
+
+// keepsThePoolsBounds asks for the bounds that a pool has for its autoscaler, which Ceph
+// holds everybody to.
+func keepsThePoolsBounds(w wish, about Known, _ Permissions) []Problem {
+	pool, found := about.Facts.Pool(w.setting.Pool)
+	if !w.setting.isPGNum() || !found {
+		return nil
+	}
+	return w.outside(about, pool.Options["pg_num_min"], pool.Options["pg_num_max"], "pg_num_min and pg_num_max of the pool allow")
+}
+
+func isScratchIfStored(w wish, _ Known, _ Permissions) []Problem {
+	if w.setting.Kind != KindPoolOption || w.scratch() || !settings.AltersStoredData(w.setting.Option) {
+		return nil
+	}
+	return w.problem(ProblemStoredData, "%s alters how data is stored, which putting it back does not undo: vary it on target.scratchPool", w.setting)
+}
+
+// Type is the type of a setting's values, or "" if it is not known.
+func (k Known) Type(of Setting) string {
+	switch of.Kind {
+	case KindPoolOption:
+		valueType, _ := PoolOptionType(of.Option)
+		return valueType
+	case KindConfig:
+		return k.Help[of.Option].Type
+	case KindAutoscaler:
+		return typeString
+	default:
+		return typeBool
+	}
+}
+
+// Typed returns changes with their types.
+func (k Known) Typed(changes []Change) []Change {
+	typed := slices.Clone(changes)
+	for i := range typed {
+		typed[i].Type = k.Type(typed[i].Setting)
+	}
+	return typed
+}
+
+func takesValues(w wish, about Known, _ Permissions) []Problem {
+	var problems []Problem
+	for _, value := range w.values {
+		if err := w.takes(value, about); err != nil {
+			problems = append(problems, w.problem(ProblemValue, "%s cannot be %s: %v", w.setting, value, err)...)
+		}
+	}
+	return problems
+}
+
+func (w wish) takes(value Value, about Known) error {
+	if !value.Set {
+		if _, possible := ceph.UnsetBy(w.setting.Option); w.setting.Kind == KindPoolOption && !possible {
+			return fmt.Errorf("a pool always has a %s, so write a value", w.setting.Option)
+		}
+		return nil
+	}
+	if err := ceph.ValidValue(value.Text); err != nil {
+		return err
+	}
+	text, err := Canonical(about.Type(w.setting), value.Text)
+	if err != nil {
+		return err
+	}
+	if w.setting.isPGNum() && strings.HasPrefix(text, "-") || w.setting.isPGNum() && text == "0" {
+		return errors.New("a pool has at least one PG")
+	}
+	if enum := about.Help[w.setting.Option].Enum; w.setting.Kind == KindConfig && len(enum) > 0 && !slices.Contains(enum, value.Text) {
+		return fmt.Errorf("it is one of %s", strings.Join(enum, ", "))
+	}
+	return nil
+}
+
+func keepsCephsBounds(w wish, about Known, _ Permissions) []Problem {
+	if w.setting.Kind != KindConfig {
+		return nil
+	}
+	help := about.Help[w.setting.Option]
+	return w.outside(about, help.Min, help.Max, "Ceph takes")
+}
+
+// keepsTheBounds asks the administrator's list again, for values.
+func keepsTheBounds(w wish, about Known, allowed Permissions) []Problem {
+	option, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask)
+	if !listed {
+		return nil
+	}
+	problems := w.outside(about, option.Min, option.Max, "the administrator allows")
+	for _, value := range w.values {
+		is := func(text string) bool { return same(w.setting, about.Type(w.setting), value, Of(text)) }
+		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, is) {
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: the administrator allows %s", w.setting, value, strings.Join(option.Values, ", "))...)
+		}
+	}
+	return problems
+}
+
+// outside refuses values that are below a minimum or above a maximum, where there is one.
+// A bound that is not a number keeps everything out: it was meant to bound something.
+func (w wish) outside(about Known, least, most, who string) []Problem {
+	valueType := about.Type(w.setting)
+	var problems []Problem
+	for _, value := range w.values {
+		got, isNumber := number(valueType, value.Text)
+		if !value.Set || !isNumber {
+			continue
+		}
+		lower, hasLower := number(valueType, least)
+		upper, hasUpper := number(valueType, most)
+		switch {
+		case least != "" && (!hasLower || got < lower):
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s no less than %s", w.setting, value, who, least)...)
+		case most != "" && (!hasUpper || got > upper):
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s no more than %s", w.setting, value, who, most)...)
+		}
+	}
+	return problems
+}
+
+func changesAtRuntime(w wish, about Known, allowed Permissions) []Problem {
+	if w.setting.Kind != KindConfig || allowed.Restarts {
+		return nil
+	}
+	risk, _ := w.risk()
+	if risk != settings.RiskRestart && about.Help[w.setting.Option].Runtime {
+		return nil
+	}
+	return w.problem(ProblemRestart, "OSDs take %s only when they start, and this sweep may not restart them", w.setting.Option)
+}
+
+func isNotRooks(w wish, about Known, _ Permissions) []Problem {
+	if w.scratch() {
+		return nil
+	}
+	value, where, owned := about.Owned.by(w.setting)
+	mode, modeAt, ownsMode := about.Owned.by(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
+	switch {
+	case owned:
+	case ownsMode && w.setting.isPGNum() && mode != autoscalerOff:
+		return w.problem(ProblemOwned, "Rook turns the autoscaler of pool %s %s again: remove %s, or make it off, for the time of the sweep", w.setting.Pool, mode, modeAt)
+	default:
+		return nil
+	}
+	return w.problem(ProblemOwned, "Rook sets %s to %s again and again: remove %s for the time of the sweep", w.setting, value, where)
+}
+
+func isNotShadowed(w wish, about Known, _ Permissions) []Problem {
+	var names []string
+	for _, entry := range about.Facts.Shadows(w.setting) {
+		names = append(names, fmt.Sprintf("%s (%s)", ceph.ConfigWho{Section: entry.Section, Mask: entry.Mask}, entry.Value))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return w.problem(ProblemShadowed, "%s would have no effect where it is set more narrowly, at %s: remove that with `ceph config rm WHO %s`, or vary the option there",
+		w.setting, strings.Join(names, ", "), w.setting.Option)
+}
+
+// locked refuses configurations in which mClock locks an option that they set.
+func locked(configurations [][]Change, about Known) []Problem {
+	if about.OpQueue != "" && about.OpQueue != mClock {
+		return nil
+	}
+	var problems []Problem
+	for _, configuration := range configurations {
+		for _, change := range configuration {
+			if change.Setting.Kind != KindConfig || !change.To.Set {
+				continue
+			}
+			why := lockedBy(change.Setting.Option, effective(optionProfile, configuration, about), effective(optionOverride, configuration, about))
+			said := slices.ContainsFunc(problems, func(p Problem) bool { return p.Setting == change.Setting })
+			if why != "" && !said {
+				problems = append(problems, Problem{
+					Reason: ProblemMClock, Setting: change.Setting,
+					Message: fmt.Sprintf("OSDs would put %s back by themselves: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
+				})
+			}
+		}
+	}
+	return problems
+}
+
+// effective is what an option is for OSDs in a configuration: what it sets, or what is
+// set already, or Ceph's default.
+func effective(option string, configuration []Change, about Known) string {
+	setting := Setting{Kind: KindConfig, Option: option}
+	for _, change := range configuration {
+		if change.Setting == setting && change.To.Set {
+			return change.To.Text
+		}
+		if change.Setting == setting {
+			return about.Help[option].Default
+		}
+	}
+	if now := about.Facts.central(setting); now.Set {
+		return now.Text
+	}
+	return about.Help[option].Default
+}

@@ -1,0 +1,167 @@
+package tuning
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+func TestValidate(t *testing.T) {
+	allowed := Permissions{Cluster: settings.Cluster{
+		Namespace: "rook-ceph", Name: "my-cluster",
+		Options: []settings.Option{
+			{Name: "osd_mclock_profile", Values: []string{"balanced", "custom"}},
+			{Name: "osd_mclock_scheduler_client_wgt"},
+			{Name: "osd_max_backfills", Max: "8"},
+			{Name: "osd_mclock_override_recovery_settings"},
+			{Name: "osd_recovery_sleep"},
+			{Name: "osd_memory_target", Min: "1Gi", Max: "8Gi"},
+			{Name: "osd_memory_target", Mask: "class:ssd"},
+			{Name: "osd_client_message_cap", Min: "16", Max: "4Ki"},
+			{Name: "osd_op_num_shards"},
+			{Name: "osd_nope"},
+			{Name: "mgr_option"},
+			{Name: "osd_deep_scrub_randomize_ratio", Max: "0.5"},
+			{Name: "pg_num", Pool: "p", Min: "8", Max: "128"},
+			{Name: "recovery_priority", Pool: "p"},
+			{Name: "compression_mode", Pool: "p"},
+			{Name: "pg_num", Pool: "gone"},
+			{Name: "target_max_bytes", Pool: "p"},
+		},
+	}}
+	restarts := allowed
+	restarts.Restarts = true
+	one := func(changes ...Change) [][]Change { return [][]Change{changes} }
+	tests := map[string]struct {
+		configurations [][]Change
+		change         func(*Known)
+		permissions    *Permissions
+		reason         ProblemReason // "": nothing is wrong
+		said           string
+	}{
+		"values within bounds":               {configurations: one(config("osd_memory_target", "4Gi"), config("osd_client_message_cap", "4K"), poolOption("p", "pg_num", "64"))},
+		"a default":                          {configurations: one(config("osd_memory_target", ""))},
+		"a mask that is listed":              {configurations: one(masked("class:ssd", "osd_memory_target", "16G"))},
+		"a mask that is not":                 {configurations: one(masked("class:hdd", "osd_memory_target", "4G")), reason: ProblemNotAllowed, said: "osd/class:hdd osd_memory_target"},
+		"an option that is not listed":       {configurations: one(config("bluestore_throttle_bytes", "4M")), reason: ProblemNotAllowed, said: "the options of cluster rook-ceph/my-cluster"},
+		"an option that nobody may vary":     {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, said: "never varied"},
+		"the size of a pool":                 {configurations: one(poolOption("p", "size", "2")), reason: ProblemNever, said: "how many copies"},
+		"the autoscaler":                     {configurations: one(autoscaler("p")), reason: ProblemNever, said: "held still"},
+		"an option that Ceph does not know":  {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope"},
+		"an option of a manager":             {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
+		"an option of pools not known":       {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "put back"},
+		"a pool that is not there":           {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
+		"a scratch pool that is not yet":     {configurations: one(poolOption("cephtune-scratch", "pg_num", "8"))},
+		"compression of a scratch pool":      {configurations: one(poolOption("cephtune-scratch", "compression_mode", "force"))},
+		"compression of another":             {configurations: one(poolOption("p", "compression_mode", "force")), reason: ProblemStoredData, said: "scratchPool"},
+		"a pool that guards its PGs":         {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} }, reason: ProblemNotAllowed, said: "nopgchange"},
+		"a pool with a minimum":              {configurations: one(poolOption("p", "pg_num", "16")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, said: "no less than 32"},
+		"no PGs":                             {configurations: one(poolOption("p", "pg_num", "0")), reason: ProblemValue, said: "at least one PG"},
+		"PGs unset":                          {configurations: one(poolOption("p", "pg_num", "")), reason: ProblemValue, said: "always has a pg_num"},
+		"text for a number":                  {configurations: one(config("osd_max_backfills", "many")), reason: ProblemValue, said: "not a whole number"},
+		"a word that is none of the enum":    {configurations: one(config("osd_mclock_profile", "fast")), reason: ProblemValue, said: "balanced, high_recovery_ops"},
+		"a word that the administrator bars": {configurations: one(config("osd_mclock_profile", "high_client_ops")), reason: ProblemOutOfBounds, said: "allows balanced, custom"},
+		"less than Ceph takes":               {configurations: one(masked("class:ssd", "osd_memory_target", "512M")), reason: ProblemOutOfBounds, said: "Ceph takes no less than 939524096"},
+		"less than the administrator allows": {configurations: one(config("osd_memory_target", "1000M")), reason: ProblemOutOfBounds, said: "no less than 1Gi"},
+		"more than that":                     {configurations: one(config("osd_deep_scrub_randomize_ratio", "0.6")), reason: ProblemOutOfBounds, said: "no more than 0.5"},
+		"one of several values":              {configurations: [][]Change{{poolOption("p", "pg_num", "64")}, {poolOption("p", "pg_num", "256")}}, reason: ProblemOutOfBounds, said: "256"},
+		"a restart":                          {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
+		"a restart that is allowed":          {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
+		"shares with a built-in profile":     {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile custom"},
+		"shares with a custom profile":       {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2"))},
+		"shares without mClock":              {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) { k.OpQueue = "wpq" }},
+		"shares in one of two bundles": {configurations: [][]Change{
+			{config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2")},
+			{config("osd_mclock_profile", "balanced"), config("osd_mclock_scheduler_client_wgt", "")},
+		}},
+		"shares with a profile unset": {configurations: one(config("osd_mclock_profile", ""), config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
+			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: "custom"}}
+		}, reason: ProblemMClock},
+		"backfills without the override": {configurations: one(config("osd_max_backfills", "4")), reason: ProblemMClock, said: "osd_mclock_override_recovery_settings true"},
+		"backfills with it set already": {configurations: one(config("osd_max_backfills", "4")), change: func(k *Known) {
+			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_override_recovery_settings", Value: "true"}}
+		}},
+		"sleeps": {configurations: one(config("osd_recovery_sleep", "0.1")), reason: ProblemMClock, said: "sleeps are 0"},
+		"an option that Rook sets": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
+			k.Owned.CephConfig = map[string]map[string]string{"osd": {"osd_memory_target": "2G"}}
+		}, reason: ProblemOwned, said: `spec.cephConfig["osd"].osd_memory_target of the CephCluster`},
+		"pg_num that Rook sets": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
+			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_num": "32"}}
+		}, reason: ProblemOwned, said: "spec.parameters.pg_num"},
+		"an autoscaler that Rook sets": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
+			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_autoscale_mode": "on"}}
+		}, reason: ProblemOwned, said: "spec.parameters.pg_autoscale_mode"},
+		"one that Rook keeps off": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
+			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_autoscale_mode": "off"}}
+		}},
+		"an OSD with its own": {configurations: one(config("osd_client_message_cap", "64")), change: func(k *Known) {
+			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd.2", Name: "osd_client_message_cap", Value: "9"}}
+		}, reason: ProblemShadowed, said: "osd.2 (9)"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			about := newWorld(t).known()
+			about.Facts.Config = nil
+			about.Help["mgr_option"] = ceph.OptionHelp{Known: true, Name: "mgr_option", Type: "int", Services: []string{"mgr"}, Runtime: true}
+			if test.change != nil {
+				test.change(&about)
+			}
+			permissions := allowed
+			if test.permissions != nil {
+				permissions = *test.permissions
+			}
+			got := Validate(test.configurations, about, permissions)
+			if test.reason == "" {
+				if len(got) > 0 {
+					t.Errorf("refused: %+v", got)
+				}
+				return
+			}
+			// A value that is none may be out of bounds too.
+			if len(got) == 0 || len(got) > 1 && test.reason != ProblemValue || got[0].Reason != test.reason || !strings.Contains(got[0].Message, test.said) {
+				t.Errorf("problems %+v, want %s saying %q", got, test.reason, test.said)
+			}
+		})
+	}
+}
+
+func TestTypesAreThoseOfTheOptions(t *testing.T) {
+	about := newWorld(t).known()
+	untyped := []Change{config("osd_memory_target", "4G"), poolOption("p", "pg_num", "8"), balancer(), autoscaler("p")}
+	for i := range untyped {
+		untyped[i].Type = ""
+	}
+	for i, want := range []string{"size", "int", "bool", "str"} {
+		if got := about.Typed(untyped)[i].Type; got != want {
+			t.Errorf("%s has type %q, want %s", untyped[i], got, want)
+		}
+	}
+}
+
+func TestHoldStill(t *testing.T) {
+	w := newWorld(t)
+	facts := w.look().Facts
+	facts.OSDMap.Pools[1].AutoscaleMode = "off"
+	facts.OSDMap.Flags = []string{"noscrub"}
+	got, err := HoldStill(facts, []string{"p", "q"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, change := range got {
+		texts = append(texts, change.String())
+	}
+	want := "pg_autoscale_mode of pool p = off; the balancer = false; flag nodeep-scrub = true"
+	if strings.Join(texts, "; ") != want {
+		t.Errorf("held still: %q, want %q", texts, want)
+	}
+	facts.Balancer.Active = false
+	if got, err := HoldStill(facts, []string{"q"}, false); err != nil || len(got) > 0 {
+		t.Errorf("what is still is held: %v, %v", got, err)
+	}
+	if _, err := HoldStill(facts, []string{"gone"}, false); err == nil {
+		t.Error("a pool that is not there was held")
+	}
+}

@@ -1,0 +1,172 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// The types of values, by Ceph's names; typeChecksum is csum_type's, which Ceph takes as
+// a word and keeps as a number.
+const (
+	typeString   = "str"
+	typeInt      = "int"
+	typeUint     = "uint"
+	typeFloat    = "float"
+	typeBool     = "bool"
+	typeSize     = "size"
+	typeChecksum = "csum"
+)
+
+// PoolOptionType is the type of an option of a pool, or false for one that is not known
+// well enough to be put back.
+func PoolOptionType(name string) (string, bool) {
+	switch name {
+	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority":
+		return typeInt, true
+	case "compression_mode", "compression_algorithm", optionAutoscaler:
+		return typeString, true
+	case "compression_required_ratio", "scrub_min_interval", "scrub_max_interval", "deep_scrub_interval":
+		return typeFloat, true
+	case "compression_max_blob_size", "compression_min_blob_size", "csum_max_block", "csum_min_block":
+		return typeSize, true
+	case "fast_read":
+		return typeBool, true
+	case "csum_type":
+		return typeChecksum, true
+	}
+	return "", false
+}
+
+// checksums are by the number that Ceph keeps; it has no name for 0.
+func checksums() []string {
+	return []string{"", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}
+}
+
+// Canonical is the form in which Ceph keeps a value of a type, as far as is known, or an
+// error if it is none of the type. Ceph keeps 4M of a size as 4194304, yes as true, 0.95
+// as 0.950000. A K is 1000 of an int and 1024 of a size.
+func Canonical(valueType, text string) (string, error) {
+	switch valueType {
+	case typeInt, typeUint:
+		return whole(text, 1000, valueType == typeUint)
+	case typeSize:
+		return whole(text, 1024, true)
+	case typeFloat:
+		number, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+			return "", fmt.Errorf("%q is not a number", text)
+		}
+		// All that Ceph keeps: 0.0000001 becomes 0.
+		return strconv.FormatFloat(number, 'f', 6, 64), nil
+	case typeBool:
+		switch strings.ToLower(text) {
+		case "true", "yes", "on", "1":
+			return yes, nil
+		case "false", "no", "off", "0":
+			return no, nil
+		}
+		return "", fmt.Errorf("%q is not true or false", text)
+	case typeChecksum:
+		if at := slices.Index(checksums(), text); at > 0 {
+			return strconv.Itoa(at), nil
+		}
+		if at, err := strconv.Atoi(text); err == nil && at > 0 && at < len(checksums()) {
+			return text, nil
+		}
+		return "", fmt.Errorf("%q is not a checksum, which are %s", text, strings.Join(checksums()[1:], ", "))
+	}
+	return text, nil
+}
+
+var withUnit = regexp.MustCompile(`^(-?\d+)(?:([KMGTPE])(i?))?B?$`)
+
+// whole reads a whole number with one of Ceph's units.
+func whole(text string, base int64, positive bool) (string, error) {
+	wrong := fmt.Errorf("%q is not a whole number", text)
+	parts := withUnit.FindStringSubmatch(text)
+	if parts == nil || parts[3] != "" && base != 1024 {
+		return "", wrong
+	}
+	number, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return "", wrong
+	}
+	if parts[2] != "" {
+		for range strings.Index("KMGTPE", parts[2]) + 1 {
+			if number > math.MaxInt64/base || number < math.MinInt64/base {
+				return "", fmt.Errorf("%q is too large", text)
+			}
+			number *= base
+		}
+	}
+	if positive && number < 0 {
+		return "", fmt.Errorf("%q is below 0", text)
+	}
+	return strconv.FormatInt(number, 10), nil
+}
+
+// same tells whether two values of a setting are one for Ceph.
+func same(of Setting, valueType string, a, b Value) bool {
+	return canonical(of, valueType, a) == canonical(of, valueType, b)
+}
+
+// canonical is a value as Ceph has it after it was set. Many an option of a pool is unset
+// by a value of its own, such as 0.
+func canonical(of Setting, valueType string, v Value) Value {
+	if !v.Set {
+		return v
+	}
+	if of.Kind == KindPoolOption && unsets(of.Option, v.Text) {
+		return Unset()
+	}
+	text, err := Canonical(valueType, v.Text)
+	if err != nil {
+		return v
+	}
+	return Of(text)
+}
+
+// unsets tells whether a pool forgets an option that is set to the value.
+func unsets(option, text string) bool {
+	by, possible := ceph.UnsetBy(option)
+	if !possible {
+		return false
+	}
+	number, err := strconv.ParseFloat(text, 64)
+	return text == by || by == "0" && (err == nil && number == 0 || text == no)
+}
+
+// argument is the value as the command takes it, which is not always as Ceph shows it.
+func argument(of Setting, v Value) string {
+	if of.Kind == KindPoolOption && of.Option == "csum_type" {
+		if at, err := strconv.Atoi(v.Text); err == nil && at > 0 && at < len(checksums()) {
+			return checksums()[at]
+		}
+	}
+	return v.Text
+}
+
+// number is a value of any numeric type as one, for bounds.
+func number(valueType, text string) (float64, bool) {
+	switch valueType {
+	case typeInt, typeUint, typeSize, typeFloat:
+	default:
+		return 0, false
+	}
+	canonical, err := Canonical(valueType, text)
+	if err != nil && valueType == typeInt || err != nil && valueType == typeUint {
+		// An administrator may write a bound of 4Ki.
+		canonical, err = Canonical(typeSize, text)
+	}
+	if err != nil {
+		return 0, false
+	}
+	parsed, err := strconv.ParseFloat(canonical, 64)
+	return parsed, err == nil
+}

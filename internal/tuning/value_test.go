@@ -1,0 +1,108 @@
+package tuning
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+func TestCanonical(t *testing.T) {
+	tests := []struct{ valueType, text, want string }{ // want "": an error
+		{"size", "4M", "4194304"},
+		{"size", "4Mi", "4194304"},
+		{"size", "4096", "4096"},
+		{"size", "-1", ""},
+		{"size", "1.5G", ""},
+		{"uint", "4K", "4000"},
+		{"uint", "-1", ""},
+		{"uint", "4Ki", ""},
+		{"int", "-7", "-7"},
+		{"int", "007", "7"},
+		{"int", "1E1", ""},
+		{"int", "9999999999999999999", ""},
+		{"size", "9999999999P", ""},
+		{"float", "0.95", "0.950000"},
+		{"float", "1e-3", "0.001000"},
+		{"float", "nan", ""},
+		{"float", "inf", ""},
+		{"float", "x", ""},
+		{"bool", "yes", "true"},
+		{"bool", "1", "true"},
+		{"bool", "Off", "false"},
+		{"bool", "2", ""},
+		{"csum", "crc32c", "4"},
+		{"csum", "6", "6"},
+		{"csum", "md5", ""},
+		{"csum", "0", ""},
+		{"str", "anything", "anything"},
+		{"secs", "30", "30"},
+	}
+	for _, test := range tests {
+		got, err := Canonical(test.valueType, test.text)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s %q: %q, %v, want %q", test.valueType, test.text, got, err, test.want)
+		}
+	}
+}
+
+func TestArgumentIsAWordWhereCephTakesOne(t *testing.T) {
+	checksum := poolOption("p", "csum_type", "").Setting
+	for value, want := range map[string]string{"4": "crc32c", "crc32c": "crc32c"} {
+		if got := argument(checksum, Of(value)); got != want {
+			t.Errorf("%s is put back by %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestFactsShowWhatASettingHas(t *testing.T) {
+	facts := Facts{
+		OSDMap: &ceph.OSDMap{Flags: []string{"noscrub"}, Pools: []ceph.Pool{{
+			Name: "p", PGNum: 40, PGNumTarget: 64, AutoscaleMode: "warn", Options: map[string]string{"compression_mode": "force"},
+		}}},
+		Config: []ceph.ConfigEntry{
+			{Section: "global", Name: "osd_max_backfills", Value: "9"},
+			{Section: "osd", Name: "osd_max_backfills", Value: "2"},
+			{Section: "osd", Mask: "class:ssd", Name: "osd_max_backfills", Value: "3"},
+			{Section: "osd.1", Name: "osd_max_backfills", Value: "4"},
+		},
+		Balancer: &ceph.Balancer{Active: true},
+	}
+	for setting, want := range map[Setting]Value{
+		poolOption("p", "pg_num", "").Setting:                Of("64"),
+		poolOption("p", "compression_mode", "").Setting:      Of("force"),
+		poolOption("p", "fast_read", "").Setting:             Unset(),
+		autoscaler("p").Setting:                              Of("warn"),
+		balancer().Setting:                                   Of("true"),
+		{Kind: KindScrubFlag, Option: "noscrub"}:             Of("true"),
+		{Kind: KindScrubFlag, Option: "nodeep-scrub"}:        Unset(),
+		config("osd_max_backfills", "").Setting:              Of("2"),
+		masked("class:ssd", "osd_max_backfills", "").Setting: Of("3"),
+		masked("class:hdd", "osd_max_backfills", "").Setting: Unset(),
+		config("osd_recovery_sleep", "").Setting:             Unset(),
+	} {
+		if got, err := facts.Value(setting); err != nil || got != want {
+			t.Errorf("%s is %s (%v), want %s", setting, got, err, want)
+		}
+	}
+	for setting, want := range map[Setting][]string{
+		config("osd_max_backfills", "").Setting:              {"class:ssd", ""},
+		masked("class:ssd", "osd_max_backfills", "").Setting: {""},
+		config("osd_memory_target", "").Setting:              nil,
+	} {
+		var got []string
+		for _, entry := range facts.Shadows(setting) {
+			got = append(got, entry.Mask)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("shadows of %s, -want +got:\n%s", setting, diff)
+		}
+	}
+	if _, err := facts.Value(autoscaler("gone").Setting); err == nil {
+		t.Error("a pool that does not exist has a value")
+	}
+	if _, err := (Facts{}).Value(balancer().Setting); err == nil {
+		t.Error("the balancer has a state, and nobody asked")
+	}
+}
