@@ -1,0 +1,185 @@
+package sweepspec
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+const (
+	maxSummary = 512 // bytes
+	maxReason  = 24  // likewise
+)
+
+// Outcome is what status says of the runs: so far, or in the end.
+type Outcome struct {
+	Best           string
+	Effect         v1alpha1.Effect
+	Verdict        v1alpha1.SweepVerdict
+	Summary        string
+	Configurations []v1alpha1.ConfigurationResult
+	Noise          *v1alpha1.Noise
+	Constraints    []v1alpha1.ConstraintResult
+	Patches        []v1alpha1.WinnerPatch
+	// Winner has its values where there is one; nil otherwise.
+	Winner *sweep.Configuration
+}
+
+// Write puts an outcome into status.
+func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
+	s.Best, s.Effect, s.Verdict, s.Summary = o.Best, o.Effect, o.Verdict, o.Summary
+	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
+}
+
+// Standing is the outcome while a sweep is under way: ratios as they are so far, but
+// verdicts only of configurations that have left the race with one. Nobody should take
+// a lead for a result.
+func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
+	rows, best, err := planner.Standings(Runs(ledger))
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Configurations: table(planner, rows, ledger)}
+	for i, row := range rows {
+		if row.Left == "" {
+			out.Configurations[i+1].Verdict, out.Configurations[i+1].Reason = "", ""
+		}
+		if row.Configuration == best && row.Assessment.Ratio > 0 {
+			out.Best = out.Configurations[i+1].Name
+			out.Effect = effectOf(math.Log(row.Assessment.Ratio))
+		}
+	}
+	return out, nil
+}
+
+// Conclude is the outcome of a sweep that has ended. pools tell the CephBlockPool of
+// each pool that exists, where that has another name.
+func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []Entry, pools map[v1alpha1.PoolName]string) (Outcome, error) {
+	out := Outcome{
+		Verdict:        v1alpha1.VerdictInvalid,
+		Summary:        cut(c.Sentence, maxSummary),
+		Configurations: table(planner, c.Rows, ledger),
+	}
+	noise, err := noiseOf(planner, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out.Noise = noise
+	for i, row := range c.Rows {
+		if row.Configuration != c.Best {
+			continue
+		}
+		out.Best = out.Configurations[i+1].Name
+		out.Verdict = v1alpha1.SweepVerdict(row.Assessment.Verdict)
+		if row.Assessment.Ratio > 0 {
+			out.Effect = effectOf(math.Log(row.Assessment.Ratio))
+		}
+		out.Constraints = constraintResults(spec, row.Constraints)
+	}
+	if c.Winner != 0 {
+		winner := planner.Configurations()[c.Winner]
+		out.Winner = &winner
+		if out.Patches, err = Patches(spec, winner.Values, pools); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return out, nil
+}
+
+// table is a row for each configuration, the baseline first.
+func table(planner *sweep.Planner, rows []sweep.Row, ledger []Entry) []v1alpha1.ConfigurationResult {
+	baselineRuns := int32(0)
+	for _, e := range ledger {
+		if e.Configuration == 0 && e.Outcome == sweep.Valid {
+			baselineRuns++
+		}
+	}
+	configurations := planner.Configurations()
+	out := []v1alpha1.ConfigurationResult{{Index: 0, Name: NameOf(0, configurations[0]), Runs: baselineRuns}}
+	for _, row := range rows {
+		a := row.Assessment
+		result := v1alpha1.ConfigurationResult{
+			Index:   int32(row.Configuration), //nolint:gosec // At most 64.
+			Name:    NameOf(row.Configuration, configurations[row.Configuration]),
+			Runs:    int32(min(a.Runs, sweep.MaxLedger)), //nolint:gosec // Bounded.
+			Verdict: v1alpha1.SweepVerdict(a.Verdict),
+			Reason:  cut(reasonOf(row), maxReason),
+		}
+		if a.Runs > 0 {
+			result.Ratio = figure.Decimal(a.Ratio)
+			result.Low, result.High = interval(a.Interval)
+		}
+		out = append(out, result)
+	}
+	return out
+}
+
+// interval leaves out the ends of one that reaches from 0 to infinity, because there is
+// no estimate of noise.
+func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
+	if math.IsInf(b.High, 1) || b.Low <= 0 && b.High <= 0 {
+		return "", ""
+	}
+	return figure.Decimal(b.Low), figure.Decimal(b.High)
+}
+
+// reasonOf is one word: that of the verdict, or how the configuration left the race,
+// where that says more.
+func reasonOf(row sweep.Row) string {
+	a := row.Assessment
+	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid
+	if row.Left == sweep.ConstraintBroken || row.Left == sweep.CandidateBeaten && open || len(a.Reasons) == 0 {
+		return string(row.Left)
+	}
+	return string(a.Reasons[0].Code)
+}
+
+func noiseOf(planner *sweep.Planner, c *sweep.Conclusion) (*v1alpha1.Noise, error) {
+	if c.Noise.DF == 0 {
+		return nil, nil //nolint:nilnil // It is not known.
+	}
+	smallest, err := planner.SmallestProvableRatio(c.Noise)
+	if err != nil {
+		return nil, err
+	}
+	return &v1alpha1.Noise{
+		Floor: percentOf(c.Noise.CV()), Drift: effectOf(c.Controls.Drift), SmallestEffect: percentOf(math.Abs(smallest - 1)),
+	}, nil
+}
+
+// effectOf writes a difference of logarithms as a signed percentage.
+func effectOf(logRatio float64) v1alpha1.Effect {
+	const most = 999_999 // per cent, which is all that there is room for
+	return v1alpha1.Effect(fmt.Sprintf("%+.1f%%", min(100*math.Expm1(logRatio), most)))
+}
+
+func constraintResults(spec *Spec, results []stats.ConstraintResult) []v1alpha1.ConstraintResult {
+	var all []v1alpha1.ConstraintResult
+	for i, r := range results {
+		result := v1alpha1.ConstraintResult{
+			MetricReference: spec.Constraints[i].MetricReference, Outcome: v1alpha1.ConstraintOutcome(r.State),
+		}
+		result.Low, result.High = interval(r.Interval)
+		all = append(all, result)
+	}
+	return all
+}
+
+// ProgressOf is how far a sweep is, but for when it will be done.
+func ProgressOf(d sweep.Decision, step string) v1alpha1.Progress {
+	done, total := d.Progress.Runs, d.Progress.Runs+d.Progress.RunsLeft
+	summary := fmt.Sprintf("%d/%d runs", done, total)
+	if d.Progress.Stage == sweep.Confirmation && d.Action == sweep.RunSlot {
+		summary += ", confirming"
+	}
+	return v1alpha1.Progress{
+		Summary: summary, CompletedRuns: int32(min(done, sweep.MaxLedger)), //nolint:gosec // Bounded.
+		TotalRuns: int32(min(total, math.MaxInt32)), //nolint:gosec // Bounded.
+		Step:      cut(strings.TrimSpace(step), 128),
+	}
+}

@@ -1,0 +1,265 @@
+package sweepspec
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// What things take, roughly. The planner reckons with what runs have taken as soon as
+// there are any.
+const (
+	podsTime      = 20 * time.Second // until clients are ready, and gone again
+	settleTime    = 40 * time.Second // five polls in agreement, and the soak after them
+	poolTime      = 30 * time.Second // to make a scratch pool, and to remove it
+	pgTime        = 1500 * time.Millisecond
+	osdTime       = time.Minute // to restart one OSD, until PGs are clean
+	restoreTime   = 2 * time.Minute
+	writeRate     = 100 << 20 // bytes per second that a cluster takes
+	smallRate     = 2000      // writes per second, of small blocks
+	defaultPGs    = 32
+	stepsOfBlock  = 2   // there and back, for a block of the confirmation
+	percentOfSome = 100 // readPercent is one of these
+)
+
+// effort is what a number of runs takes in Ceph besides their own load.
+type effort struct {
+	pgs      int64 // created, split or merged
+	restarts int64 // of OSDs
+}
+
+func (e effort) times(n int) effort { return effort{e.pgs * int64(n), e.restarts * int64(n)} }
+
+func (e effort) and(o effort) effort { return effort{e.pgs + o.pgs, e.restarts + o.restarts} }
+
+// estimator guesses what a sweep takes.
+type estimator struct {
+	spec           *Spec
+	facts          Facts
+	configurations []sweep.Configuration
+	// duration and bytes are those of the load that takes longest or writes most.
+	duration time.Duration
+	bytes    int64
+	// largest is the effort of one step from the baseline at most, total that of the
+	// largest design.
+	largest, total effort
+	maxRuns        int
+}
+
+func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, error) {
+	if facts.DefaultPGs == 0 {
+		facts.DefaultPGs = defaultPGs
+	}
+	e := &estimator{spec: spec, facts: facts, configurations: planner.Configurations()}
+	for _, c := range e.configurations {
+		template, err := Template(spec, c.Values, 1)
+		if err != nil {
+			return nil, err
+		}
+		duration, bytes, err := e.ofTemplate(template)
+		if err != nil {
+			return nil, err
+		}
+		e.duration, e.bytes = max(e.duration, duration), max(e.bytes, bytes)
+	}
+	first, err := planner.Next(nil)
+	if err != nil {
+		return nil, err
+	}
+	_, largest := planner.Estimate()
+	e.maxRuns = max(largest.Runs, 1)
+	worst := effort{}
+	for c := 1; c < len(e.configurations); c++ {
+		step := e.walk([]int{0, c, 0, 0})
+		worst = effort{max(worst.pgs, step.pgs), max(worst.restarts, step.restarts)}
+	}
+	e.largest = worst
+	strategy := spec.Strategy
+	e.total = e.walk(first.Progress.Order).times(int(strategy.Blocks.Max)).and(worst.times(int(strategy.ConfirmationBlocks)))
+	return e, nil
+}
+
+// fix puts into the plan what the planner reckons with.
+func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
+	each := e.duration + podsTime
+	if e.spec.Template.Target.ScratchPool != nil {
+		each += poolTime
+	} else {
+		each += time.Duration(e.total.pgs) * pgTime / time.Duration(e.maxRuns)
+	}
+	restore := restoreTime
+	if slices.ContainsFunc(e.spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(e.spec, p) }) {
+		each, restore = each+settleTime, restore+settleTime
+		restore += time.Duration(e.largest.pgs/stepsOfBlock) * pgTime
+	}
+	each += time.Duration(e.total.restarts) * osdTime / time.Duration(e.maxRuns)
+	restore += time.Duration(e.largest.restarts/stepsOfBlock) * osdTime
+	plan.RunDuration = &metav1.Duration{Duration: each.Round(time.Second)}
+	plan.RestoreDuration = &metav1.Duration{Duration: restore.Round(time.Second)}
+	plan.RunBytesWritten = wholeQuantity(e.bytes)
+}
+
+func (e *estimator) noise() stats.Noise {
+	if e.facts.Noise.DF > 0 {
+		return e.facts.Noise
+	}
+	return stats.Noise{StdDev: stats.LogStdDev(AssumedNoise)}
+}
+
+// ofTemplate is how long a run of it takes, and how many bytes it writes.
+func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
+	var total time.Duration
+	var bytes int64
+	rest := time.Duration(0)
+	if t.Rest != nil {
+		rest = t.Rest.Duration
+	}
+	objects, images := false, false
+	for _, phase := range t.Phases {
+		load, err := engine.LoadOf(phase)
+		if err != nil {
+			return 0, 0, refuse("%v", err)
+		}
+		timing := load.Timing()
+		seconds := timing.RampSeconds + timing.MeasuredSeconds
+		total += rest + time.Duration(seconds*float64(time.Second))
+		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
+		objects = objects || phase.RadosBench != nil && phase.RadosBench.Mode != v1alpha1.RadosBenchWrite
+		images = images || phase.RadosBench == nil
+	}
+	for _, needed := range []bool{objects, images} {
+		if needed {
+			dataset := e.facts.DatasetBytes * int64(t.Clients.Count)
+			bytes += dataset
+			total += time.Duration(dataset/writeRate) * time.Second
+		}
+	}
+	return total, bytes, nil
+}
+
+// writtenPerSecond guesses the bytes that all clients write per second in a phase.
+func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
+	share, block := 0.0, int64(0)
+	switch b, r, f := phase.RadosBench, phase.RBDBench, phase.Fio; {
+	case b != nil:
+		block = b.BlockSize.Value()
+		if b.Mode == v1alpha1.RadosBenchWrite {
+			share = 1
+		}
+	case r != nil:
+		block = r.IOSize.Value()
+		share = writeShare(r.IOType != v1alpha1.RBDBenchRead, r.IOType == v1alpha1.RBDBenchReadWrite, r.ReadPercent)
+	case f != nil:
+		block, share = f.BlockSize.Value(), fioWriteShare(f)
+		if f.RateIOPS != nil && len(f.Jobs) == 0 { // Of each job and direction.
+			offered := float64(*f.RateIOPS) * float64(f.NumJobs) * float64(clients) * float64(block)
+			if share > 0 {
+				return min(offered, writeRate)
+			}
+		}
+	}
+	return share * min(writeRate, smallRate*float64(block))
+}
+
+func fioWriteShare(f *v1alpha1.Fio) float64 {
+	patterns := []v1alpha1.FioPattern{f.Pattern}
+	if len(f.Jobs) > 0 {
+		patterns = nil
+		for _, job := range f.Jobs {
+			pattern := job.Pattern
+			if pattern == "" {
+				pattern = f.Pattern
+			}
+			patterns = append(patterns, pattern)
+		}
+	}
+	share := 0.0
+	for _, p := range patterns {
+		mixed := p == v1alpha1.FioReadWrite || p == v1alpha1.FioRandReadWrite
+		writes := mixed || p == v1alpha1.FioWrite || p == v1alpha1.FioRandWrite
+		share = max(share, writeShare(writes, mixed, f.ReadPercent))
+	}
+	return share
+}
+
+func writeShare(writes, mixed bool, readPercent *int32) float64 {
+	switch {
+	case !writes:
+		return 0
+	case mixed && readPercent != nil:
+		return float64(percentOfSome-*readPercent) / percentOfSome
+	case mixed:
+		return 0.5
+	}
+	return 1
+}
+
+// walk is the effort of visiting configurations in this order. The first one is where
+// the walk before has ended.
+func (e *estimator) walk(order []int) effort {
+	var sum effort
+	var before map[string]sweep.Value
+	for _, c := range order {
+		values := e.configurations[c].Values
+		if e.spec.Template.Target.ScratchPool != nil {
+			sum.pgs += e.scratchPGs(values)
+		}
+		if before != nil {
+			sum = sum.and(e.step(before, values))
+		}
+		before = values
+	}
+	return sum
+}
+
+// step is the effort of going from one configuration to another on what exists.
+func (e *estimator) step(from, to map[string]sweep.Value) effort {
+	var sum effort
+	restart := false
+	for _, p := range e.spec.Parameters {
+		name := string(p.Name)
+		if !changesCeph(e.spec, p) || from[name] == to[name] {
+			continue
+		}
+		if p.PoolOption != nil && p.PoolOption.Option == optionPGNum {
+			sum.pgs += abs(e.pgs(to[name]) - e.pgs(from[name]))
+		}
+		restart = restart || slices.Contains(e.facts.NeedRestart, p.Name)
+	}
+	if restart {
+		sum.restarts = int64(e.facts.OSDs)
+	}
+	return sum
+}
+
+// scratchPGs are those of the pools that are made for a run.
+func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
+	pool := e.spec.Template.Target.ScratchPool.DeepCopy()
+	for _, p := range e.spec.Parameters {
+		if p.PoolOption != nil {
+			setScratch(pool, *p.PoolOption, values[string(p.Name)])
+		}
+	}
+	sum := e.pgs(plannerValue(pool.Parameters[string(optionPGNum)]))
+	if pool.ErasureCoded != nil {
+		sum += e.pgs(plannerValue(pool.ErasureCoded.Metadata.Parameters[string(optionPGNum)]))
+	}
+	return sum
+}
+
+func (e *estimator) pgs(v sweep.Value) int64 {
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	if err != nil {
+		return int64(e.facts.DefaultPGs)
+	}
+	return n
+}
+
+func abs(n int64) int64 { return max(n, -n) }

@@ -1,0 +1,228 @@
+package sweepspec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+const (
+	maxSeconds = 999_999   // of a run, in status
+	maxMiB     = 9_999_999 // likewise
+)
+
+// Entry is a run of the ledger with the word that status has for what became of it.
+// The planner has fewer: what was disturbed or changed from outside is as little
+// evidence as what failed.
+type Entry struct {
+	sweep.Run
+	Validity v1alpha1.SweepRunValidity
+}
+
+// NewEntry is the answer to a slot, with the numbers as status keeps them: the planner
+// decides from those, before a restart as after it.
+func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []float64, seconds int, mib int64) Entry {
+	run := sweep.Run{
+		Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration,
+		Outcome: outcomeOf(validity),
+		Seconds: min(max(seconds, 0), maxSeconds), MiB: min(max(mib, 0), maxMiB),
+	}
+	for _, v := range values {
+		if kept, err := strconv.ParseFloat(shortest(v), 64); err == nil && run.Outcome == sweep.Valid {
+			run.Values = append(run.Values, kept)
+		}
+	}
+	return Entry{Run: run.Rounded(), Validity: validity}
+}
+
+// outcomeOf is the planner's word for a run without values.
+func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
+	switch v {
+	case v1alpha1.SweepRunValid, v1alpha1.SweepRunDrifted:
+		return sweep.Valid
+	case v1alpha1.SweepRunNotSteady:
+		return sweep.NotSteady
+	case v1alpha1.SweepRunInert:
+		return sweep.Inert
+	case v1alpha1.SweepRunDiscarded:
+		return sweep.Interrupted
+	case v1alpha1.SweepRunDisturbed, v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed:
+	}
+	return sweep.Failed
+}
+
+// Runs are the entries as the planner takes them.
+func Runs(ledger []Entry) []sweep.Run {
+	runs := make([]sweep.Run, len(ledger))
+	for i, e := range ledger {
+		runs[i] = e.Run
+	}
+	return runs
+}
+
+// Interrupt gives up what the current block holds, for a sweep that goes on after it
+// was suspended or restored: what comes then is measured in another time. It returns
+// false if the block has not begun.
+func Interrupt(next sweep.Decision) (Entry, bool) {
+	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
+		return Entry{}, false
+	}
+	return NewEntry(next.Slot, v1alpha1.SweepRunDiscarded, nil, 0, 0), true
+}
+
+// WriteLedger is the ledger as status has it. Runs of attempts at a block that do not
+// count are marked: Discarded if it was interrupted, and otherwise Drifted. now is what
+// the planner says after these entries.
+func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
+	type attempt struct{ block, attempt int }
+	discarded := map[attempt]bool{}
+	latest := map[int]int{now.Progress.Block: now.Progress.Attempt}
+	if now.Conclusion != nil && now.Conclusion.Stop == sweep.TooManyRejectedBlocks {
+		latest[now.Progress.Block]++ // The last attempt was rejected too.
+	}
+	for _, e := range ledger {
+		latest[e.Block] = max(latest[e.Block], e.Attempt)
+		if e.Outcome == sweep.Interrupted {
+			discarded[attempt{e.Block, e.Attempt}] = true
+		}
+	}
+	out := make([]v1alpha1.SweepRun, len(ledger))
+	for i, e := range ledger {
+		if e.Outcome == sweep.Valid {
+			e.Validity = v1alpha1.SweepRunValid
+			switch {
+			case discarded[attempt{e.Block, e.Attempt}]:
+				e.Validity = v1alpha1.SweepRunDiscarded
+			case e.Attempt < latest[e.Block]:
+				e.Validity = v1alpha1.SweepRunDrifted
+			}
+		}
+		out[i] = e.line(i + 1)
+	}
+	return out
+}
+
+func (e Entry) line(id int) v1alpha1.SweepRun {
+	values := "-"
+	if e.Outcome == sweep.Valid {
+		texts := make([]string, len(e.Values))
+		for i, v := range e.Values {
+			texts[i] = shortest(v)
+		}
+		values = strings.Join(texts, ",")
+	}
+	return v1alpha1.SweepRun(fmt.Sprintf("%d %d.%d.%d %d %s %ds %dMi %s",
+		id, e.Block, e.Attempt, e.Slot, e.Configuration, values, e.Seconds, e.MiB, e.Validity))
+}
+
+// shortest writes a number above 0 in nine bytes at most: with six significant digits,
+// or five below a hundred thousandth. 0.0123457, 412.345, 412345e3, 123457e-9.
+func shortest(v float64) string {
+	const room = 9
+	text := ""
+	for digits := 6; digits > 0; digits-- {
+		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
+		if err != nil || rounded == 0 {
+			return strconv.FormatFloat(v, 'g', -1, 64) // The planner refuses it.
+		}
+		if text = strconv.FormatFloat(rounded, 'f', -1, 64); len(text) <= room {
+			return text
+		}
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(rounded, 'e', -1, 64), "e")
+		whole := strings.Replace(mantissa, ".", "", 1)
+		power, err := strconv.Atoi(exponent)
+		if text = whole + "e" + strconv.Itoa(power-len(whole)+1); err == nil && len(text) <= room {
+			return text
+		}
+	}
+	return text
+}
+
+// ReadLedger reads what WriteLedger wrote. A line that it cannot have written is an
+// error that wraps sweep.ErrLedger.
+func ReadLedger(lines []v1alpha1.SweepRun) ([]Entry, error) {
+	ledger := make([]Entry, len(lines))
+	for i, line := range lines {
+		e, err := readLine(string(line), i+1)
+		if err != nil {
+			return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: %w", sweep.ErrLedger, i+1, line, err)
+		}
+		ledger[i] = e
+	}
+	return ledger, nil
+}
+
+func readLine(line string, id int) (Entry, error) {
+	words := strings.Split(line, " ")
+	if len(words) != 7 {
+		return Entry{}, fmt.Errorf("%d words, want 7", len(words))
+	}
+	place := strings.Split(words[1], ".")
+	if len(place) != 3 {
+		return Entry{}, fmt.Errorf("the place %q has no block, attempt and slot", words[1])
+	}
+	var e Entry
+	var number int
+	var err error
+	ints := []struct {
+		text string
+		into *int
+	}{
+		{words[0], &number},
+		{place[0], &e.Block},
+		{place[1], &e.Attempt},
+		{place[2], &e.Slot},
+		{words[2], &e.Configuration},
+		{strings.TrimSuffix(words[4], "s"), &e.Seconds},
+	}
+	for _, n := range ints {
+		if *n.into, err = strconv.Atoi(n.text); err != nil {
+			return Entry{}, err
+		}
+	}
+	if number != id {
+		return Entry{}, fmt.Errorf("it is number %d", number)
+	}
+	if e.MiB, err = strconv.ParseInt(strings.TrimSuffix(words[5], "Mi"), 10, 64); err != nil {
+		return Entry{}, err
+	}
+	e.Validity = v1alpha1.SweepRunValidity(words[6])
+	return e, e.readValues(words[3])
+}
+
+func (e *Entry) readValues(text string) error {
+	if !slices.Contains(validities(), e.Validity) {
+		return fmt.Errorf("%q says nothing about a run", e.Validity)
+	}
+	e.Outcome = outcomeOf(e.Validity)
+	if text == "-" {
+		if e.Outcome == sweep.Valid {
+			return fmt.Errorf("it is %s and has no values", e.Validity)
+		}
+		return nil
+	}
+	if e.Outcome != sweep.Valid && e.Validity != v1alpha1.SweepRunDiscarded {
+		return fmt.Errorf("it is %s and has values", e.Validity)
+	}
+	e.Outcome = sweep.Valid // Of its block it is another question.
+	for word := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(word, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("the value %q is not a number", word)
+		}
+		e.Values = append(e.Values, v)
+	}
+	return nil
+}
+
+func validities() []v1alpha1.SweepRunValidity {
+	return []v1alpha1.SweepRunValidity{
+		v1alpha1.SweepRunValid, v1alpha1.SweepRunNotSteady, v1alpha1.SweepRunDrifted, v1alpha1.SweepRunInert,
+		v1alpha1.SweepRunDisturbed, v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed, v1alpha1.SweepRunDiscarded,
+	}
+}

@@ -1,0 +1,106 @@
+package sweepspec
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// Evidence is what is known of a run that has ended.
+type Evidence struct {
+	// Child is its benchmark, or nil where it never came to that.
+	Child *v1alpha1.CephBenchmark
+	// Failure, Inert and Changed say what went wrong around it, "" if nothing did: the
+	// cluster did not settle or a guardrail ended it; the daemons did not have the
+	// values, by the proof before or after; someone else changed the cluster.
+	Failure, Inert, Changed string
+	// Interrupted says that the sweep was suspended or restored in the run.
+	Interrupted bool
+	// Seconds are since the run before, waiting aside, and BytesWritten those of the
+	// run, prefill included.
+	Seconds      int
+	BytesWritten int64
+}
+
+// Observe is what a run has come to: the next entry of the ledger, and why it is not
+// Valid in a sentence for an event, "" if it is. Of several reasons the one counts
+// that explains the others.
+func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
+	validity, why, values := e.judge(spec)
+	const mib = 1 << 20
+	return NewEntry(slot, validity, values, e.Seconds, (e.BytesWritten+mib-1)/mib), why
+}
+
+func (e Evidence) judge(spec *Spec) (v1alpha1.SweepRunValidity, string, []float64) {
+	switch {
+	case e.Interrupted:
+		return v1alpha1.SweepRunDiscarded, "The sweep was interrupted.", nil
+	case e.Inert != "":
+		return v1alpha1.SweepRunInert, e.Inert, nil
+	case e.Changed != "":
+		return v1alpha1.SweepRunChanged, e.Changed, nil
+	case e.Failure != "":
+		return v1alpha1.SweepRunFailed, e.Failure, nil
+	case e.Child == nil:
+		return v1alpha1.SweepRunFailed, "There is no benchmark of it.", nil
+	}
+	status := &e.Child.Status
+	if run := lastRun(status); run != nil && run.State == v1alpha1.RunInvalid {
+		return v1alpha1.SweepRunDisturbed, run.Reason, nil
+	}
+	if failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == "True" {
+		return v1alpha1.SweepRunFailed, failed.Message, nil
+	}
+	references := []v1alpha1.MetricReference{spec.Objective.MetricReference}
+	for _, c := range spec.Constraints {
+		references = append(references, c.MetricReference)
+	}
+	var values []float64
+	for _, r := range references {
+		value, validity, why := read(status.Phases, r)
+		if why != "" {
+			return validity, why, nil
+		}
+		values = append(values, value)
+	}
+	return v1alpha1.SweepRunValid, "", values
+}
+
+func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
+	if len(s.Runs) == 0 {
+		return nil
+	}
+	return &s.Runs[len(s.Runs)-1]
+}
+
+// read returns one figure of a benchmark of one run, or why there is none.
+func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.SweepRunValidity, string) {
+	at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
+	if at < 0 || phases[at].ValidRuns == 0 {
+		return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("Phase %s has no result.", r.Phase)
+	}
+	phase := phases[at]
+	if slices.Contains(phase.Marks, v1alpha1.MarkNotSteady) {
+		return 0, v1alpha1.SweepRunNotSteady, fmt.Sprintf("The warm-up of phase %s did not come to an end.", r.Phase)
+	}
+	direction := r.Direction
+	if direction == "" {
+		direction = v1alpha1.DirectionTotal // As its schema has it.
+	}
+	for _, m := range phase.Metrics {
+		if m.Metric != r.Metric || m.Direction != direction {
+			continue
+		}
+		value, err := figure.ParseDecimal(m.Value)
+		if err != nil || !(value > 0) {
+			return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("%s is %s, which cannot be compared.", referenceName(r), m.Value)
+		}
+		return value, v1alpha1.SweepRunValid, ""
+	}
+	return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("The run does not tell %s.", referenceName(r))
+}

@@ -1,0 +1,99 @@
+package sweepspec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+func TestObserve(t *testing.T) {
+	spec := &specOf(t, `{constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]}`).Spec
+	// ended is a child that has measured everything, changed by the case.
+	ended := func(change func(*v1alpha1.CephBenchmarkStatus)) *v1alpha1.CephBenchmark {
+		child := &v1alpha1.CephBenchmark{Status: v1alpha1.CephBenchmarkStatus{
+			Runs: []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid}},
+			Phases: []v1alpha1.PhaseResult{
+				{Name: "write", ValidRuns: 1, Metrics: []v1alpha1.MetricResult{
+					{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: "100"},
+					{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionWrite, Value: "1"},
+					{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: "412345678"},
+				}},
+				{Name: "fio", ValidRuns: 1, Metrics: []v1alpha1.MetricResult{
+					{Metric: v1alpha1.MetricLatencyP99, Direction: v1alpha1.DirectionTotal, Value: "0.0123"},
+				}},
+			},
+		}}
+		if change != nil {
+			change(&child.Status)
+		}
+		return child
+	}
+	failed := []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Message: "fio has failed."}}
+	for name, tc := range map[string]struct {
+		evidence   Evidence
+		want       v1alpha1.SweepRunValidity
+		wantValues []float64
+		wantWhy    string
+	}{
+		"a run":                    {Evidence{Child: ended(nil)}, v1alpha1.SweepRunValid, []float64{412346000, 0.0123}, ""},
+		"no effect on the daemons": {Evidence{Child: ended(nil), Inert: "osd.3 has another."}, v1alpha1.SweepRunInert, nil, "osd.3"},
+		"someone else":             {Evidence{Child: ended(nil), Changed: "Someone was there."}, v1alpha1.SweepRunChanged, nil, "Someone"},
+		"never settled":            {Evidence{Failure: "PGs did not become clean."}, v1alpha1.SweepRunFailed, nil, "PGs did not"},
+		"no child":                 {Evidence{}, v1alpha1.SweepRunFailed, nil, "no benchmark"},
+		"interrupted before all":   {Evidence{Child: ended(nil), Interrupted: true, Inert: "x"}, v1alpha1.SweepRunDiscarded, nil, "interrupted"},
+		"disturbed, and therefore failed": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {
+				s.Runs[0] = v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunInvalid, Reason: "Recovery began."}
+				s.Conditions, s.Phases = failed, nil
+			})}, v1alpha1.SweepRunDisturbed, nil, "Recovery",
+		},
+		"a tool that failed": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Runs, s.Phases, s.Conditions = nil, nil, failed })},
+			v1alpha1.SweepRunFailed, nil, "fio has failed",
+		},
+		"the objective is not steady": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {
+				s.Phases[0].Marks = []v1alpha1.ResultMark{v1alpha1.MarkNotSteady}
+			})},
+			v1alpha1.SweepRunNotSteady, nil, "phase write",
+		},
+		"a constraint is not steady": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {
+				s.Phases[1].Marks = []v1alpha1.ResultMark{v1alpha1.MarkNotSteady}
+			})},
+			v1alpha1.SweepRunNotSteady, nil, "phase fio",
+		},
+		"a figure that the run lacks": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[1].Metrics = nil })},
+			v1alpha1.SweepRunFailed, nil, "does not tell fio LatencyP99",
+		},
+		"a figure of nothing": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[1].Metrics[0].Value = "0" })},
+			v1alpha1.SweepRunFailed, nil, "cannot be compared",
+		},
+		"a phase without a valid run": {
+			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[0].ValidRuns = 0 })},
+			v1alpha1.SweepRunFailed, nil, "Phase write has no result",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.evidence.Seconds, tc.evidence.BytesWritten = 75, 3<<20+1
+			slot := sweep.Slot{Block: 2, Attempt: 1, Position: 3, Configuration: 1}
+			got, why := Observe(spec, slot, tc.evidence)
+			if got.Validity != tc.want || !strings.Contains(why, tc.wantWhy) || (why == "") != (tc.wantWhy == "") {
+				t.Errorf("%s because %q, want %s because %q", got.Validity, why, tc.want, tc.wantWhy)
+			}
+			if diff := cmp.Diff(tc.wantValues, got.Values); diff != "" {
+				t.Errorf("values (-want +got):\n%s", diff)
+			}
+			if got.Seconds != 75 || got.MiB != 4 || got.Block != 2 || got.Slot != 3 || got.Configuration != 1 {
+				t.Errorf("entry %+v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package sweepspec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+const (
+	kindCluster   = "CephCluster"
+	kindBlockPool = "CephBlockPool"
+	rookVersion   = "ceph.rook.io/v1"
+)
+
+const (
+	maxPatch   = 640 // bytes
+	maxPatches = 3
+)
+
+// Patches are a configuration as merge patches of Rook's objects, for Git: minimal, and
+// with the comments that they need. The load has none; of scratch pools there is one
+// for whichever pool serves such a load. pools are as in Conclude.
+func Patches(spec *Spec, values map[string]sweep.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
+	var drafts []*patchDraft
+	of := func(kind, name string) *patchDraft {
+		at := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
+		if at < 0 {
+			at, drafts = len(drafts), append(drafts, &patchDraft{kind: kind, namespace: spec.ClusterRef.Namespace, name: name, settings: map[string]any{}})
+		}
+		return drafts[at]
+	}
+	for _, p := range spec.Parameters {
+		value := values[string(p.Name)]
+		switch {
+		case p.Config != nil:
+			of(kindCluster, spec.ClusterRef.Name).setConfig(*p.Config, value)
+		case p.PoolOption == nil:
+		case changesCeph(spec, p):
+			pool := poolOf(spec, *p.PoolOption)
+			name := pools[pool]
+			if name == "" {
+				name = string(pool)
+			}
+			of(kindBlockPool, name).setPool(*p.PoolOption, value)
+		default:
+			d := of(kindBlockPool, "")
+			if p.PoolOption.Role == v1alpha1.PoolRoleMetadata {
+				d = of(kindBlockPool, metadataPool)
+			}
+			d.setPool(*p.PoolOption, value)
+		}
+	}
+	var all []v1alpha1.WinnerPatch
+	for _, d := range drafts[:min(len(drafts), maxPatches)] {
+		patch, err := d.render(len(drafts))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, patch)
+	}
+	return all, nil
+}
+
+// metadataPool keeps the patches of two unnamed pools apart until they are written. It
+// is no name of an object.
+const metadataPool = "(metadata)"
+
+// patchDraft is a patch of one object.
+type patchDraft struct {
+	kind, namespace, name string
+	// settings are options of the pool, or by section those of the cluster.
+	settings map[string]any
+	size     int64
+	notes    []string
+}
+
+func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value sweep.Value) {
+	who := c.Section
+	if c.Mask != "" {
+		who += "/" + c.Mask
+	}
+	section, ok := d.settings[who].(map[string]any)
+	if !ok {
+		section = map[string]any{}
+		d.settings[who] = section
+	}
+	section[string(c.Option)] = settingOf(value)
+	if !value.IsSet {
+		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: run `ceph config rm %s %s` once.", who, c.Option))
+	}
+}
+
+func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value sweep.Value) {
+	switch {
+	case p.Option == "size": // Rook has a field of its own for it.
+		_, _ = fmt.Sscan(value.Text, &d.size)
+		return
+	case p.Option == optionPGNum:
+		d.settings[paramAutoscaleMode] = "off"
+	case !value.IsSet:
+		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: unset %s of the pool once.", p.Option))
+	}
+	d.settings[string(p.Option)] = settingOf(value)
+}
+
+// settingOf is null for an option that is unset, with which a merge patch removes it.
+func settingOf(v sweep.Value) any {
+	if !v.IsSet {
+		return nil
+	}
+	return v.Text
+}
+
+func (d *patchDraft) render(objects int) (v1alpha1.WinnerPatch, error) {
+	spec := map[string]any{}
+	switch {
+	case d.kind == kindCluster:
+		spec["cephConfig"] = d.settings
+	case len(d.settings) > 0:
+		spec["parameters"] = d.settings
+	}
+	if d.size > 0 {
+		spec["replicated"] = map[string]any{"size": d.size}
+	}
+	metadata, name := map[string]any{"namespace": d.namespace}, d.name
+	switch d.name {
+	case metadataPool:
+		name = ""
+		d.notes = append([]string{"For the pool of metadata."}, d.notes...)
+	case "":
+		d.notes = append([]string{"For the pool that serves such a load: scratch pools were measured."}, d.notes...)
+	default:
+		metadata["name"] = name
+	}
+	if objects > maxPatches {
+		d.notes = append(d.notes, fmt.Sprintf("There is room for %d of %d objects: see the winner's values.", maxPatches, objects))
+	}
+	text, err := yaml.Marshal(map[string]any{"apiVersion": rookVersion, "kind": d.kind, "metadata": metadata, "spec": spec})
+	if err != nil {
+		return v1alpha1.WinnerPatch{}, fmt.Errorf("write the patch of %s %s: %w", d.kind, d.name, err)
+	}
+	return v1alpha1.WinnerPatch{Kind: d.kind, Namespace: d.namespace, Name: name, Merge: d.commented(string(text))}, nil
+}
+
+// commented puts the notes before a patch. One that is too long for status is not cut,
+// because a half of it would be another configuration.
+func (d *patchDraft) commented(text string) string {
+	if len(text) > maxPatch {
+		return fmt.Sprintf("# The patch has %d bytes, and status has room for %d: see the winner's values.\n", len(text), maxPatch)
+	}
+	var b strings.Builder
+	for _, note := range d.notes {
+		if line := "# " + note + "\n"; b.Len()+len(line)+len(text) <= maxPatch {
+			b.WriteString(line)
+		}
+	}
+	return b.String() + text
+}

@@ -1,0 +1,108 @@
+package sweepspec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+func TestPatches(t *testing.T) {
+	for name, tc := range map[string]struct {
+		patch  string
+		values map[string]sweep.Value
+		want   string
+	}{
+		"options of OSDs, one of them unset": {
+			`{parameters: [{name: a, config: {option: osd_mclock_profile, mask: "class:ssd"}, values: [balanced]}, {name: b, config: {option: osd_client_message_cap}, values: ["1"]},
+				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`,
+			map[string]sweep.Value{"a": sweep.Unset(), "b": sweep.Set("256"), "depth": sweep.Set("2")},
+			`CephCluster my-cluster
+# Rook does not remove it from Ceph: run ` + "`ceph config rm osd/class:ssd osd_mclock_profile`" + ` once.
+apiVersion: ceph.rook.io/v1
+kind: CephCluster
+metadata:
+  name: my-cluster
+  namespace: rook-ceph
+spec:
+  cephConfig:
+    osd:
+      osd_client_message_cap: "256"
+    osd/class:ssd:
+      osd_mclock_profile: null
+`,
+		},
+		"pools that exist, by the names of their objects": {
+			inPlace + `parameters: [{name: a, poolOption: {option: pg_num}, values: ["8"]}, {name: b, poolOption: {option: recovery_priority, role: Metadata}, values: ["8"]}]}`,
+			map[string]sweep.Value{"a": sweep.Set("64"), "b": sweep.Set("2")},
+			`CephBlockPool d
+apiVersion: ceph.rook.io/v1
+kind: CephBlockPool
+metadata:
+  name: d
+  namespace: rook-ceph
+spec:
+  parameters:
+    pg_autoscale_mode: "off"
+    pg_num: "64"
+CephBlockPool p-object
+apiVersion: ceph.rook.io/v1
+kind: CephBlockPool
+metadata:
+  name: p-object
+  namespace: rook-ceph
+spec:
+  parameters:
+    recovery_priority: "2"
+`,
+		},
+		"copies of scratch pools": {
+			`{parameters: [{name: a, poolOption: {option: size}, values: ["2"]}]}`,
+			map[string]sweep.Value{"a": sweep.Set("2")},
+			`CephBlockPool 
+# For the pool that serves such a load: scratch pools were measured.
+apiVersion: ceph.rook.io/v1
+kind: CephBlockPool
+metadata:
+  namespace: rook-ceph
+spec:
+  replicated:
+    size: 2
+`,
+		},
+		"nothing but the load": {`{parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, map[string]sweep.Value{"a": sweep.Set("2")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, p := range patches {
+				got += fmt.Sprintf("%s %s\n%s", p.Kind, p.Name, p.Merge)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A patch that was cut would be another configuration.
+func TestAPatchThatIsTooLongIsLeftOut(t *testing.T) {
+	d := patchDraft{kind: kindCluster, name: "c", settings: map[string]any{}}
+	for i := range 20 {
+		d.setConfig(v1alpha1.ConfigParameter{Section: "osd", Option: v1alpha1.OptionName(fmt.Sprintf("option_%d", i))}, sweep.Set(strings.Repeat("v", 64)))
+	}
+	patch, err := d.render(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(patch.Merge, "# The patch has ") || strings.Count(patch.Merge, "\n") != 1 {
+		t.Error(patch.Merge)
+	}
+}

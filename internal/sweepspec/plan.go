@@ -1,0 +1,142 @@
+package sweepspec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// Facts are what a plan depends on besides the spec.
+type Facts struct {
+	// Present is what the parameters of AskedOfCeph are at present.
+	Present Present
+	// OSDs are those that serve the target.
+	OSDs int
+	// DatasetBytes are those of each client, where a phase needs a dataset.
+	DatasetBytes int64
+	// DefaultPGs is what Ceph gives a pool that is made without a number.
+	DefaultPGs int
+	// NeedRestart are parameters that OSDs only take when they start.
+	NeedRestart []v1alpha1.ParameterName
+	// Noise of runs, from an earlier sweep; without degrees of freedom one of 5 % is
+	// assumed.
+	Noise stats.Noise
+	// Drawn is a random number, for a sweep without a seed of its own.
+	Drawn uint64
+	// Refusals are what preflight would refuse, as sentences.
+	Refusals []string
+}
+
+// AssumedNoise is the coefficient of variation from run to run that plans assume
+// before anything was measured.
+const AssumedNoise = 0.05
+
+const (
+	maxRefusals = 8
+	maxRefusal  = 192 // bytes
+)
+
+// Draft is the plan of a run before it has begun, for status.plan: what is fixed then,
+// and what it will take, by estimates that are as rough as they look. What makes it
+// impossible is among its refusals; only a spec that has no plan at all is an error,
+// which wraps ErrSpec or sweep.ErrPlan.
+func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
+	baseline, err := Baseline(spec, facts.Present)
+	if err != nil {
+		return nil, err
+	}
+	seed := Seed(spec, facts.Drawn)
+	plan := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version, Seed: &seed, Baseline: baseline, Refusals: facts.Refusals}
+	planned, err := PlanOf(spec, plan)
+	if err != nil {
+		return nil, err
+	}
+	planner, err := sweep.New(planned)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEstimator(spec, facts, planner)
+	if err != nil {
+		return nil, err
+	}
+	e.fix(plan)
+	if planned, err = PlanOf(spec, plan); err != nil {
+		return nil, err
+	}
+	if planner, err = sweep.New(planned); err != nil {
+		return nil, err
+	}
+	return plan, describe(plan, planner, planned.Settings, e)
+}
+
+// describe adds what the planner makes of the plan.
+func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings, e *estimator) error {
+	smallest, largest := planner.Estimate()
+	plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 64.
+	plan.MinimumRuns = int32(smallest.Runs)                        //nolint:gosec // At most MaxLedger.
+	plan.MaximumRuns = int32(min(largest.Runs, sweep.MaxLedger))   //nolint:gosec // Likewise.
+	each, runs := fixed.Expected, int64(plan.MaximumRuns)
+	plan.EstimatedDuration = &metav1.Duration{Duration: (time.Duration(runs*int64(each.Time)) + fixed.Budget.Reserve).Round(time.Second)}
+	plan.EstimatedBytesWritten = wholeQuantity(runs * each.Bytes)
+	plan.PlacementGroupChanges, plan.OSDRestarts = e.total.pgs, int32(min(e.total.restarts, math.MaxInt32)) //nolint:gosec // Bounded.
+	ratio, err := planner.SmallestProvableRatio(e.noise())
+	if err != nil {
+		return err
+	}
+	plan.SmallestEffect = percentOf(math.Abs(ratio - 1))
+	for _, r := range budgetRefusals(fixed.Budget, smallest) {
+		plan.Refusals = append(slices.Clip(plan.Refusals), r)
+	}
+	plan.Refusals = boundedRefusals(plan.Refusals)
+	return nil
+}
+
+func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
+	var all []string
+	if !(sweep.Budget{Time: b.Time, Reserve: b.Reserve}).Affordable(smallest) {
+		all = append(all, fmt.Sprintf("budget.duration %v is less than the smallest design takes: %d runs and the restore, about %v.",
+			b.Time, smallest.Runs, (smallest.Time+b.Reserve).Round(time.Minute)))
+	}
+	if !(sweep.Budget{Bytes: b.Bytes}).Affordable(smallest) {
+		all = append(all, fmt.Sprintf("budget.bytesWritten %s is less than the smallest design writes: %d runs, about %s.",
+			resource.NewQuantity(b.Bytes, resource.BinarySI), smallest.Runs, wholeQuantity(smallest.Bytes)))
+	}
+	return all
+}
+
+// wholeQuantity rounds to Gi or Mi, because a quantity that is no multiple shows bytes.
+func wholeQuantity(bytes int64) *resource.Quantity {
+	unit := int64(1 << 20)
+	if bytes >= 10<<30 {
+		unit = 1 << 30
+	}
+	return resource.NewQuantity((bytes+unit/2)/unit*unit, resource.BinarySI)
+}
+
+// boundedRefusals fits them into status, and says how many there was no room for.
+func boundedRefusals(all []string) []string {
+	if more := len(all) - maxRefusals; more > 0 {
+		all = append(slices.Clone(all[:maxRefusals-1]), fmt.Sprintf("And %d more.", more+1))
+	}
+	out := make([]string, 0, len(all))
+	for _, r := range all {
+		out = append(out, cut(r, maxRefusal))
+	}
+	return out
+}
+
+// percentOf writes a fraction of 0 to 1 with two decimals; what is more than 100 % is
+// not told apart.
+func percentOf(fraction float64) v1alpha1.Percent {
+	percent := math.Round(min(max(fraction, 0), 1)*1e4) / 100
+	return v1alpha1.Percent(strconv.FormatFloat(percent, 'f', -1, 64) + "%")
+}

@@ -1,0 +1,153 @@
+package sweepspec
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+func TestSettings(t *testing.T) {
+	s := specOf(t, `{objective: {phase: fio, metric: LatencyP99, minimumEffect: 2.5%, equivalence: 1%}, confidence: "0.99",
+		constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}, {phase: fio, metric: LatencyMean, atMost: 20ms}, {phase: fio, metric: IOPS, atLeast: 5k}],
+		strategy: {blocks: {min: 3, max: 6}, confirmationBlocks: 5, racing: false, controlInterval: 2, seed: 7},
+		guardrails: {maxFailedRuns: 0}, budget: {duration: 4h, bytesWritten: 2Ti}}`)
+	plan, planner := draft(t, &s.Spec, Facts{Drawn: 1 << 60})
+	if *plan.Seed != 7 || len(planner.Configurations()) != 3 {
+		t.Errorf("seed %d, %d configurations", *plan.Seed, len(planner.Configurations()))
+	}
+	planned, err := PlanOf(&s.Spec, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sweep.Settings{
+		Direction: stats.LowerIsBetter, MinimumEffect: 0.025, Equivalence: 0.01, Confidence: 0.99,
+		Constraints: []stats.Constraint{
+			{Name: "write Bandwidth", MaximumRegression: 0.1},
+			{Name: "fio LatencyMean", Direction: stats.LowerIsBetter, Limit: 0.02},
+			{Name: "fio IOPS", Limit: 5000},
+		},
+		MinBlocks: 3, MaxBlocks: 6, ControlInterval: 2, ConfirmationBlocks: 5, MaxRejectedBlocks: 3,
+		Budget:   sweep.Budget{Time: 4 * time.Hour, Bytes: 2 << 40, Reserve: plan.RestoreDuration.Duration},
+		Expected: sweep.Cost{Time: plan.RunDuration.Duration, Bytes: plan.RunBytesWritten.Value()}, Seed: 7,
+	}
+	if diff := cmp.Diff(want, planned.Settings); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+func TestASeedIsDrawnWhereThereIsNone(t *testing.T) {
+	spec := &specOf(t, `{strategy: {seed: null}}`).Spec
+	if spec.Strategy.Seed != nil {
+		t.Fatal("there is a seed")
+	}
+	if got := Seed(spec, 1<<63|5); got != 5 {
+		t.Errorf("seed %d, want 5", got)
+	}
+}
+
+func TestPlansThatAreNone(t *testing.T) {
+	spec := &specOf(t, `{}`).Spec
+	if _, err := PlanOf(spec, &v1alpha1.SweepPlan{PlannerVersion: sweep.Version}); !errors.Is(err, ErrSpec) {
+		t.Errorf("a plan without a seed: %v, want ErrSpec", err)
+	}
+	spec = &specOf(t, `{constraints: [{phase: fio, metric: LatencyP99, atMost: 0ms}]}`).Spec
+	if _, err := Draft(spec, Facts{}); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), "above 0") {
+		t.Errorf("a limit of nothing: %v, want ErrSpec", err)
+	}
+	spec = &specOf(t, `{parameters: [{name: a, config: {option: osd_mclock_profile}, values: [balanced]}]}`).Spec
+	if _, err := Draft(spec, Facts{Present: Present{"a": sweep.Set("balanced")}}); !errors.Is(err, sweep.ErrPlan) {
+		t.Errorf("nothing but the baseline: %v, want ErrPlan", err)
+	}
+	old := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version + 1, Seed: new(int64(1)), Baseline: []v1alpha1.BaselineValue{{Name: "pg_num", Value: "8"}}}
+	spec = &specOf(t, `{}`).Spec
+	planned, err := PlanOf(spec, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sweep.New(planned); !errors.Is(err, sweep.ErrPlan) {
+		t.Errorf("another planner: %v, want ErrPlan", err)
+	}
+}
+
+func TestEstimates(t *testing.T) {
+	const config = `{template: {target: {scratchPool: null, existingPool: {name: p}}, phases: [{name: write, radosBench: {mode: Rand}}]},
+		strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3}, parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["4", "8"]}]}`
+	for name, tc := range map[string]struct {
+		patch string
+		facts Facts
+		check func(p *v1alpha1.SweepPlan) string
+	}{
+		"a read writes its dataset only": {config, Facts{Present: Present{"a": sweep.Set("2")}, DatasetBytes: 2 << 30}, func(p *v1alpha1.SweepPlan) string {
+			return p.RunBytesWritten.String()
+		}},
+		"OSDs start anew for each change": {config, Facts{Present: Present{"a": sweep.Set("2")}, OSDs: 3, NeedRestart: []v1alpha1.ParameterName{"a"}}, func(p *v1alpha1.SweepPlan) string {
+			// In each block to one value, to the other and back, or with the baseline
+			// between them; in one of the confirmation there and back.
+			if p.OSDRestarts < 3*3*3+3*3*2 || p.OSDRestarts > 3*3*4+3*3*2 || p.RestoreDuration.Duration < 3*time.Minute {
+				return p.RestoreDuration.Duration.String()
+			}
+			return "OSDs restart"
+		}},
+		"PGs in place are those between": {
+			inPlace + `strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3}, parameters: [{name: a, poolOption: {option: pg_num}, values: ["16", "64"]}]}`,
+			Facts{Present: Present{"a": sweep.Set("32")}},
+			func(p *v1alpha1.SweepPlan) string {
+				// A block goes down 16, up 48 and back 32; one of the confirmation up 32 and back.
+				if p.PlacementGroupChanges != 3*96+3*64 {
+					return "other PGs"
+				}
+				return "PGs split and merge"
+			},
+		},
+		"a budget of too little": {`{budget: {duration: 5m, bytesWritten: 1Mi}}`, Facts{Refusals: []string{"The cluster is not healthy."}}, func(p *v1alpha1.SweepPlan) string {
+			return strings.Join(p.Refusals, "\n")
+		}},
+		"a quiet cluster proves more": {`{}`, Facts{Noise: stats.Noise{StdDev: 0.001, DF: 9}}, func(p *v1alpha1.SweepPlan) string {
+			return string(p.SmallestEffect)
+		}},
+	} {
+		want := map[string]string{
+			"a read writes its dataset only":  "2Gi",
+			"OSDs start anew for each change": "OSDs restart",
+			"PGs in place are those between":  "PGs split and merge",
+			"a budget of too little": "The cluster is not healthy.\n" +
+				"budget.duration 5m0s is less than the smallest design takes: 40 runs and the restore, about 2h12m0s.\n" +
+				"budget.bytesWritten 1Mi is less than the smallest design writes: 40 runs, about 234Gi.",
+			"a quiet cluster proves more": "10.15%",
+		}[name]
+		t.Run(name, func(t *testing.T) {
+			plan, _ := draft(t, &specOf(t, tc.patch).Spec, tc.facts)
+			if got := tc.check(plan); got != want {
+				t.Errorf("%q, want %q, in\n%s", got, want, text(t, plan))
+			}
+		})
+	}
+}
+
+func TestWhatPhasesWrite(t *testing.T) {
+	for name, tc := range map[string]struct {
+		phase string
+		want  float64
+	}{
+		"objects":               {`radosBench: {mode: Write}`, writeRate},
+		"reads of objects":      {`radosBench: {mode: Seq}`, 0},
+		"small blocks":          {`fio: {pattern: RandWrite}`, smallRate * 4096},
+		"reads":                 {`fio: {pattern: RandRead}`, 0},
+		"a mix":                 {`fio: {pattern: RandReadWrite, readPercent: 75}`, smallRate * 4096 / 4},
+		"an offered rate":       {`fio: {pattern: RandWrite, rateIOPS: 10, numJobs: 2}`, 2 * 10 * 4096 * 3},
+		"jobs, one that writes": {`fio: {jobs: [{name: r, pattern: RandRead}, {name: w, pattern: Write}]}`, smallRate * 4096},
+		"rbd bench":             {`rbdBench: {ioType: ReadWrite, ioSize: 4Ki}`, smallRate * 4096 / 2},
+	} {
+		spec := specOf(t, `{template: {phases: [{name: write, `+tc.phase+`}]}}`).Spec
+		if got := writtenPerSecond(spec.Template.Phases[0], 3); got != tc.want {
+			t.Errorf("%s: %v bytes per second, want %v", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package sweepspec
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// maxSeed is the largest number that JSON readers keep whole.
+const maxSeed = 1<<53 - 1
+
+// Seed is that of the spec, or the one that was drawn, cut to what status can hold.
+func Seed(spec *Spec, drawn uint64) int64 {
+	if spec.Strategy.Seed != nil {
+		return *spec.Strategy.Seed
+	}
+	return int64(drawn & maxSeed)
+}
+
+// PlanOf is the planner's plan of a run that has begun: from the spec, and from what
+// status.plan has fixed. The same arguments give the same plan, so whoever comes later
+// goes on with it.
+//
+// Errors wrap ErrSpec, or sweep.ErrPlan as soon as a planner is made of it: one of
+// another version than it was begun with refuses it.
+func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
+	if fixed == nil || fixed.Seed == nil || len(fixed.Baseline) != len(spec.Parameters) {
+		return sweep.Plan{}, refuse("status.plan lacks the seed or the baseline of the run")
+	}
+	space, err := SpaceOf(spec, fixed.Baseline, uint64(*fixed.Seed)) //nolint:gosec // At least 0 by its schema.
+	if err != nil {
+		return sweep.Plan{}, err
+	}
+	values, err := settingsOf(spec, fixed)
+	if err != nil {
+		return sweep.Plan{}, err
+	}
+	return sweep.Plan{Version: int(fixed.PlannerVersion), Space: space, Settings: values}, nil
+}
+
+func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
+	blocks := spec.Strategy.Blocks
+	out := sweep.Settings{
+		Direction: directionOf(spec.Objective.Metric),
+		MinBlocks: int(blocks.Min), MaxBlocks: int(blocks.Max),
+		Racing:             spec.Strategy.Racing == nil || *spec.Strategy.Racing,
+		ControlInterval:    int(spec.Strategy.ControlInterval),
+		ConfirmationBlocks: int(spec.Strategy.ConfirmationBlocks),
+		Seed:               uint64(*fixed.Seed), //nolint:gosec // At least 0 by its schema.
+		Budget:             budgetOf(spec, fixed),
+		Expected:           expectedOf(fixed),
+	}
+	// Of steady blocks one in forty is rejected for its drift.
+	out.MaxRejectedBlocks = max(3, (out.MaxBlocks+out.ConfirmationBlocks)/4)
+	if limit := spec.Guardrails.MaxFailedRuns; limit != nil {
+		out.MaxFailedRuns = int(*limit)
+	}
+	var err error
+	if out.Confidence, err = strconv.ParseFloat(spec.Confidence, 64); err != nil {
+		return out, refuse("confidence %q is not a number such as 0.95", spec.Confidence)
+	}
+	if out.MinimumEffect, err = fraction(spec.Objective.MinimumEffect); err != nil {
+		return out, err
+	}
+	if out.Equivalence, err = fraction(spec.Objective.Equivalence); err != nil {
+		return out, err
+	}
+	for _, c := range spec.Constraints {
+		constraint, err := constraintOf(c)
+		if err != nil {
+			return out, err
+		}
+		out.Constraints = append(out.Constraints, constraint)
+	}
+	return out, nil
+}
+
+func budgetOf(spec *Spec, fixed *v1alpha1.SweepPlan) sweep.Budget {
+	budget := sweep.Budget{Bytes: spec.Budget.BytesWritten.Value()}
+	if spec.Budget.Duration != nil {
+		budget.Time = spec.Budget.Duration.Duration
+	}
+	if fixed.RestoreDuration != nil {
+		budget.Reserve = fixed.RestoreDuration.Duration
+	}
+	return budget
+}
+
+func expectedOf(fixed *v1alpha1.SweepPlan) sweep.Cost {
+	cost := sweep.Cost{Time: time.Minute}
+	if fixed.RunDuration != nil {
+		cost.Time = fixed.RunDuration.Duration
+	}
+	if fixed.RunBytesWritten != nil {
+		cost.Bytes = fixed.RunBytesWritten.Value()
+	}
+	return cost
+}
+
+// directionOf is the way in which a metric improves.
+func directionOf(m v1alpha1.Metric) stats.Direction {
+	if strings.HasPrefix(string(m), "Latency") {
+		return stats.LowerIsBetter
+	}
+	return stats.HigherIsBetter
+}
+
+// fraction reads 2.5% as 0.025.
+func fraction(p v1alpha1.Percent) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
+	if err != nil {
+		return 0, refuse("%q is not a percentage such as 10%%", p)
+	}
+	return v / 100, nil
+}
+
+// constraintOf names a constraint after its figure. A limit from above is one of
+// something that is better when lower, whatever the metric.
+func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
+	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
+	var err error
+	switch threshold := c.AtMost + c.AtLeast; { // One of them is empty.
+	case c.MaximumRegression != "":
+		out.MaximumRegression, err = fraction(c.MaximumRegression)
+		if err == nil && out.MaximumRegression >= 1 {
+			err = refuse("the constraint on %s lets it get worse by %s, which is no limit", out.Name, c.MaximumRegression)
+		}
+	default:
+		out.Direction = stats.HigherIsBetter
+		if c.AtMost != "" {
+			out.Direction = stats.LowerIsBetter
+		}
+		if out.Limit, err = figure.ParseThreshold(c.Metric, threshold); err != nil {
+			return out, refuse("the limit of %s: %v", out.Name, err)
+		}
+		if !(out.Limit > 0) {
+			return out, refuse("the limit of %s, %s, must be above 0", out.Name, threshold)
+		}
+	}
+	return out, err
+}
+
+func referenceName(r v1alpha1.MetricReference) string {
+	text := string(r.Phase) + " " + string(r.Metric)
+	if r.Direction != "" && r.Direction != v1alpha1.DirectionTotal {
+		text += " (" + string(r.Direction) + ")"
+	}
+	return text
+}

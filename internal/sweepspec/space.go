@@ -1,0 +1,305 @@
+package sweepspec
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+const optionPGNum v1alpha1.OptionName = "pg_num"
+
+// Spec is that of a CephTuningSweep, admitted and with its defaults.
+type Spec = v1alpha1.CephTuningSweepSpec
+
+// Present is what parameters are at present, by name.
+type Present = map[v1alpha1.ParameterName]sweep.Value
+
+// AskedOfCeph lists the parameters whose present value has to be read from Ceph
+// before there is a baseline. The others are in the spec.
+func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
+	given := givenBaseline(spec)
+	var asked []v1alpha1.ParameterName
+	for _, p := range spec.Parameters {
+		if _, ok := given[p.Name]; !ok && changesCeph(spec, p) {
+			asked = append(asked, p.Name)
+		}
+	}
+	return asked
+}
+
+// changesCeph tells a setting of something that exists from one of a scratch pool or
+// of the load.
+func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
+	return p.Config != nil || p.PoolOption != nil && spec.Template.Target.ScratchPool == nil
+}
+
+// givenBaseline is what the spec itself says of the baseline.
+func givenBaseline(spec *Spec) map[v1alpha1.ParameterName]v1alpha1.ParameterValue {
+	given := map[v1alpha1.ParameterName]v1alpha1.ParameterValue{}
+	if spec.Baseline == nil {
+		return given
+	}
+	values := spec.Baseline.Values
+	for _, c := range spec.Configurations {
+		if c.Name == spec.Baseline.Configuration {
+			values = c.Values
+		}
+	}
+	for name, value := range values {
+		given[v1alpha1.ParameterName(name)] = value
+	}
+	return given
+}
+
+// Baseline is the value of each parameter in the baseline, in the order of the
+// parameters: what the spec says, or else what the template has, or else what Ceph
+// has now. It is fixed when a run begins, since Ceph soon has something else.
+func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
+	given := givenBaseline(spec)
+	var all []v1alpha1.BaselineValue
+	for _, p := range spec.Parameters {
+		value, ok := given[p.Name]
+		if !ok {
+			present, err := presentValue(spec, p, now)
+			if err != nil {
+				return nil, err
+			}
+			value = apiValue(present)
+		}
+		all = append(all, v1alpha1.BaselineValue{Name: p.Name, Value: spelledAlike(spec, p, value)})
+	}
+	return all, nil
+}
+
+func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, error) {
+	switch {
+	case p.Workload != nil:
+		return workloadValue(&spec.Template, *p.Workload)
+	case changesCeph(spec, p):
+		value, ok := now[p.Name]
+		if !ok {
+			return sweep.Value{}, refuse("it is not known what parameter %s is at present", p.Name)
+		}
+		return value, nil
+	}
+	return scratchValue(spec.Template.Target.ScratchPool, *p.PoolOption), nil
+}
+
+// spelledAlike returns the word that the spec has for a number of the load, so that
+// 4096 and 4Ki are one value.
+func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValue) v1alpha1.ParameterValue {
+	number, isNumber := loadNumber(p, value)
+	if !isNumber {
+		return value
+	}
+	words := slices.Clone(p.Values)
+	for _, c := range spec.Configurations {
+		words = append(words, c.Values[string(p.Name)])
+	}
+	for _, word := range words {
+		if n, ok := loadNumber(p, word); ok && n == number {
+			return word
+		}
+	}
+	return value
+}
+
+// SpaceOf returns what a sweep chooses from. Configurations are named by their values,
+// or as the spec names them. The seed chooses the sample of a Latin hypercube.
+//
+// Errors wrap ErrSpec.
+func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.Space, error) {
+	space := sweep.Space{Baseline: map[string]sweep.Value{}}
+	for _, b := range baseline {
+		space.Baseline[string(b.Name)] = plannerValue(b.Value)
+	}
+	candidates := grid(spec.Parameters)
+	switch {
+	case len(spec.Configurations) > 0:
+		candidates = bundlesOf(spec)
+	case spec.Strategy.Search == v1alpha1.SearchLatinHypercube && spec.Strategy.Samples != nil:
+		candidates = sample(spec.Parameters, space.Baseline, int(*spec.Strategy.Samples), seed)
+	}
+	for _, c := range append([]sweep.Bundle{{Name: sweep.BaselineName, Values: space.Baseline}}, candidates...) {
+		if err := checkValues(spec, c); err != nil {
+			return sweep.Space{}, err
+		}
+	}
+	space.Bundles = candidates
+	takeTurns(spec, &space)
+	return space, nil
+}
+
+// bundlesOf are the configurations of the spec, but for the one that is the baseline.
+func bundlesOf(spec *Spec) []sweep.Bundle {
+	var all []sweep.Bundle
+	for _, c := range spec.Configurations {
+		if spec.Baseline != nil && c.Name == spec.Baseline.Configuration {
+			continue
+		}
+		values := map[string]sweep.Value{}
+		for name, value := range c.Values {
+			values[name] = plannerValue(value)
+		}
+		all = append(all, sweep.Bundle{Name: string(c.Name), Values: values})
+	}
+	return all
+}
+
+// gridSize is the number of combinations, or most+1 for any number above it.
+func gridSize(parameters []v1alpha1.Parameter, most int) int {
+	size := 1
+	for _, p := range parameters {
+		if size *= len(p.Values); size > most {
+			return most + 1
+		}
+	}
+	return size
+}
+
+// grid is every combination, with the last parameter varying fastest; none if there
+// are far too many, which the planner then refuses.
+func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
+	size := gridSize(parameters, 2*sweep.MaxCandidates)
+	if size > 2*sweep.MaxCandidates {
+		return nil
+	}
+	all := make([]sweep.Bundle, size)
+	for i := range all {
+		levels, rest := make([]int, len(parameters)), i
+		for k, p := range slices.Backward(parameters) {
+			levels[k], rest = rest%len(p.Values), rest/len(p.Values)
+		}
+		all[i] = cell(parameters, levels)
+	}
+	return all
+}
+
+// cell is the combination of one level of each parameter.
+func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
+	out := sweep.Bundle{Values: map[string]sweep.Value{}}
+	labels := make([]string, len(parameters))
+	for i, p := range parameters {
+		value := plannerValue(p.Values[levels[i]])
+		out.Values[string(p.Name)] = value
+		labels[i] = string(p.Name) + "=" + value.String()
+	}
+	out.Name = strings.Join(labels, " ")
+	return out
+}
+
+// sampleDraws is how many Latin hypercubes are looked at for one without the baseline
+// and without a combination twice.
+const sampleDraws = 64
+
+// sample is a Latin hypercube: so many combinations in which each value of a parameter
+// occurs as often as each other, or once more. Those that fall together, or on the
+// baseline, are missing; of some draws the one that lacks fewest is taken. A space
+// that is no larger than the sample is taken whole.
+func sample(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value, n int, seed uint64) []sweep.Bundle {
+	if gridSize(parameters, n) <= n {
+		return grid(parameters)
+	}
+	var best []sweep.Bundle
+	for draw := uint64(0); draw < sampleDraws && len(best) < n; draw++ {
+		if drawn := hypercube(parameters, baseline, n, seed, draw); len(drawn) > len(best) {
+			best = drawn
+		}
+	}
+	return best
+}
+
+func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value, n int, seed, draw uint64) []sweep.Bundle {
+	columns := make([][]int, len(parameters))
+	for k, p := range parameters {
+		columns[k] = make([]int, n)
+		for i := range n {
+			columns[k][i] = i * len(p.Values) / n
+		}
+		// Blocks draw their order from streams whose upper half counts from 1.
+		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
+	}
+	var all []sweep.Bundle
+	for i := range n {
+		levels := make([]int, len(parameters))
+		for k := range parameters {
+			levels[k] = columns[k][i]
+		}
+		c := cell(parameters, levels)
+		known := slices.ContainsFunc(all, func(b sweep.Bundle) bool { return b.Name == c.Name })
+		if !known && !maps.Equal(c.Values, baseline) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// takeTurns puts configurations into the order in which pg_num of pools that exist is
+// visited, up and down: going from 16 to 128 splits the PGs that 32 and 64 split too.
+func takeTurns(spec *Spec, space *sweep.Space) {
+	var slow []string
+	for _, p := range spec.Parameters {
+		if p.PoolOption != nil && p.PoolOption.Option == optionPGNum && changesCeph(spec, p) {
+			slow = append(slow, string(p.Name))
+		}
+	}
+	if len(slow) == 0 {
+		return
+	}
+	place := func(values map[string]sweep.Value) []int {
+		numbers := make([]int, len(slow))
+		for i, name := range slow {
+			value, given := values[name]
+			if !given {
+				value = space.Baseline[name]
+			}
+			numbers[i], _ = strconv.Atoi(value.Text) // Unset is before everything.
+		}
+		return numbers
+	}
+	places := [][]int{place(space.Baseline)}
+	for _, b := range space.Bundles {
+		places = append(places, place(b.Values))
+	}
+	slices.SortFunc(places, slices.Compare)
+	places = slices.CompactFunc(places, slices.Equal)
+	turn := func(values map[string]sweep.Value) int {
+		at, _ := slices.BinarySearchFunc(places, place(values), slices.Compare)
+		return at
+	}
+	space.BundlesInTurn, space.BaselineTurn = true, turn(space.Baseline)
+	for i := range space.Bundles {
+		space.Bundles[i].Turn = turn(space.Bundles[i].Values)
+	}
+}
+
+func plannerValue(v v1alpha1.ParameterValue) sweep.Value {
+	if v == v1alpha1.Unset || v == "" {
+		return sweep.Unset()
+	}
+	return sweep.Set(string(v))
+}
+
+func apiValue(v sweep.Value) v1alpha1.ParameterValue {
+	if !v.IsSet {
+		return v1alpha1.Unset
+	}
+	return v1alpha1.ParameterValue(v.Text)
+}
+
+// maxName is the length of the longest name that status has for a configuration.
+const maxName = 64
+
+// NameOf is the name of a configuration in status: the planner's, or what there is
+// room for of it, with its index.
+func NameOf(index int, c sweep.Configuration) string {
+	if len(c.Name) <= maxName {
+		return c.Name
+	}
+	mark := " #" + strconv.Itoa(index)
+	return cut(c.Name, maxName-len(mark)) + mark
+}

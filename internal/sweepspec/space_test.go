@@ -1,0 +1,232 @@
+package sweepspec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+const inPlace = `{template: {target: {scratchPool: null, existingPool: {name: p, dataPool: d}}}, `
+
+// show writes configurations as lines of name, turn and values that are set.
+func show(t *testing.T, spec *Spec, now Present) []string {
+	t.Helper()
+	baseline, err := Baseline(spec, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := SpaceOf(spec, baseline, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, b := range baseline {
+		lines = append(lines, fmt.Sprintf("baseline %s=%s", b.Name, b.Value))
+	}
+	if space.BundlesInTurn {
+		lines = append(lines, fmt.Sprintf("in turn, the baseline at %d", space.BaselineTurn))
+	}
+	for _, b := range space.Bundles {
+		line := b.Name
+		if space.BundlesInTurn {
+			line += fmt.Sprintf(" at %d", b.Turn)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestSpaces(t *testing.T) {
+	for name, tc := range map[string]struct {
+		patch string
+		now   Present
+		want  []string
+	}{
+		"a grid, the last parameter fastest": {
+			patch: `{parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["8", "16"]},
+				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["1", "4"]}], baseline: {values: {pg_num: "8"}}}`,
+			want: []string{"baseline pg_num=8", "baseline depth=1", "pg_num=8 depth=1", "pg_num=8 depth=4", "pg_num=16 depth=1", "pg_num=16 depth=4"},
+		},
+		"a number of PGs that nobody gave": {
+			patch: `{}`,
+			want:  []string{"baseline pg_num=Unset", "pg_num=8", "pg_num=16"},
+		},
+		"the template is the baseline": {
+			patch: `{template: {target: {scratchPool: {parameters: {pg_num: "16"}}}}}`,
+			want:  []string{"baseline pg_num=16", "pg_num=8", "pg_num=16"},
+		},
+		"numbers of the load are what they mean": {
+			patch: `{parameters: [{name: bs, workload: {phase: fio, field: blockSize}, values: ["4096", 64Ki]}]}`,
+			want:  []string{"baseline bs=4096", "bs=4096", "bs=64Ki"},
+		},
+		"what Ceph has now, or unset": {
+			patch: `{parameters: [{name: profile, config: {option: osd_mclock_profile}, values: [balanced, Unset]},
+				{name: cap, config: {option: osd_client_message_cap}, values: ["10"]}]}`,
+			now:  Present{"profile": sweep.Set("balanced"), "cap": sweep.Unset()},
+			want: []string{"baseline profile=balanced", "baseline cap=Unset", "profile=balanced cap=10", "profile=unset cap=10"},
+		},
+		"bundles without the one that is the baseline": {
+			patch: `{parameters: [{name: a, poolOption: {option: pg_num}}, {name: b, workload: {phase: fio, field: ioDepth}}],
+				configurations: [{name: baseline, values: {a: "8"}}, {name: two, values: {a: "16", b: "4"}}], baseline: {configuration: baseline}}`,
+			want: []string{"baseline a=8", "baseline b=1", "two"},
+		},
+		"pg_num in place goes up and down, the baseline in its place": {
+			patch: inPlace + `parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["128", "16", "64"]},
+				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["1"]}]}`,
+			now: Present{"pg_num": sweep.Set("32")},
+			want: []string{
+				"baseline pg_num=32", "baseline depth=1", "in turn, the baseline at 1",
+				"pg_num=128 depth=1 at 3", "pg_num=16 depth=1 at 0", "pg_num=64 depth=1 at 2",
+			},
+		},
+		"bundles take turns too": {
+			patch: inPlace + `parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: more, values: {a: "64"}}, {name: less, values: {a: "9"}}]}`,
+			now:   Present{"a": sweep.Set("10")},
+			want:  []string{"baseline a=10", "in turn, the baseline at 1", "more at 2", "less at 0"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, show(t, &specOf(t, tc.patch).Spec, tc.now)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSpacesThatAreRefused(t *testing.T) {
+	bundle := func(parameter, value string) string {
+		return fmt.Sprintf(`parameters: [{name: a, %s}], configurations: [{name: one, values: {a: %q}}]}`, parameter, value)
+	}
+	for name, tc := range map[string]struct{ patch, want string }{
+		"what Ceph has is not known": {`{parameters: [{name: p, config: {option: osd_mclock_profile}, values: [balanced]}]}`, "not known what parameter p is"},
+		"PGs of a word":              {`{` + bundle("poolOption: {option: pg_num}", "many"), "must be a whole number between 1 and 99999"},
+		"no PGs":                     {`{` + bundle("poolOption: {option: pg_num}", "0"), "must be a whole number"},
+		"PGs unset in place":         {inPlace + bundle("poolOption: {option: pg_num}", "Unset"), "has a=unset"},
+		"a depth of a word":          {`{` + bundle("workload: {phase: fio, field: ioDepth}", "deep"), "between 1 and 1024"},
+		"a depth unset":              {`{` + bundle("workload: {phase: fio, field: ioDepth}", "Unset"), "between 1 and 1024"},
+		"sixty-five clients":         {`{` + bundle("workload: {field: clients}", "65"), "between 1 and 64"},
+		"a block of a byte":          {`{` + bundle("workload: {phase: fio, field: blockSize}", "1"), "between 512 and 64Mi"},
+		"min_size":                   {`{` + bundle("poolOption: {option: min_size}", "1"), "left to Ceph"},
+		"a rate that there is not":   {`{parameters: [{name: r, workload: {phase: fio, field: rateIOPS}, values: ["100"]}]}`, "no rateIOPS that could be the baseline"},
+		"copies of erasure-coded data": {
+			`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}}}, ` + bundle("poolOption: {option: size}", "2"),
+			"dataChunks and codingChunks",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := &specOf(t, tc.patch).Spec
+			_, err := Draft(spec, Facts{Present: Present{"a": sweep.Set("8")}})
+			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want ErrSpec with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestALatinHypercubeCoversEveryValueEvenly(t *testing.T) {
+	values := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"%d"`, i+1))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	spec := &specOf(t, `{parameters: [{name: a, poolOption: {option: pg_num}, values: `+values(16)+`},
+		{name: b, workload: {phase: fio, field: ioDepth}, values: `+values(8)+`},
+		{name: c, workload: {phase: fio, field: numJobs}, values: `+values(5)+`}],
+		strategy: {search: LatinHypercube, samples: 16}}`).Spec
+	baseline, err := Baseline(spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var orders [][]string
+	for seed := range uint64(20) {
+		names, counts := drawn(t, spec, baseline, seed)
+		if len(names) != 16 || len(counts["a"]) != 16 || len(counts["b"]) != 8 || len(counts["c"]) != 5 {
+			t.Fatalf("seed %d: %d configurations, values %v", seed, len(names), counts)
+		}
+		for value, n := range counts["c"] {
+			if n < 3 || n > 4 {
+				t.Errorf("seed %d: c=%s occurs %d times, want 3 or 4", seed, value, n)
+			}
+		}
+		if again, _ := drawn(t, spec, baseline, seed); !slices.Equal(names, again) {
+			t.Errorf("seed %d gives %v, and then %v", seed, names, again)
+		}
+		if slices.ContainsFunc(orders, func(o []string) bool { return slices.Equal(o, names) }) {
+			t.Errorf("seed %d gives what another one gave", seed)
+		}
+		orders = append(orders, names)
+	}
+}
+
+// drawn is a sample: its names, and how often each value of a parameter occurs.
+func drawn(t *testing.T, spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (names []string, counts map[string]map[string]int) {
+	t.Helper()
+	space, err := SpaceOf(spec, baseline, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts = map[string]map[string]int{}
+	for _, b := range space.Bundles {
+		names = append(names, b.Name)
+		for p, v := range b.Values {
+			if counts[p] == nil {
+				counts[p] = map[string]int{}
+			}
+			counts[p][v.Text]++
+		}
+	}
+	return names, counts
+}
+
+func TestASampleAsLargeAsTheGridIsTheGrid(t *testing.T) {
+	spec := &specOf(t, `{strategy: {search: LatinHypercube, samples: 20}}`).Spec
+	if diff := cmp.Diff([]string{"baseline pg_num=Unset", "pg_num=8", "pg_num=16"}, show(t, spec, nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNamesFitIntoStatus(t *testing.T) {
+	long := sweep.Configuration{Name: strings.Repeat("ä", 80)}
+	for index, c := range []sweep.Configuration{{Name: "pg_num=32 depth=16"}, long, long} {
+		got := NameOf(index, c)
+		if len(got) > maxName {
+			t.Errorf("%q has %d bytes", got, len(got))
+		}
+	}
+	if NameOf(1, long) == NameOf(2, long) {
+		t.Error("two long names are the same")
+	}
+}
+
+func TestChangesAreOfWhatExists(t *testing.T) {
+	spec := &specOf(t, inPlace+`parameters: [
+		{name: data, poolOption: {option: pg_num}, values: ["8"]},
+		{name: meta, poolOption: {option: pg_num, role: Metadata}, values: ["8"]},
+		{name: other, poolOption: {option: pg_num, pool: q}, values: ["8"]},
+		{name: profile, config: {option: osd_mclock_profile, mask: "class:ssd"}, values: [Unset]},
+		{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`).Spec
+	var got []string
+	for _, c := range Changes(spec, map[string]sweep.Value{"data": sweep.Set("8"), "meta": sweep.Set("4"), "other": sweep.Set("2")}) {
+		where := string(c.Pool) + " " + string(c.Option)
+		if c.Config != nil {
+			where = c.Config.Section + "/" + c.Config.Mask + " " + string(c.Config.Option)
+		}
+		got = append(got, fmt.Sprintf("%s: %s=%s", c.Parameter, where, c.Value))
+	}
+	want := []string{"data: d pg_num=8", "meta: p pg_num=4", "other: q pg_num=2", "profile: osd/class:ssd osd_mclock_profile=unset"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]v1alpha1.ParameterName{"data", "meta", "other", "profile"}, AskedOfCeph(spec)); diff != "" {
+		t.Errorf("asked of Ceph (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,108 @@
+package sweepspec
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// checkValues refuses what a schema cannot see: in configurations and baselines a
+// value is not beside the parameter that it is for.
+func checkValues(spec *Spec, c sweep.Bundle) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+		at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
+		if at < 0 {
+			return refuse("configuration %s has a value for %s, which is no parameter", c.Name, name)
+		}
+		if want := wanted(spec, spec.Parameters[at], c.Values[name]); want != "" {
+			return refuse("configuration %s has %s=%s, which must be %s", c.Name, name, c.Values[name], want)
+		}
+	}
+	return nil
+}
+
+// wanted says what a value should be instead; "" if it will do.
+func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
+	switch {
+	case p.Workload != nil:
+		return wantedOfLoad(p, value)
+	case p.PoolOption == nil:
+		return ""
+	}
+	scratch := spec.Template.Target.ScratchPool
+	switch p.PoolOption.Option {
+	case optionPGNum:
+		// A scratch pool that nobody gave a number has Ceph's default.
+		if !isWithin(value, 1, 99999) && (value.IsSet || scratch == nil) {
+			return "a whole number between 1 and 99999"
+		}
+	case "min_size":
+		return "left to Ceph, which derives it from size"
+	case "size":
+		if scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata {
+			return "left out, since an erasure-coded pool has dataChunks and codingChunks"
+		}
+		if !isWithin(value, 1, 10) {
+			return "a number of copies between 1 and 10"
+		}
+	}
+	return ""
+}
+
+func isWithin(value sweep.Value, low, high int) bool {
+	n, err := strconv.Atoi(value.Text)
+	return err == nil && low <= n && n <= high
+}
+
+// bound is the range of a field of the load, as its schema has it.
+type bound struct {
+	low, high int64
+	text      string
+}
+
+func boundOf(field v1alpha1.WorkloadField) bound {
+	switch field {
+	case v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs:
+		return bound{1, 64, "a whole number between 1 and 64"}
+	case v1alpha1.WorkloadConcurrency, v1alpha1.WorkloadIOThreads, v1alpha1.WorkloadIODepth:
+		return bound{1, 1024, "a whole number between 1 and 1024"}
+	case v1alpha1.WorkloadRateIOPS:
+		return bound{1, 100_000_000, "a whole number between 1 and 100000000"}
+	case v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize, v1alpha1.WorkloadIOSize:
+	}
+	return bound{512, 64 << 20, "a size between 512 and 64Mi"}
+}
+
+func wantedOfLoad(p v1alpha1.Parameter, value sweep.Value) string {
+	limits := boundOf(p.Workload.Field)
+	if n, ok := loadNumber(p, apiValue(value)); !ok || n < limits.low || n > limits.high {
+		return limits.text
+	}
+	return ""
+}
+
+// isSize tells the fields that are quantities from those that are counts.
+func isSize(field v1alpha1.WorkloadField) bool {
+	return field == v1alpha1.WorkloadBlockSize || field == v1alpha1.WorkloadObjectSize || field == v1alpha1.WorkloadIOSize
+}
+
+// loadNumber is the number that a value of the load stands for.
+func loadNumber(p v1alpha1.Parameter, value v1alpha1.ParameterValue) (int64, bool) {
+	if p.Workload == nil || value == "" {
+		return 0, false
+	}
+	if !isSize(p.Workload.Field) {
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		return n, err == nil
+	}
+	q, err := resource.ParseQuantity(string(value))
+	if err != nil {
+		return 0, false
+	}
+	return q.AsInt64()
+}

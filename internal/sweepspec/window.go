@@ -1,0 +1,54 @@
+package sweepspec
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// WindowAt reports whether changes to Ceph may start at a moment, and when that changes
+// next. Without a window they always may, and next is the zero time.
+//
+// Windows are times of day where the user is. On a day on which clocks are set, one that
+// holds that moment is longer or shorter by an hour, a time that the clock skips is an
+// hour later, and of a time that it shows twice it is one of the two. It fails for a
+// time zone that nobody knows.
+func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
+	if w == nil {
+		return true, time.Time{}, nil
+	}
+	zone, err := time.LoadLocation(w.TimeZone)
+	if err != nil {
+		return false, time.Time{}, refuse("window.timeZone %q is not known here: %v", w.TimeZone, err)
+	}
+	start, err := time.Parse("15:04", w.Start)
+	if err != nil {
+		return false, time.Time{}, refuse("window.start: %v", err)
+	}
+	end, err := time.Parse("15:04", w.End)
+	if err != nil {
+		return false, time.Time{}, refuse("window.end: %v", err)
+	}
+	today := now.In(zone)
+	// One that began yesterday may still be open, and a week later there is another.
+	for day := -1; day <= 8; day++ {
+		at := func(clock time.Time, offset int) time.Time {
+			return time.Date(today.Year(), today.Month(), today.Day()+day+offset, clock.Hour(), clock.Minute(), 0, 0, zone)
+		}
+		opens, closes := at(start, 0), at(end, 0)
+		if !opens.Before(closes) {
+			closes = at(end, 1)
+		}
+		noon := time.Date(today.Year(), today.Month(), today.Day()+day, 12, 0, 0, 0, zone)
+		switch {
+		case len(w.Days) > 0 && !slices.Contains(w.Days, v1alpha1.Weekday(noon.Weekday().String())):
+		case now.Before(opens):
+			return false, opens, nil
+		case now.Before(closes):
+			return true, closes, nil
+		}
+	}
+	return false, time.Time{}, fmt.Errorf("%w: window opens on no day", ErrSpec)
+}
