@@ -45,11 +45,14 @@ func main() {
 }
 
 func run(ctx context.Context, opts *options) error {
+	if err := opts.load(); err != nil {
+		return err
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the API server: %w; run in a cluster, or set KUBECONFIG", err)
 	}
-	mgr, err := newManager(config, opts)
+	mgr, err := newManager(ctx, config, opts)
 	if err != nil {
 		return err
 	}
@@ -57,13 +60,12 @@ func run(ctx context.Context, opts *options) error {
 }
 
 // newManager returns a manager with every controller and check, ready to start.
-func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
+func newManager(ctx context.Context, config *rest.Config, opts *options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, opts.forManager(newScheme()))
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	benchmarks := cephbenchmark.New(mgr.GetClient(), mgr.GetEventRecorder(cephbenchmark.Name))
-	if err := benchmarks.SetupWithManager(mgr); err != nil {
+	if err := addBenchmarks(ctx, mgr, config, opts); err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", cephbenchmark.Name, err)
 	}
 	sweeps := cephtuningsweep.New(mgr.GetClient(), mgr.GetEventRecorder(cephtuningsweep.Name))

@@ -94,7 +94,7 @@ func TestManager(t *testing.T) {
 }
 
 func TestNewManagerSaysWhatFailed(t *testing.T) {
-	_, err := newManager(&rest.Config{Host: "not a host"}, &options{})
+	_, err := newManager(t.Context(), &rest.Config{Host: "not a host"}, &options{})
 	if err == nil || !strings.Contains(err.Error(), "create the manager") {
 		t.Errorf("error %v, want one that says what failed", err)
 	}
@@ -108,20 +108,23 @@ func testStalls(t *testing.T, admin client.Client) {
 	sample(t, "cephtuningsweep_pg_num.yaml", sweep)
 	create(t, admin, sweep)
 
-	want := []metav1.Condition{
-		{Type: "Ready", Status: "False", Reason: "NotImplemented", ObservedGeneration: 1},
-		{Type: "Stalled", Status: "True", Reason: "NotImplemented", ObservedGeneration: 1},
+	stalled := func(reason string) []metav1.Condition {
+		return []metav1.Condition{
+			{Type: "Ready", Status: "False", Reason: reason, ObservedGeneration: 1},
+			{Type: "Stalled", Status: "True", Reason: reason, ObservedGeneration: 1},
+		}
 	}
+	// Without a settings file nothing is allowed.
 	eventually(t, func() error {
-		return wantConditions(t, admin, benchmark, func() []metav1.Condition { return benchmark.Status.Conditions }, want)
+		return wantConditions(t, admin, benchmark, func() []metav1.Condition { return benchmark.Status.Conditions }, stalled("NotAllowed"))
 	})
 	eventually(t, func() error {
-		return wantConditions(t, admin, sweep, func() []metav1.Condition { return sweep.Status.Conditions }, want)
+		return wantConditions(t, admin, sweep, func() []metav1.Condition { return sweep.Status.Conditions }, stalled("NotImplemented"))
 	})
-	if benchmark.Status.ObservedRunID != "1" || benchmark.Status.ObservedGeneration != 1 {
-		t.Errorf("status is about run %q and generation %d, want 1 and 1", benchmark.Status.ObservedRunID, benchmark.Status.ObservedGeneration)
+	if benchmark.Status.ObservedRunID != "" || benchmark.Status.ObservedGeneration != 1 {
+		t.Errorf("status is about run %q and generation %d, want none and 1", benchmark.Status.ObservedRunID, benchmark.Status.ObservedGeneration)
 	}
-	eventually(t, func() error { return wantEvent(t, admin, "CephBenchmark", "NotImplemented") })
+	eventually(t, func() error { return wantEvent(t, admin, "CephBenchmark", "NotAllowed") })
 	eventually(t, func() error { return wantEvent(t, admin, "CephTuningSweep", "NotImplemented") })
 	quiet(t, admin, benchmark)
 
@@ -207,7 +210,7 @@ func start(t *testing.T, config *rest.Config, opts *options) func() error {
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = serviceAccount
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
-	mgr, err := newManager(config, opts)
+	mgr, err := newManager(t.Context(), config, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,19 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // leaseName names the Lease that the leading manager holds.
@@ -35,12 +41,21 @@ type options struct {
 	metricsSecure  bool
 	metricsCertDir string
 	http2          bool
+
+	configFile string
+	cephSocket string
+	// settings are what load read; without a file they allow nothing.
+	settings settings.Settings
 }
 
 func (o *options) bind(fs *flag.FlagSet) {
 	fs.Var(&o.namespaces, "namespaces",
 		"The namespaces whose CephBenchmarks and CephTuningSweeps are handled, separated by commas. "+
 			"The flag may be repeated. Without it all namespaces are, which needs a ClusterRoleBinding.")
+	fs.StringVar(&o.configFile, "config", "",
+		"The file that says which clusters may be measured, and how. Without it none may.")
+	fs.StringVar(&o.cephSocket, "ceph-socket", "/run/cephtune/ceph.sock",
+		"The Unix socket of the sidecar that has Ceph's command line.")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
 		"The address that serves /healthz and /readyz. 0 serves neither.")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false,
@@ -57,11 +72,24 @@ func (o *options) bind(fs *flag.FlagSet) {
 		"Serve /metrics by HTTP/2 too. It is off because of its denial-of-service defects (CVE-2023-44487, CVE-2023-39325).")
 }
 
+// load reads the settings, which need a new start of the manager to change.
+func (o *options) load() error {
+	if o.configFile == "" {
+		return nil
+	}
+	s, err := settings.Load(o.configFile)
+	if err != nil {
+		return err
+	}
+	o.settings = *s
+	return nil
+}
+
 func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 	timeout, skip := shutdownTimeout, true
 	return ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cache.Options{DefaultNamespaces: o.namespaces.forCache()},
+		Cache:                   o.forCache(),
 		Metrics:                 o.forMetrics(),
 		HealthProbeBindAddress:  o.probeAddress,
 		LeaderElection:          o.leaderElect,
@@ -73,6 +101,19 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 		// The names are constants that differ. The check is by process, in which a
 		// test may run one manager after another.
 		Controller: config.Controller{SkipNameValidation: &skip},
+	}
+}
+
+// forCache limits what the manager keeps in memory to its namespaces and, of Jobs and
+// pods, to those of benchmarks.
+func (o *options) forCache() cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
+		settings.LabelManagedBy: settings.ManagedBy,
+		settings.LabelComponent: settings.ComponentBenchmark,
+	})}
+	return cache.Options{
+		DefaultNamespaces: o.namespaces.forCache(),
+		ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
 	}
 }
 

@@ -3,10 +3,17 @@ package main
 import (
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
 func TestNamespaces(t *testing.T) {
@@ -41,4 +48,51 @@ func TestNamespaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSettings(t *testing.T) {
+	parse := func(t *testing.T, args ...string) (*options, error) {
+		t.Helper()
+		opts := &options{}
+		flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+		opts.bind(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		return opts, opts.load()
+	}
+	t.Run("without a file nothing is allowed", func(t *testing.T) {
+		opts, err := parse(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(settings.Settings{}, opts.settings); diff != "" {
+			t.Errorf("settings (-want +got):\n%s", diff)
+		}
+		if opts.cephSocket != "/run/cephtune/ceph.sock" {
+			t.Errorf("socket %s", opts.cephSocket)
+		}
+	})
+	t.Run("the file that is deployed allows the cluster of the samples", func(t *testing.T) {
+		opts, err := parse(t, "--config="+filepath.Join(apiserver.Root(t), "config", "manager", "config.yaml"), "--ceph-socket=/s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, allowed := opts.settings.Cluster(v1alpha1.ClusterReference{Namespace: "rook-ceph", Name: "my-cluster"}); !allowed {
+			t.Errorf("it is not allowed by %+v", opts.settings)
+		}
+		if opts.cephSocket != "/s" {
+			t.Errorf("socket %s", opts.cephSocket)
+		}
+	})
+	t.Run("the manager does not start with a file that is wrong", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(path, []byte("clusters: [{name: x}]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := run(t.Context(), &options{configFile: path})
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "clusters[0].namespace") {
+			t.Errorf("error %v, want one that names file and field", err)
+		}
+	})
 }

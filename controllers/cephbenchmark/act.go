@@ -2,16 +2,286 @@ package cephbenchmark
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
-// act carries out the step of a plan. None of the present steps touches anything
-// outside status.
-func (r *Reconciler) act(_ context.Context, p plan) error {
+// effect is what came of a step, beside what was planned.
+type effect struct {
+	// outcome replaces the planned one, if its reason is not empty.
+	outcome kstatus.Outcome
+	// again is when to look again, if nothing happens before; 0 for never. Steps that
+	// change what a watch sees need none.
+	again time.Duration
+	// finished says that a teardown has come to its end.
+	finished bool
+	// edit changes status further.
+	edit func(*v1alpha1.CephBenchmarkStatus)
+	// told is told as an event, once status is written, beside the outcome.
+	told *kstatus.Outcome
+}
+
+// now is an effect after which the next step can be taken at once.
+func now() effect { return effect{again: time.Millisecond} }
+
+// act carries out the step of a plan, and keeps in mind what it waits for.
+func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
+	came, err := r.carryOut(ctx, seen, p)
+	if seen.memory != nil {
+		seen.memory.noteWait(p, came, err, seen.now)
+	}
+	return came, err
+}
+
+// noteWait keeps since when the same thing has been waited for, and why it has not
+// come.
+func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
+	if p.step == stepLock {
+		return // It is renewed in between.
+	}
+	if m.waitsFor != p.patience.what {
+		m.waitsFor, m.waitsSince, m.trouble = p.patience.what, now, ""
+	}
+	switch {
+	case err != nil:
+		m.trouble = err.Error()
+	case came.outcome.Message != "":
+		m.trouble = came.outcome.Message
+	}
+}
+
+func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.step {
 	case stepNone, stepIdle, stepStall:
-		return nil
+		return effect{}, nil
+	case stepWait:
+		if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiet {
+			seen.live.hurry()
+		}
+		return effect{again: p.again}, nil
+	case stepAcknowledge:
+		_, err := r.prune(ctx, seen)
+		return effect{}, err
+	case stepProtect:
+		return now(), r.protect(ctx, seen.benchmark)
+	case stepBegin:
+		return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}, nil
+	case stepLock:
+		return r.takeLock(ctx, seen)
+	case stepPrepare:
+		return r.prepare(ctx, seen)
+	case stepReplace:
+		return r.replaceJob(ctx, seen, p)
+	case stepMove:
+		return r.makeMove(ctx, seen, p)
+	case stepConcludeRun:
+		return r.concludeRun(ctx, seen, p)
+	case stepFail:
+		return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, p.outcome) }}, nil
+	case stepTearDown:
+		return r.tearDown(ctx, seen, p)
 	default:
-		return fmt.Errorf("no action for step %q", p.step)
+		return effect{}, fmt.Errorf("no action for step %q", p.step)
 	}
+}
+
+// protect adds the finalizer.
+func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
+	before := b.DeepCopy()
+	controllerutil.AddFinalizer(b, Finalizer)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	// The status in the answer is the one that was read; record must see no change.
+	status := b.Status.DeepCopy()
+	if err := r.client.Patch(ctx, b, patch); err != nil {
+		return fmt.Errorf("add the finalizer: %w", err)
+	}
+	b.Status = *status
+	return nil
+}
+
+// beginStatus starts a new status, unless the run was only paused.
+func beginStatus(s *v1alpha1.CephBenchmarkStatus, seen facts) {
+	if s.ObservedRunID != seen.benchmark.Spec.RunID || hasEnded(*s) {
+		start := metav1.NewTime(seen.now)
+		*s = v1alpha1.CephBenchmarkStatus{
+			ObservedGeneration: s.ObservedGeneration,
+			ObservedRunID:      seen.benchmark.Spec.RunID,
+			StartTime:          &start,
+			Conditions:         s.Conditions,
+		}
+		removeEnds(&s.Conditions)
+	}
+}
+
+// makeMove does the next thing with the clients.
+func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
+	switch p.move.kind {
+	case movePut:
+		return effect{edit: markRunning(seen, p)}, r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+			_, err := c.Put(ctx, p.move.tasks[i])
+			return err
+		})
+	case moveStart:
+		return r.start(ctx, seen, p.move.id)
+	case moveCancel:
+		return effect{again: time.Second}, r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+			if status, there := seen.tasks[i][p.move.id]; !there || status.State.Ended() {
+				return nil
+			}
+			return c.Cancel(ctx, p.move.id)
+		})
+	case moveDropCaches:
+		return now(), r.dropCaches(ctx, seen, p.move.id)
+	case moveReadPilot:
+		return now(), r.readPilot(ctx, seen, p.move.id)
+	default:
+		return effect{}, fmt.Errorf("no action for move %q", p.move.kind)
+	}
+}
+
+// requestTimeout bounds one request to a runner.
+const requestTimeout = 10 * time.Second
+
+// onAll asks all clients at the same time.
+func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Context, int, runner.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	var group errgroup.Group // Without its context: one that fails must not stop the others.
+	for i, view := range seen.runners {
+		group.Go(func() error {
+			if err := ask(ctx, i, view.client); err != nil {
+				return fmt.Errorf("client %d: %w", i, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// start gives all clients the signal to measure, and notes how far apart they
+// began at most.
+func (r *Reconciler) start(ctx context.Context, seen facts, id string) (effect, error) {
+	seen.memory.startedAt[id] = r.now()
+	starts := make([]runner.Started, len(seen.runners))
+	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+		started, err := c.Start(ctx, id)
+		starts[i] = started
+		return err
+	})
+	if err != nil {
+		// Some may run. Their task is cancelled, which spoils the run.
+		delete(seen.memory.startedAt, id)
+		seen.memory.notStarted[id] = err.Error()
+		cancelled := r.onAll(ctx, seen, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
+		return effect{}, errors.Join(fmt.Errorf("start %s on all clients: %w", id, err), cancelled)
+	}
+	seen.memory.spread[id] = spreadOf(starts)
+	return effect{}, nil
+}
+
+// spreadOf bounds how far apart clients began: from the earliest moment at which
+// one can have to the latest.
+func spreadOf(starts []runner.Started) time.Duration {
+	if len(starts) < 2 {
+		return 0
+	}
+	first, last := starts[0].NotBefore, starts[0].NotAfter
+	for _, s := range starts[1:] {
+		if s.NotBefore.Before(first) {
+			first = s.NotBefore
+		}
+		if s.NotAfter.After(last) {
+			last = s.NotAfter
+		}
+	}
+	return last.Sub(first)
+}
+
+// dropTimeout bounds how long OSDs may take to forget what they have cached.
+const dropTimeout = 2 * time.Minute
+
+func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
+	defer cancel()
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.CacheDropper)
+	if err != nil {
+		return err
+	}
+	if err := r.ceph.DropOSDCaches(ctx, at); err != nil {
+		return fmt.Errorf("drop the caches of the OSDs: %w", err)
+	}
+	seen.memory.cachesDropped[id] = true
+	return nil
+}
+
+func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error {
+	reports, err := r.reports(ctx, seen, id)
+	if err != nil {
+		return err
+	}
+	slowest := 0.0
+	for _, report := range reports {
+		if report.Result == nil {
+			return fmt.Errorf("the report of %s has no result", id)
+		}
+		for _, direction := range report.Result.Directions() {
+			slowest = max(slowest, direction.Seconds)
+		}
+	}
+	seen.memory.pilotSeconds[id] = slowest
+	return nil
+}
+
+// reports fetches what the clients have to tell of a task that has ended, once.
+func (r *Reconciler) reports(ctx context.Context, seen facts, id string) ([]*task.Report, error) {
+	if known, ok := seen.memory.reports[id]; ok {
+		return known, nil
+	}
+	reports := make([]*task.Report, len(seen.runners))
+	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+		report, err := c.Report(ctx, id)
+		reports[i] = report
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fetch the reports of %s: %w", id, err)
+	}
+	seen.memory.reports[id] = reports
+	return reports, nil
+}
+
+// markRunning notes a run in status as soon as its first phase is handed over.
+func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
+	return func(s *v1alpha1.CephBenchmarkStatus) {
+		if p.move.id != taskID(p.run, seen.script.phases[0].name) {
+			return
+		}
+		start := metav1.NewTime(seen.now)
+		setRun(s, v1alpha1.BenchmarkRun{Number: p.run, State: v1alpha1.RunRunning, StartTime: &start})
+	}
+}
+
+// setRun adds a run, or replaces the one of its number.
+func setRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
+	for i := range s.Runs {
+		if s.Runs[i].Number == run.Number {
+			if run.StartTime == nil {
+				run.StartTime = s.Runs[i].StartTime
+			}
+			s.Runs[i] = run
+			return
+		}
+	}
+	s.Runs = append(s.Runs, run)
 }

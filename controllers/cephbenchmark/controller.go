@@ -1,59 +1,167 @@
 // Package cephbenchmark reconciles CephBenchmark objects. One pass reads as
 // observe, decide, act, record: look at the world, choose one step by a list of
 // named rules, carry it out, and write status once.
+//
+// A session is the execution of one run ID: a Job whose pods, the clients, run the
+// tools. script.go says what they are told, in which order; decide.go everything
+// else. Between passes nothing waits: live.go follows the clients and the cluster
+// and wakes the reconciler.
 package cephbenchmark
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // Name of the controller in logs, metrics and events.
 const Name = "cephbenchmark"
 
+// Finalizer keeps a CephBenchmark until everything that it made is removed.
+const Finalizer = "cephtune.dev/cleanup"
+
+// Options are what a Reconciler works with.
+type Options struct {
+	// Client reads CephBenchmarks, Jobs and pods from a cache; Reader reads what is
+	// looked at too rarely for one.
+	Client   client.Client
+	Reader   client.Reader
+	Recorder events.EventRecorder
+	Settings *settings.Settings
+	Rook     Rook
+	Ceph     ceph.Client
+	Lock     Lock
+	Dial     Dial
+	Logs     Logs
+	// MasterKey is the secret from which the keys of sessions are derived.
+	MasterKey []byte
+	// PoolSettle is for how long the PGs of a new pool have to be clean.
+	PoolSettle time.Duration
+	// Now is the clock, which tests may set.
+	Now func() time.Time
+}
+
 // Reconciler moves one CephBenchmark one step forward.
 type Reconciler struct {
-	client   client.Client
-	recorder events.EventRecorder
+	client    client.Client
+	reader    client.Reader
+	recorder  events.EventRecorder
+	settings  *settings.Settings
+	rook      Rook
+	ceph      ceph.Client
+	lock      Lock
+	logs      Logs
+	masterKey []byte
+	now       func() time.Time
+	// poolSettle is for how long the PGs of a new pool have to be clean.
+	poolSettle time.Duration
+	live       *live
+	woken      chan event.TypedGenericEvent[*v1alpha1.CephBenchmark]
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
-// New returns a Reconciler that reads and writes through c.
-func New(c client.Client, recorder events.EventRecorder) *Reconciler {
-	return &Reconciler{client: c, recorder: recorder}
+// New returns a Reconciler.
+func New(o Options) *Reconciler {
+	r := &Reconciler{
+		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
+		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, logs: o.Logs, masterKey: o.MasterKey, now: o.Now, poolSettle: o.PoolSettle,
+		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
+	}
+	r.live = newLive(o.Dial, o.Now, r.wake)
+	return r
 }
+
+// wake has an object looked at again. The queue behind the channel drops doubles.
+func (r *Reconciler) wake(key types.NamespacedName) {
+	b := &v1alpha1.CephBenchmark{}
+	b.Namespace, b.Name = key.Namespace, key.Name
+	select {
+	case r.woken <- event.TypedGenericEvent[*v1alpha1.CephBenchmark]{Object: b}:
+	default: // The manager is ending, or far behind and about to look anyway.
+	}
+}
+
+// A step that failed is tried again, at first soon. Ceph or a network that was away is
+// noticed half a minute after it is back.
+const (
+	retryFirst  = 100 * time.Millisecond
+	retryAtMost = 30 * time.Second
+)
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.Add(r.live); err != nil {
+		return fmt.Errorf("follow sessions: %w", err)
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		// Our own status writes do not change the generation, so they do not
-		// start another pass.
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryAtMost)}).
+		// Our own status writes do not change the generation, so they do not start
+		// another pass.
 		For(&v1alpha1.CephBenchmark{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&batchv1.Job{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(benchmarkOf)).
+		WatchesRawSource(source.Channel(r.woken, &handler.TypedEnqueueRequestForObject[*v1alpha1.CephBenchmark]{})).
 		Complete(r)
 }
 
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch
+// benchmarkOf names the CephBenchmark of a client's pod.
+func benchmarkOf(_ context.Context, pod client.Object) []reconcile.Request {
+	name, ok := pod.GetAnnotations()[annotationBenchmark]
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
+}
+
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/finalizers,verbs=update
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephBenchmark one step forward. Status is written even when the step
-// failed, so that the user sees why.
+// Reconcile moves one CephBenchmark one step forward. Status is written even when
+// the step failed, so that the user sees why.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	seen, err := r.observe(ctx, req.NamespacedName)
+	b, err := r.read(ctx, req.NamespacedName)
+	if apierrors.IsNotFound(err) {
+		r.live.forget(req.NamespacedName) // Somebody may have taken the finalizer off.
+		return ctrl.Result{}, nil
+	}
 	if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, err
+	}
+	seen, err := r.observe(ctx, b)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	next := decide(seen)
-	return ctrl.Result{}, errors.Join(r.act(ctx, next), r.record(ctx, seen, next))
+	came, failure := r.act(ctx, seen, next)
+	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: came.again}, nil
 }

@@ -2,22 +2,369 @@ package cephbenchmark
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // facts are what one pass saw. Nobody downstream looks again.
 type facts struct {
+	now       time.Time
+	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
+	// spec is what the session at work was started with; the benchmark's own may ask
+	// for another run already.
+	spec    v1alpha1.CephBenchmarkSpec
+	session session
+	cluster settings.Cluster
+	known   bool // that cluster is in the settings
+
+	rook    *rook.ClusterInfo
+	rookErr error
+	locked  bool // by this benchmark, or by the sweep that it belongs to
+
+	job     *batchv1.Job
+	jobLost bool // it was made, and somebody else has deleted it
+	pods    []corev1.Pod
+	// hint is what Kubernetes last warned of about the Job, or a pod of it, that does
+	// not get on.
+	hint string
+
+	live   *liveSession
+	memory *memory
+	watchView
+
+	datasetBytes int64 // that each client prefills
+
+	block    bool  // the target is a claim in volume mode Block
+	claimErr error // it could not be found out
+
+	script    *script
+	scriptErr error // the spec cannot be carried out on this cluster
+
+	runners map[int]runnerView
+	logs    map[int]*podLog // of clients that only they tell of
+	tasks   clientTasks     // nil if not all runners have answered yet
+	next    move
 }
 
-// observe gathers the facts. It only reads.
-func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (facts, error) {
-	benchmark := &v1alpha1.CephBenchmark{}
-	if err := r.client.Get(ctx, key, benchmark); err != nil {
+// With the Job is kept what the session was started with: the spec, and the bytes that
+// each client prefills.
+const (
+	annotationSpec    = "cephtune.dev/spec"
+	annotationDataset = "cephtune.dev/dataset-bytes"
+)
+
+// observe gathers the facts. It only reads, and no more than the object's stage
+// needs: one that has ended costs a look into a cache.
+func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
+	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
+	seen.session = sessionOf(b.UID, b.Status.ObservedRunID)
+	if !seen.mayHaveMade() {
+		return seen, nil
+	}
+	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.name)
+	seen.memory = seen.live.memory
+	if err := r.observeJob(ctx, &seen); err != nil {
 		return facts{}, err
 	}
-	return facts{benchmark: benchmark}, nil
+	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
+		return seen, nil
+	}
+	r.observeCluster(ctx, &seen)
+	if err := r.observeRunners(ctx, &seen); err != nil {
+		return facts{}, err
+	}
+	return seen, nil
+}
+
+// read reads the object: one that has ended from the cache, any other from the API
+// server, because a cache may not have seen yet what the last pass has written, and a
+// step that is taken twice is worse than a request.
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
+	b := &v1alpha1.CephBenchmark{}
+	if err := r.client.Get(ctx, key, b); err != nil {
+		return nil, err
+	}
+	cached := facts{benchmark: b}
+	if hasEnded(b.Status) && b.Status.ObservedRunID == b.Spec.RunID && !cached.atWork() && !cached.deleted() {
+		return b, nil
+	}
+	return b, r.reader.Get(ctx, key, b)
+}
+
+// observeJob looks at the Job of the session and its pods.
+func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
+	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.name}
+	job := &batchv1.Job{}
+	err := r.client.Get(ctx, key, job)
+	if apierrors.IsNotFound(err) && seen.memory.madeJob != "" {
+		err = r.reader.Get(ctx, key, job) // The cache may be late.
+	}
+	if apierrors.IsNotFound(err) {
+		seen.jobLost = seen.memory.madeJob != seen.memory.replacedJob
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the Job of the clients: %w", err)
+	}
+	seen.job, seen.memory.madeJob = job, job.UID
+	// What a session prefills does not change, whatever room there is later.
+	seen.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
+	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &seen.spec); err != nil {
+		return fmt.Errorf("read the spec that Job %s was made for: %w", job.Name, err)
+	}
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: seen.session.name}); err != nil {
+		return fmt.Errorf("list the pods of the clients: %w", err)
+	}
+	// Not those of a Job that this one has replaced.
+	seen.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
+	if stuck := stuckObject(job, seen.pods); stuck != nil && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
+		seen.hint, err = r.lastWarning(ctx, stuck)
+	}
+	return err
+}
+
+// hintAfter is how long a Job may be without pods, or a pod may be on its way, before
+// events are asked why.
+const hintAfter = 5 * time.Second
+
+// stuckObject is what to ask events about: a Job without pods, or the first pod that
+// is on a node and does not run; nil if there is no need.
+func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
+	if len(pods) == 0 {
+		return job
+	}
+	for i := range pods {
+		if pods[i].Status.Phase == corev1.PodPending {
+			return &pods[i]
+		}
+	}
+	return nil
+}
+
+// lastWarning is what Kubernetes last warned of about an object. A quota, pod security
+// and a volume that cannot be mounted are told nowhere else.
+func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, error) {
+	var events corev1.EventList
+	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
+		"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning,
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the events of %s: %w", o.GetName(), err)
+	}
+	if len(events.Items) == 0 {
+		return "", nil
+	}
+	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return latest.Message, nil
+}
+
+// observeCluster looks at Rook's CephCluster, the lock, and Ceph.
+func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
+	info, err := r.rook.Cluster(ctx, seen.spec.ClusterRef)
+	if err != nil {
+		seen.rookErr = err
+		return
+	}
+	seen.rook = &info
+	if seen.tearingDown() {
+		seen.watchView = seen.live.lastView()
+		return
+	}
+	watching := seen.live.startWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
+	seen.watchView = watching.view()
+	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
+}
+
+// connection finds the way to a cluster anew each time, because monitors move and
+// keys are rotated.
+func (r *Reconciler) connection(cluster settings.Cluster, identity string) connect {
+	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
+}
+
+// observeRunners looks at how far the clients are, and so what comes next.
+func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
+	if seen.survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
+		return nil
+	}
+	if err := r.observeClaim(ctx, seen); err != nil || seen.claimErr != nil {
+		return err
+	}
+	if seen.script, seen.scriptErr = seen.newScript(); seen.scriptErr != nil || seen.job == nil {
+		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+	}
+	if err := r.observeClients(ctx, seen); err != nil {
+		return err
+	}
+	seen.tasks = tasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
+	if len(seen.logs) > 0 {
+		seen.memory.noteTimes(seen.tasks)
+	}
+	seen.memory.noteEnds(seen.tasks, seen.now)
+	if seen.tasks != nil && !seen.allRunsEnded() {
+		seen.next = seen.script.next(seen.currentRun(), seen.tasksOfRun(), seen.memory, seen.now)
+	}
+	return nil
+}
+
+// newScript is what clients are told to do.
+func (f *facts) newScript() (*script, error) {
+	if f.job == nil && f.survey != nil {
+		var err error
+		if f.datasetBytes, _, err = f.dataset(); err != nil {
+			return nil, err
+		}
+	}
+	return newScript(f.spec.Template, f.session.places(f.spec.Template, f.cluster, f.cephMajor(), f.datasetBytes, f.block))
+}
+
+// observeClients asks the runners, and reads the logs of those that cannot be asked.
+func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
+	seen.runners, seen.logs = map[int]runnerView{}, map[int]*podLog{}
+	if !seen.alone() {
+		key, err := seen.session.key(r.masterKey)
+		if err != nil {
+			return err
+		}
+		seen.runners = seen.live.follow(addressesOf(seen.pods), key) //nolint:contextcheck // It outlives the pass.
+	}
+	for _, view := range seen.runners {
+		seen.memory.reached = seen.memory.reached || view.snapshot != nil
+	}
+	return r.readLogs(ctx, seen)
+}
+
+// mayHaveMade reports whether something may exist that the object has made.
+func (f facts) mayHaveMade() bool {
+	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer)
+}
+
+func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
+
+// atWork reports whether something may exist that belongs to the run which status
+// is about.
+func (f facts) atWork() bool {
+	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
+}
+
+// tearingDown reports whether all that is left is to remove what was made.
+func (f facts) tearingDown() bool { return f.deleted() || hasEnded(f.benchmark.Status) || f.pausing() }
+
+// pausing reports whether the session was begun to be removed because the benchmark
+// is suspended. It is removed to the end then, and not used any more.
+func (f facts) pausing() bool {
+	return f.atWork() && reasonOf(f.benchmark) == v1alpha1.ReasonSuspended
+}
+
+func (f facts) startTime() time.Time {
+	if f.benchmark.Status.StartTime == nil {
+		return f.now
+	}
+	return f.benchmark.Status.StartTime.Time
+}
+
+// endedRuns counts the runs that have ended, in whatever way.
+func (f facts) endedRuns() int32 {
+	ended := int32(0)
+	for _, run := range f.benchmark.Status.Runs {
+		if run.State != v1alpha1.RunRunning {
+			ended++
+		}
+	}
+	return ended
+}
+
+// currentRun is the run at work, or the next one, from 1.
+func (f facts) currentRun() int32 { return f.endedRuns() + 1 }
+
+func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions }
+
+// isMeasuring reports whether a phase is at work, or may be: after a restart of the
+// manager nobody knows before the runners have answered.
+func (f facts) isMeasuring() bool {
+	if f.alone() {
+		return false // It always is; to wait for a pause would be to wait for the end.
+	}
+	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {
+		return true
+	}
+	return f.tasks != nil && slices.ContainsFunc(f.tasks, func(of map[string]task.Status) bool {
+		for _, status := range of {
+			if status.State == task.Measuring {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// begun reports whether a task of a run was handed over.
+func (t clientTasks) begun(run int32) bool {
+	prefix := fmt.Sprintf("r%d-", run)
+	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
+		for id := range of {
+			if strings.HasPrefix(id, prefix) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// lostSince is since when a runner that had to answer has not; zero if all do.
+func (f facts) lostSince() time.Time {
+	var since time.Time
+	for _, view := range f.runners {
+		if view.err != nil && (since.IsZero() || view.since.Before(since)) {
+			since = view.since
+		}
+	}
+	return since
+}
+
+// lostErr is why the first of those does not answer, by index: the message that it
+// ends up in must not change with the order of a map.
+func (f facts) lostErr() error {
+	for _, i := range slices.Sorted(maps.Keys(f.runners)) {
+		if err := f.runners[i].err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addressesOf are the addresses of the pods that run, by client.
+func addressesOf(pods []corev1.Pod) map[int]string {
+	addresses := map[int]string{}
+	for i := range pods {
+		index, ok := clientIndex(&pods[i])
+		if ok && pods[i].Status.Phase == corev1.PodRunning && pods[i].Status.PodIP != "" && pods[i].DeletionTimestamp.IsZero() {
+			addresses[index] = net.JoinHostPort(pods[i].Status.PodIP, strconv.Itoa(runner.Port))
+		}
+	}
+	return addresses
 }

@@ -1,39 +1,221 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// record writes what the pass came to into status, and then tells it as an
-// event, if it is news.
-func (r *Reconciler) record(ctx context.Context, seen facts, p plan) error {
-	if p.step == stepNone {
+// record writes what the pass came to into status, and then tells it as an event,
+// if it is news.
+func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
+	if p.step == stepNone || (p.step == stepTearDown && p.last == endsGone && e.finished) {
 		return nil
 	}
-	after := seen.benchmark.DeepCopy()
-	after.Status.ObservedGeneration = after.Generation
-	after.Status.ObservedRunID = after.Spec.RunID
-	mark := kstatus.MarkIdle
-	if p.step == stepStall {
-		mark = kstatus.MarkStalled
+	after := statusAfter(seen, p, e, failure)
+	if seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellEvery && sameButForWords(seen.benchmark.Status, after.Status) {
+		return nil
 	}
-	mark(&after.Status.Conditions, after.Generation, p.outcome)
-
+	before := reasonOf(seen.benchmark)
 	written, err := kstatus.Patch(ctx, r.client, seen.benchmark, after)
 	if err != nil || !written {
 		return err
 	}
-	r.recorder.Eventf(after, nil, eventType(p.step), p.outcome.Reason, string(p.step), "%s", p.outcome.Message)
+	if seen.memory != nil {
+		seen.memory.toldAt = seen.now
+	}
+	if e.told != nil {
+		kind := corev1.EventTypeNormal
+		if e.told.Reason == "RunInvalid" {
+			kind = corev1.EventTypeWarning
+		}
+		r.tell(after, kind, e.told.Reason, p, e.told.Message)
+	}
+	if reason := reasonOf(after); reason != before {
+		r.tell(after, eventType(after.Status), reason, p, messageOf(after))
+	}
 	return nil
 }
 
-func eventType(s step) string {
-	if s == stepStall {
+func (r *Reconciler) tell(b *v1alpha1.CephBenchmark, kind, reason string, p plan, message string) {
+	r.recorder.Eventf(b, nil, kind, reason, string(p.step), "%s", cut(message, maxNote))
+}
+
+// statusAfter is the object with the status that a pass came to.
+func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenchmark {
+	after := seen.benchmark.DeepCopy()
+	after.Status.ObservedGeneration = after.Generation
+	if e.edit != nil {
+		e.edit(&after.Status)
+	}
+	if p.step == stepTearDown && p.last == endsPause && e.finished {
+		dropInterrupted(&after.Status)
+	}
+	mark(after, p, e, outcomeOf(seen, p, e, failure))
+	setProgress(&after.Status, seen, p)
+	return after
+}
+
+// tellEvery is how often status is written to tell what goes on at most, where nothing
+// else has changed: each time is a write, and most of what is waited for comes soon.
+const tellEvery = 10 * time.Second
+
+// sameButForWords reports whether two statuses differ in nothing but their messages.
+func sameButForWords(a, b v1alpha1.CephBenchmarkStatus) bool {
+	return equality.Semantic.DeepEqual(withoutWords(a), withoutWords(b))
+}
+
+func withoutWords(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStatus {
+	s = *s.DeepCopy()
+	for i := range s.Conditions {
+		s.Conditions[i].Message = ""
+	}
+	if s.Progress != nil {
+		s.Progress.Step = ""
+	}
+	return &s
+}
+
+// maxNote is the length of the longest note that an event may have, in bytes.
+const maxNote = 1024
+
+// eventType is a warning where someone has to do something.
+func eventType(s v1alpha1.CephBenchmarkStatus) string {
+	if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionFailed) || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal
+}
+
+// outcomeOf is what the user is told: a failure of the step itself before anything
+// else, since it may last.
+func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
+	switch {
+	case failure != nil:
+		reason := cmp.Or(p.outcome.Reason, reasonOf(seen.benchmark), v1alpha1.ReasonPreparing)
+		return kstatus.Outcome{Reason: reason, Message: failure.Error()}
+	case e.outcome.Reason != "":
+		return e.outcome
+	}
+	return p.outcome
+}
+
+// mark sets the conditions.
+func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
+	conditions := &b.Status.Conditions
+	switch {
+	case p.step == stepAcknowledge:
+		markEnded(b)
+	case o.Reason == "" && !e.finished:
+		return // A step that has nothing to tell.
+	case p.step == stepTearDown && e.finished && p.last == endsPause:
+		kstatus.MarkIdle(conditions, b.Generation, suspended())
+	case p.step == stepTearDown && e.finished:
+		markEnded(b)
+	case p.step == stepStall:
+		kstatus.MarkStalled(conditions, b.Generation, o)
+	case p.step == stepIdle:
+		kstatus.MarkIdle(conditions, b.Generation, o)
+	default:
+		kstatus.MarkReconciling(conditions, b.Generation, o)
+	}
+}
+
+// markEnded makes the outcome of the run, which is in status already, the last word.
+func markEnded(b *v1alpha1.CephBenchmark) {
+	conditions := &b.Status.Conditions
+	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+		kstatus.MarkStalled(conditions, b.Generation, kstatus.Outcome{Reason: failed.Reason, Message: failed.Message})
+		return
+	}
+	complete := meta.FindStatusCondition(*conditions, v1alpha1.ConditionComplete)
+	kstatus.MarkReady(conditions, b.Generation, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: complete.Message})
+}
+
+// failStatus ends the run ID without a result.
+func failStatus(s *v1alpha1.CephBenchmarkStatus, seen facts, o kstatus.Outcome) {
+	end := metav1.NewTime(seen.now)
+	s.CompletionTime = &end
+	for i := range s.Runs {
+		if s.Runs[i].State == v1alpha1.RunRunning {
+			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, cut(o.Message, 128)
+		}
+	}
+	setEnd(s, v1alpha1.ConditionFailed, o)
+}
+
+// setEnd sets Complete or Failed.
+func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
+	})
+}
+
+func removeEnds(conditions *[]metav1.Condition) {
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionComplete)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionFailed)
+}
+
+// dropInterrupted forgets the run that a pause has interrupted, since it starts anew.
+func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
+	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
+}
+
+// setProgress tells how far the run is.
+func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
+	if p.step == stepStall || p.step == stepIdle {
+		s.Progress = nil
+		return
+	}
+	ended := int32(0)
+	for _, run := range s.Runs {
+		if run.State != v1alpha1.RunRunning {
+			ended++
+		}
+	}
+	total := seen.spec.Repetitions
+	progress := v1alpha1.Progress{
+		CompletedRuns: ended,
+		TotalRuns:     total,
+		Summary:       fmt.Sprintf("%d/%d runs", ended, total),
+		Step:          cut(p.progress, 128),
+	}
+	if s.Progress != nil {
+		progress.EstimatedCompletionTime = s.Progress.EstimatedCompletionTime
+		if progress.Step == "" && !hasEnded(*s) {
+			progress.Step = s.Progress.Step
+		}
+	}
+	if eta, ok := seen.estimate(ended); ok && len(s.Runs) > 0 && !hasEnded(*s) {
+		progress.EstimatedCompletionTime = eta
+	}
+	if hasEnded(*s) {
+		progress.EstimatedCompletionTime = nil
+	}
+	s.Progress = &progress
+}
+
+// reasonOf is what the printer column Phase shows.
+func reasonOf(b *v1alpha1.CephBenchmark) string {
+	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Reason
+	}
+	return ""
+}
+
+func messageOf(b *v1alpha1.CephBenchmark) string {
+	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Message
+	}
+	return ""
 }

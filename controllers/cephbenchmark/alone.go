@@ -1,0 +1,285 @@
+package cephbenchmark
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Where the network keeps the manager from a client that has done nothing yet, the
+// client works alone: its Job is replaced by one whose runner finds all its tasks in
+// a file, and tells in its log what came of them. logs.go makes of that what a runner
+// that can be asked would have answered.
+
+const (
+	// annotationUnreachable marks a Job that is about to be replaced, so that a manager
+	// that was restarted goes on with that.
+	annotationUnreachable = "cephtune.dev/unreachable"
+	// annotationAlone marks the one that replaces it. Its value is the run with which
+	// the client begins.
+	annotationAlone = "cephtune.dev/alone-from-run"
+)
+
+const (
+	tasksFile = "tasks.json"
+	tasksPath = secretPath + "/" + tasksFile
+	// maxTasksBytes is less than a Secret can hold.
+	maxTasksBytes = 900 << 10
+	// aloneAfter is how long a runner that has never answered is asked.
+	aloneAfter = 30 * time.Second
+	// aloneGrace is how long a client that is told to end may take to clean up.
+	aloneGrace = time.Minute
+)
+
+// aloneFrom is the run with which the client of a Job begins, if it works alone.
+func aloneFrom(job *batchv1.Job) (int32, bool) {
+	if job == nil {
+		return 0, false
+	}
+	run, err := strconv.ParseInt(job.Annotations[annotationAlone], 10, 32)
+	return int32(run), err == nil
+}
+
+// alone reports whether the client works without the manager.
+func (f facts) alone() bool {
+	_, alone := aloneFrom(f.job)
+	return alone
+}
+
+// reached reports whether a runner of this Job has ever answered: to this process,
+// or, by what is in status, to one before it.
+func (f facts) reached() bool {
+	if f.memory.reached {
+		return true
+	}
+	for _, run := range f.benchmark.Status.Runs {
+		if run.StartTime != nil && !run.StartTime.Before(&f.job.CreationTimestamp) {
+			return true
+		}
+	}
+	return false
+}
+
+// whyNotAlone says why nobody but the manager can drive the clients; "" if they can
+// do without.
+func (f facts) whyNotAlone() string {
+	switch {
+	case f.spec.Template.Clients.Count != 1:
+		return "only the manager can start several clients together"
+	case f.script.dropCaches:
+		return "only the manager can drop the caches of OSDs"
+	}
+	for _, p := range f.script.phases {
+		if load, ok := p.load.(engine.Piloted); ok && load.NeedsPilot() {
+			return fmt.Sprintf("phase %s is sized by pilots, which the manager has to read", p.name)
+		}
+	}
+	if _, err := f.tasksJSON(f.currentRun()); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// aloneTasks are all tasks of a client that works alone, from a run on.
+func (f facts) aloneTasks(from int32) ([]task.Task, error) {
+	planned, err := f.script.plan(from, f.spec.Repetitions)
+	if err != nil {
+		return nil, err
+	}
+	if steps := f.cleanupOf(0); len(steps) > 0 {
+		planned = append(planned, task.Task{
+			ID: cleanupID, Steps: steps, StepsTimeoutSeconds: cleanupTimeout.Seconds(), Always: true,
+		})
+	}
+	return planned, nil
+}
+
+func (f facts) tasksJSON(from int32) ([]byte, error) {
+	planned, err := f.aloneTasks(from)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(planned)
+	if err != nil {
+		return nil, fmt.Errorf("write the tasks: %w", err)
+	}
+	if len(data) > maxTasksBytes {
+		return nil, fmt.Errorf("its %d tasks have %d bytes, and a Secret has no room for more than %d", len(planned), len(data), maxTasksBytes)
+	}
+	return data, nil
+}
+
+// secretName is another one for a client that works alone: one that is not there any
+// more in a moment may still be.
+func secretName(s session, alone bool) string {
+	if alone {
+		return s.name + "-alone"
+	}
+	return s.name
+}
+
+// tellTasks makes a Secret that of a client that works alone.
+func tellTasks(secret *corev1.Secret, seen facts, from int32) error {
+	data, err := seen.tasksJSON(from)
+	if err != nil {
+		return err
+	}
+	secret.Name = secretName(seen.session, true)
+	secret.Data[tasksFile] = data
+	delete(secret.Data, "session.key") // Nobody talks to it.
+	return nil
+}
+
+// plan returns what the only client has to do in these runs, if all goes well: what
+// next says, one after the other, with the rests.
+func (s *script) plan(from, to int32) ([]task.Task, error) {
+	var planned []task.Task
+	tasks, m, now, rest := clientTasks{{}}, newMemory(time.Time{}), time.Unix(0, 0), time.Duration(0)
+	for run := from; run <= to; {
+		m.noteEnds(tasks, now)
+		switch mv := s.next(run, tasks, m, now); mv.kind {
+		case movePut: // Each one has another task, and so the loop has an end.
+			todo := mv.tasks[0]
+			todo.RestSeconds, rest = rest.Seconds(), 0
+			planned = append(planned, todo)
+			tasks[0][mv.id] = task.Status{ID: mv.id, State: task.Done}
+		case moveRest:
+			rest, now = mv.until.Sub(now), mv.until
+		case moveEnd:
+			run++
+		case moveFail:
+			return nil, fmt.Errorf("task %s: %s", mv.id, mv.failure.failure.Message)
+		default:
+			return nil, fmt.Errorf("task %s takes the manager to %s", mv.id, mv.kind)
+		}
+	}
+	return planned, nil
+}
+
+// finishReplacing goes on with what workAlone has begun.
+func finishReplacing(seen facts) (plan, bool) {
+	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" {
+		return plan{}, false
+	}
+	return replaceClients("The client is replaced by one that works alone, because the manager could not reach it."), true
+}
+
+func workAlone(seen facts) (plan, bool) {
+	since := seen.lostSince()
+	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotAlone() != "" {
+		return plan{}, false
+	}
+	return replaceClients(fmt.Sprintf("The client's pod runs, and does not answer on its port: %v. "+
+		"It is replaced by one that works alone, and whose results come through its log. %s", seen.lostErr(), letManagerIn())), true
+}
+
+func replaceClients(message string) plan {
+	p := plan{step: stepReplace, progress: "replacing the client", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonClientsUnreachable, Message: message,
+	}}
+	return p.atMost(prepareWithin, "replacement", p.outcome)
+}
+
+// letManagerIn says what to do about a network that keeps the manager out.
+func letManagerIn() string {
+	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
+}
+
+// replaceJob removes a Job whose client cannot be reached. Rules that apply to a
+// session without a Job then make the other one.
+func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect, error) {
+	if seen.job.Annotations[annotationUnreachable] == "" && !seen.memory.alone {
+		before := seen.job.DeepCopy()
+		seen.job.Annotations[annotationUnreachable] = "true"
+		if err := r.client.Patch(ctx, seen.job, client.MergeFrom(before)); err != nil {
+			return effect{}, fmt.Errorf("mark Job %s as unreachable: %w", seen.job.Name, err)
+		}
+		r.recorder.Eventf(seen.benchmark, nil, corev1.EventTypeWarning, p.outcome.Reason, string(p.step), "%s", cut(p.outcome.Message, 1024))
+	}
+	// Whether the cluster is quiet is looked at once more: nobody will later.
+	seen.memory.alone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
+	_, err := r.removeJob(ctx, seen)
+	return effect{again: time.Second}, err
+}
+
+// followLog waits for what a client that works alone has to tell.
+func followLog(seen facts) (plan, bool) {
+	if !seen.alone() || seen.allRunsEnded() || seen.toldByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
+		return plan{}, false
+	}
+	run := seen.currentRun()
+	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), logEvery)
+	p.run, p.progress = run, seen.next.step
+	if p.progress == "" {
+		p.progress = "the client works alone"
+	}
+	switch pod := &seen.pods[0]; {
+	case pod.Status.Phase == corev1.PodRunning:
+		return p, true
+	case podEnded(pod) && seen.logsPending():
+		p.again = logAgain
+		return p, true
+	}
+	return plan{}, false // It has not started yet, or has ended and tells nothing.
+}
+
+// aloneMisses says what a benchmark lacks whose client works alone.
+func aloneMisses() string {
+	return "The manager cannot reach the client, which therefore works alone and tells its results in its log. " +
+		"What is missing: the cluster is not looked at before each run, no disturbance aborts one, " +
+		"and phases are set against what was seen of the cluster by the clock of a node. " + letManagerIn()
+}
+
+// toldByLog reports whether the log of a client that works alone tells how the
+// current run has ended.
+func (f facts) toldByLog() bool {
+	return f.alone() && f.tasks != nil && (f.next.kind == moveEnd || f.next.kind == moveFail)
+}
+
+// tasksOfRun are the tasks without what a client that works alone does in another
+// run: it does not wait for the manager to conclude one.
+func (f facts) tasksOfRun() clientTasks {
+	if !f.alone() {
+		return f.tasks
+	}
+	tasks := clientTasks{{}}
+	for id, status := range f.tasks[0] {
+		if status.State.Ended() || f.script.isOf(f.currentRun(), id) {
+			tasks[0][id] = status
+		}
+	}
+	return tasks
+}
+
+// cleanUpAlone says that the client is removing what it has made. It does so by itself:
+// in the end, or when its pod is told to end.
+func (f facts) cleanUpAlone() string {
+	if f.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
+		return "The client removes what it has written."
+	}
+	return ""
+}
+
+// remark is what the summary says about how results came; "" if as usual.
+func (f facts) remark() string {
+	switch {
+	case f.alone():
+		return " The client worked alone, because the manager could not reach it: its log has told the results."
+	case len(f.logs) > 0:
+		return " The last run is from the logs of pods that had ended."
+	}
+	return ""
+}

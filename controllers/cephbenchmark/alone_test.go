@@ -1,0 +1,251 @@
+package cephbenchmark
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// A client that works alone does what the manager would have it do, in that order,
+// and rests where the manager would let it.
+func TestThePlanIsWhatTheManagerWouldDo(t *testing.T) {
+	cases := map[string][]engine.Load{
+		"writes alone":         {fakeLoad{writes: true}},
+		"reads of a dataset":   {fakeLoad{dataset: "d"}, fakeLoad{dataset: "d"}},
+		"all kinds":            {fakeLoad{writes: true}, fakeLoad{dataset: "d"}, fakeLoad{dataset: "e", writes: true}},
+		"nothing to tidy up":   {fakeLoad{}, fakeLoad{}},
+		"writes in the middle": {fakeLoad{}, fakeLoad{writes: true}, fakeLoad{}},
+	}
+	for name, loads := range cases {
+		for _, rest := range []time.Duration{0, 5 * time.Second} {
+			for from := int32(1); from <= 3; from++ {
+				t.Run(fmt.Sprintf("%s, rest %v, from run %d", name, rest, from), func(t *testing.T) {
+					s := scriptOf(1, loads...)
+					s.rest = rest
+					var want []string
+					tasks, m, clock := newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
+					for run := from; run <= 3; run++ {
+						for _, move := range play(t, s, run, tasks, m, &clock) {
+							if kind, id, _ := strings.Cut(move, " "); kind == "Rest" || kind == "Put" {
+								want = append(want, kind+" "+id)
+							}
+						}
+					}
+					planned, err := s.plan(from, 3)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var got []string
+					for _, todo := range planned {
+						if todo.RestSeconds > 0 {
+							got = append(got, "Rest "+todo.ID)
+						}
+						if todo.RestSeconds != 0 && todo.RestSeconds != rest.Seconds() {
+							t.Errorf("task %s rests for %v s, want %v", todo.ID, todo.RestSeconds, rest)
+						}
+						got = append(got, "Put "+todo.ID)
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("(-what the manager does +the plan):\n%s", diff)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestWhatCannotBePlanned(t *testing.T) {
+	if planned, err := scriptOf(1, pilotedLoad{}).plan(1, 1); err == nil {
+		t.Errorf("planned %+v, although a pilot has to be read", planned)
+	}
+	s := scriptOf(1, fakeLoad{})
+	s.dropCaches = true
+	if planned, err := s.plan(1, 1); err == nil {
+		t.Errorf("planned %+v, although caches have to be dropped", planned)
+	}
+}
+
+func unreachable(f *facts) {
+	f.tasks = nil
+	f.runners = map[int]runnerView{0: {err: errors.New("timeout"), since: today().Add(-31 * time.Second)}}
+}
+
+// alone makes a session that of a client which works alone and whose log tells about
+// these tasks.
+func alone(phase corev1.PodPhase, done ...string) func(*facts) {
+	return func(f *facts) {
+		f.job.Annotations = map[string]string{annotationAlone: "1"}
+		f.pods[0].Status.Phase = phase
+		log := logOf(done...)
+		log.final = podEnded(&f.pods[0])
+		f.logs, f.tasks = map[int]*podLog{0: log}, nil
+		if len(done) == 0 && log.final {
+			return
+		}
+		planned, err := f.aloneTasks(1)
+		if err != nil {
+			panic(err)
+		}
+		f.tasks = newTasks(1)
+		for _, status := range statusesAlone(planned, log) {
+			f.tasks[0][status.ID] = status
+		}
+	}
+}
+
+// logOf is a log with the reports of tasks; "!" before one says that it failed.
+func logOf(ids ...string) *podLog {
+	log := &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+	for _, id := range ids {
+		name, failed := strings.CutPrefix(id, "!")
+		status := task.Status{ID: name, State: task.Done}
+		if failed {
+			status = task.Status{ID: name, State: task.Failed, Failure: &task.Failure{Reason: task.ToolFailed, Message: "exit code 1"}}
+		}
+		log.reports[name] = &task.Report{Status: status}
+	}
+	return log
+}
+
+func TestDecideAboutAClientOutOfReach(t *testing.T) {
+	cases := map[string]struct {
+		change      []func(*facts)
+		want        step
+		wantReason  string
+		wantMessage string
+	}{
+		"it works alone": {
+			[]func(*facts){unreachable}, stepReplace, v1alpha1.ReasonClientsUnreachable, "through its log",
+		},
+		"not before it had its time": {
+			[]func(*facts){unreachable, func(f *facts) { f.now = today().Add(-2 * time.Second) }},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "7480",
+		},
+		"not if it has answered": {
+			[]func(*facts){unreachable, func(f *facts) { f.memory.reached = true }},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "7480",
+		},
+		"not if it has answered a manager before": {
+			[]func(*facts){unreachable, func(f *facts) {
+				f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunRunning, StartTime: &metav1.Time{Time: today()}}}
+			}},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "7480",
+		},
+		"what was before a pause does not count": {
+			[]func(*facts){unreachable, func(f *facts) {
+				f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunRunning, StartTime: &metav1.Time{Time: today().Add(-time.Hour)}}}
+			}},
+			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
+		},
+		"not one of several": {
+			[]func(*facts){unreachable, func(f *facts) {
+				f.spec.Template.Clients.Count = 2
+				f.pods = append(f.pods, f.pods[0])
+				f.pods[1].Labels = map[string]string{batchv1.JobCompletionIndexAnnotation: "1"}
+				f.pods[1].Status.PodIP = "10.0.0.2"
+			}},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "only the manager can start several clients",
+		},
+		"not with caches to drop": {
+			[]func(*facts){unreachable, func(f *facts) { f.script.dropCaches = true }},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",
+		},
+		"not with pilots": {
+			[]func(*facts){unreachable, func(f *facts) { f.script = scriptOf(1, pilotedLoad{}) }},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "pilots",
+		},
+		"a manager that was restarted goes on": {
+			[]func(*facts){unreachable, func(f *facts) {
+				f.job.Annotations = map[string]string{annotationUnreachable: "true"}
+				f.job.DeletionTimestamp = &metav1.Time{Time: today()}
+			}},
+			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
+		},
+		"it has told nothing yet": {
+			[]func(*facts){alone(corev1.PodRunning), func(f *facts) { f.tasks = nil }},
+			stepWait, v1alpha1.ReasonRunning, "What is missing",
+		},
+		"it is at the first phase":                  {[]func(*facts){alone(corev1.PodRunning)}, stepWait, v1alpha1.ReasonRunning, "Run 1 of 2"},
+		"it has done the first run":                 {[]func(*facts){alone(corev1.PodRunning, "r1-p1")}, stepConcludeRun, "", ""},
+		"a tool that failed is the end":             {[]func(*facts){alone(corev1.PodRunning, "!r1-p1")}, stepConcludeRun, v1alpha1.ReasonPhaseFailed, "exit code 1"},
+		"it is being ended":                         {[]func(*facts){alone(corev1.PodRunning), deletedPod}, stepWait, v1alpha1.ReasonRunning, ""},
+		"it has done all":                           {[]func(*facts){alone(corev1.PodSucceeded, "r1-p1", "r2-p1")}, stepConcludeRun, "", ""},
+		"it has ended too early":                    {[]func(*facts){alone(corev1.PodFailed, "r1-p1")}, stepConcludeRun, "", ""},
+		"it has ended, and its log has a gap":       {[]func(*facts){alone(corev1.PodSucceeded, "r2-p1")}, stepConcludeRun, "", ""},
+		"it has ended without a word":               {[]func(*facts){alone(corev1.PodFailed)}, stepFail, v1alpha1.ReasonClientsLost, ""},
+		"it has ended, and nobody could ask it yet": {[]func(*facts){alone(corev1.PodFailed), pendingLog}, stepWait, v1alpha1.ReasonRunning, ""},
+		"it is at work in another run than the manager": {
+			[]func(*facts){alone(corev1.PodRunning), firstRunEnded}, stepWait, v1alpha1.ReasonRunning, "Run 2 of 2",
+		},
+		"its Job was deleted": {
+			[]func(*facts){alone(corev1.PodRunning), func(f *facts) { f.job.DeletionTimestamp = &metav1.Time{Time: today()} }},
+			stepFail, v1alpha1.ReasonClientsLost, "",
+		},
+		"no node takes it": {
+			[]func(*facts){alone(corev1.PodPending), func(f *facts) { f.tasks = nil }}, stepWait, v1alpha1.ReasonPreparing, "",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := decide(atWork(tc.change...))
+			if got.step != tc.want || got.outcome.Reason != tc.wantReason || !strings.Contains(got.outcome.Message, tc.wantMessage) {
+				t.Errorf("decided %s (%s: %s), want %s (%s) and %q", got.step, got.outcome.Reason, got.outcome.Message, tc.want, tc.wantReason, tc.wantMessage)
+			}
+		})
+	}
+}
+
+func deletedPod(f *facts) { f.pods[0].DeletionTimestamp = &metav1.Time{Time: today()} }
+
+func pendingLog(f *facts) { f.logs[0].final = false }
+
+func firstRunEnded(f *facts) {
+	f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
+}
+
+// What several clients of a session have left in their logs when their pods ended.
+func TestDecideAboutPodsThatEnded(t *testing.T) {
+	left := func(final bool, ids ...string) func(*facts) {
+		return func(f *facts) {
+			f.pods[0].Status.Phase = corev1.PodFailed
+			log := logOf(ids...)
+			log.final = final
+			f.logs, f.tasks, f.runners = map[int]*podLog{0: log}, newTasks(1), map[int]runnerView{}
+			for id, report := range log.reports {
+				f.tasks[0][id] = report.Status
+			}
+		}
+	}
+	cases := map[string]struct {
+		change     []func(*facts)
+		want       step
+		wantReason string
+	}{
+		"the run was done":               {[]func(*facts){left(true, "r1-p1")}, stepConcludeRun, ""},
+		"it was not":                     {[]func(*facts){left(true)}, stepFail, v1alpha1.ReasonClientsLost},
+		"its phase failed":               {[]func(*facts){left(true, "!r1-p1")}, stepFail, v1alpha1.ReasonClientsLost},
+		"the one before was":             {[]func(*facts){left(true, "r1-p1"), firstRunEnded}, stepFail, v1alpha1.ReasonClientsLost},
+		"the last one was":               {[]func(*facts){left(true, "r1-p1", "r2-p1"), firstRunEnded}, stepConcludeRun, ""},
+		"the log cannot be read yet":     {[]func(*facts){left(false)}, stepWait, v1alpha1.ReasonRunning},
+		"another client has not spoken":  {[]func(*facts){left(true, "r1-p1"), func(f *facts) { f.tasks, f.runners[1] = nil, runnerView{} }}, stepWait, v1alpha1.ReasonRunning},
+		"another client does not answer": {[]func(*facts){left(true, "r1-p1"), func(f *facts) { f.tasks, f.runners[1] = nil, runnerView{err: errors.New("x")} }}, stepFail, v1alpha1.ReasonClientsLost},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := decide(atWork(tc.change...)); got.step != tc.want || got.outcome.Reason != tc.wantReason {
+				t.Errorf("decided %s (%s: %s), want %s (%s)", got.step, got.outcome.Reason, got.outcome.Message, tc.want, tc.wantReason)
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package cephbenchmark
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// archiveRun writes all that is known of a run into a ConfigMap, and returns its
+// name. After a crash it may be there already: then that is what counts, since it was
+// written by who saw more of the run.
+func (r *Reconciler) archiveRun(ctx context.Context, seen facts, e runEvidence) (string, runEvidence, error) {
+	document, err := e.document(seen)
+	if err != nil {
+		return "", e, err
+	}
+	cm, err := archive.ConfigMap(seen.benchmark, document)
+	if err != nil {
+		return "", e, err
+	}
+	err = r.client.Create(ctx, cm)
+	if apierrors.IsAlreadyExists(err) {
+		e, err = r.archivedRun(ctx, seen, client.ObjectKeyFromObject(cm))
+		return cm.Name, e, err
+	}
+	if err != nil {
+		return "", e, fmt.Errorf("write the results: %w", err)
+	}
+	return cm.Name, e, nil
+}
+
+// archivedRun reads what an earlier attempt has written.
+func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.NamespacedName) (runEvidence, error) {
+	var cm corev1.ConfigMap
+	if err := r.reader.Get(ctx, key, &cm); err != nil {
+		return runEvidence{}, fmt.Errorf("read the results of an earlier attempt: %w", err)
+	}
+	if !metav1.IsControlledBy(&cm, seen.benchmark) {
+		return runEvidence{}, fmt.Errorf("ConfigMap %s is in the way of the results: rename or delete it", cm.Name)
+	}
+	run, err := archive.FromConfigMap(&cm)
+	if err != nil {
+		return runEvidence{}, err
+	}
+	return evidenceOf(run), nil
+}
+
+// evidenceOf is what a run has come to, as far as the archive tells and conclusions
+// need it.
+func evidenceOf(run *archive.Run) runEvidence {
+	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime}
+	for _, p := range run.Phases {
+		e.phases = append(e.phases, phaseEvidence{name: p.Name, observation: p.Observation})
+		if p.StartSpreadSeconds != nil {
+			e.spread = max(e.spread, time.Duration(*p.StartSpreadSeconds*float64(time.Second)))
+		}
+	}
+	return e
+}
+
+// document is a run as it is archived.
+func (e runEvidence) document(seen facts) (*archive.Run, error) {
+	run := &archive.Run{
+		SchemaVersion: archive.SchemaVersion,
+		Number:        e.number,
+		State:         e.state,
+		Reason:        e.wrong,
+		StartTime:     e.start,
+		EndTime:       seen.now,
+		RawOutput:     seen.spec.RawOutput,
+	}
+	var err error
+	if run.Environment, err = json.Marshal(seen.detail()); err != nil {
+		return nil, fmt.Errorf("write the environment: %w", err)
+	}
+	for _, p := range e.phases {
+		phase, err := p.document(seen)
+		if err != nil {
+			return nil, err
+		}
+		run.Phases = append(run.Phases, phase)
+	}
+	return run, nil
+}
+
+func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
+	phase := archive.Phase{
+		Name:         e.name,
+		SpecDigest:   e.digest,
+		StartTime:    orNil(e.start),
+		EndTime:      orNil(e.end),
+		Observation:  e.observation,
+		Clients:      valuesOf(e.reports),
+		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
+		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
+	}
+	if !e.start.IsZero() {
+		seconds := e.spread.Seconds()
+		phase.StartSpreadSeconds = &seconds
+	}
+	if len(e.disturbances) == 0 {
+		return phase, nil
+	}
+	var err error
+	if phase.Disturbances, err = json.Marshal(e.disturbances); err != nil {
+		return archive.Phase{}, fmt.Errorf("write the disturbances: %w", err)
+	}
+	return phase, nil
+}
+
+func orNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// around is how long before and after a phase something still belongs to it.
+const around = 2 * extraEvery
+
+// latenciesWithin are what the OSDs said before, during and after a phase.
+func latenciesWithin(extras []extra, start, end time.Time) []archive.OSDSample {
+	var samples []archive.OSDSample
+	for _, x := range extras {
+		if x.time.Before(start.Add(-around)) || x.time.After(end.Add(around)) {
+			continue
+		}
+		sample := archive.OSDSample{Time: x.time}
+		for _, osd := range x.latencies {
+			sample.OSDs = append(sample.OSDs, archive.OSDLatency(osd))
+		}
+		samples = append(samples, sample)
+	}
+	return samples
+}
+
+// spaceWithin is the room that the data of the pools took during a phase, when there
+// was the most of it: Ceph counts it some seconds late, and a run tidies up after
+// itself.
+func spaceWithin(extras []extra, pools []string, start, end time.Time) *archive.Space {
+	var most *archive.Space
+	for _, x := range extras {
+		if x.time.Before(start) || x.time.After(end.Add(around)) {
+			continue
+		}
+		if space := spaceOf(x.df, pools); space.StoredBytes > 0 && (most == nil || space.StoredBytes > most.StoredBytes) {
+			most = &space
+		}
+	}
+	return most
+}
+
+func spaceOf(df *ceph.DF, pools []string) archive.Space {
+	space := archive.Space{}
+	for _, pool := range df.Pools {
+		for _, name := range pools {
+			if pool.Name == name {
+				space.StoredBytes += pool.StoredBytes
+				space.UsedBytes += pool.UsedBytes
+			}
+		}
+	}
+	return space
+}
+
+// pastRun returns the observations of a run that has ended, or why it is no evidence:
+// from memory, or from its archive if this process has not seen it.
+func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (map[v1alpha1.PhaseName]figure.Observation, string, error) {
+	if e, ok := seen.memory.evidence[run]; ok {
+		return e.observations(), e.wrong, nil
+	}
+	for _, entry := range seen.benchmark.Status.Runs {
+		if entry.Number == run {
+			return r.readRun(ctx, seen, entry)
+		}
+	}
+	return nil, "", fmt.Errorf("status has no run %d", run)
+}
+
+func (e runEvidence) observations() map[v1alpha1.PhaseName]figure.Observation {
+	phases := map[v1alpha1.PhaseName]figure.Observation{}
+	for _, p := range e.phases {
+		if p.observation != nil {
+			phases[p.name] = *p.observation
+		}
+	}
+	return phases
+}
+
+func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.BenchmarkRun) (map[v1alpha1.PhaseName]figure.Observation, string, error) {
+	if entry.State != v1alpha1.RunValid {
+		return nil, entry.Reason, nil
+	}
+	var cm corev1.ConfigMap
+	if err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: entry.Results}, &cm); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Sprintf("its results, ConfigMap %s, were deleted", entry.Results), nil
+		}
+		return nil, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
+	}
+	run, err := archive.FromConfigMap(&cm)
+	if err != nil {
+		return nil, "", err
+	}
+	return evidenceOf(run).observations(), "", nil
+}
+
+// prune deletes the results of executions that there are too many of.
+func (r *Reconciler) prune(ctx context.Context, seen facts) (string, error) {
+	var found metav1.PartialObjectMetadataList
+	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	err := r.reader.List(ctx, &found, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels(archive.Labels(seen.benchmark.Name)))
+	if err != nil {
+		return "", fmt.Errorf("list the results: %w", err)
+	}
+	for _, name := range archive.Prune(found.Items, seen.benchmark.UID, int(seen.spec.HistoryLimit)) {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: seen.benchmark.Namespace, Name: name}}
+		if err := r.client.Delete(ctx, cm); client.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("delete old results: %w", err)
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,318 @@
+package cephbenchmark
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// freshFor is how old a sample may be that says whether a run may begin.
+const freshFor = 3 * sampleEvery
+
+// obstacles are why a run may not begin at present.
+func (f facts) obstacles() []quiescence.Obstacle {
+	if len(f.samples) == 0 || f.now.Sub(f.samples[len(f.samples)-1].Time) > freshFor {
+		message := "Ceph has not answered for some seconds."
+		if f.err != nil {
+			message = f.err.Error()
+		}
+		return []quiescence.Obstacle{{Code: v1alpha1.ReasonClusterUnreachable, Message: message, Waits: true}}
+	}
+	if why := f.rook.Unsettled(); why != "" {
+		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiet, Message: why, Waits: true}}
+	}
+	latest := f.samples[len(f.samples)-1]
+	df := f.survey.df
+	if len(f.extras) > 0 {
+		df = f.extras[len(f.extras)-1].df
+	}
+	return quiescence.Check(quiescence.Facts{
+		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: df,
+		OSDMap: f.survey.osdMap, OSDs: f.survey.osds, Versions: f.survey.versions,
+		MaxPGsPerOSD: quiescence.MaxPGsPerOSD(f.survey.config),
+		OwnPools:     f.targetPools(), Demand: f.demand(),
+	}, f.spec.Quiescence, f.expectedWarnings())
+}
+
+// demand is what the benchmark adds to the cluster. What time-bound phases write is
+// not known beforehand; Ceph's own full ratios bound that.
+func (f facts) demand() quiescence.Demand {
+	d := quiescence.Demand{DeviceClass: f.deviceClass()}
+	if f.job != nil || f.memory.alone {
+		return d // It is there already.
+	}
+	var keys []string
+	for _, load := range f.script.loads() {
+		for _, dataset := range load.Datasets(f.script.places[0]) {
+			if !slices.Contains(keys, dataset.Key) {
+				keys = append(keys, dataset.Key)
+				d.Bytes += dataset.Bytes * int64(len(f.script.places))
+			}
+		}
+	}
+	d.RawBytes = int64(float64(d.Bytes) * f.overhead())
+	switch target := f.spec.Template.Target; {
+	case target.ExistingPool != nil:
+		d.Pool = string(target.ExistingPool.Name)
+	case target.ScratchPool != nil:
+		pgs, err := strconv.Atoi(string(target.ScratchPool.Parameters["pg_num"]))
+		if err == nil {
+			d.PGReplicas = pgs * f.copies()
+		}
+	}
+	return d
+}
+
+// cephMajor is the oldest major version of the daemons, which the tools of the same
+// release have too; 0 if it is not known.
+func (f facts) cephMajor() int {
+	if f.survey == nil {
+		return 0
+	}
+	oldest := 0
+	for version := range f.survey.versions.Overall {
+		begin, _, _ := strings.Cut(version, ".")
+		if major, err := strconv.Atoi(begin); err == nil && (oldest == 0 || major < oldest) {
+			oldest = major
+		}
+	}
+	return oldest
+}
+
+// copies is how many OSDs have a part of each PG of the target.
+func (f facts) copies() int {
+	switch target := f.spec.Template.Target; {
+	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
+		return int(target.ScratchPool.ErasureCoded.DataChunks + target.ScratchPool.ErasureCoded.CodingChunks)
+	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
+		return int(target.ScratchPool.Replicated.Size)
+	}
+	if pools := f.pools(); len(pools) > 0 {
+		return pools[len(pools)-1].Size
+	}
+	return 1
+}
+
+// overhead is how many bytes OSDs store for one of a client.
+func (f facts) overhead() float64 {
+	if pool := f.spec.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
+		return float64(f.copies()) / float64(pool.ErasureCoded.DataChunks)
+	}
+	return float64(f.copies())
+}
+
+func (f facts) deviceClass() string {
+	if pool := f.spec.Template.Target.ScratchPool; pool != nil {
+		return pool.DeviceClass
+	}
+	return ""
+}
+
+// expectedWarnings are those that the benchmark's own pool brings up.
+func (f facts) expectedWarnings() []string {
+	pool := f.spec.Template.Target.ScratchPool
+	switch {
+	case pool == nil:
+		return nil
+	case pool.Replicated != nil && pool.Replicated.Size == 1:
+		return []string{"POOL_APP_NOT_ENABLED", "POOL_NO_REDUNDANCY"}
+	}
+	return []string{"POOL_APP_NOT_ENABLED"} // Between a pool's creation and Rook's next step.
+}
+
+// disturbances are those of all phases of a run so far.
+func (f facts) disturbances(run int32) []quiescence.Disturbance {
+	var all []quiescence.Disturbance
+	for _, p := range f.script.phases {
+		if id := taskID(run, p.name); f.tasks.has(id) {
+			all = append(all, f.disturbancesOf(id)...)
+		}
+	}
+	return all
+}
+
+// disturbancesOf are those of one task; none if it has not begun.
+func (f facts) disturbancesOf(id string) []quiescence.Disturbance {
+	start := f.memory.startedAt[id]
+	if start.IsZero() {
+		start = f.tasks.startTime(id) // By a node's clock, after a restart of the manager.
+	}
+	if start.IsZero() {
+		return nil
+	}
+	end, ended := f.memory.endedAt[id]
+	if !ended {
+		end = f.now
+	}
+	return quiescence.Judge(quiescence.Observation{
+		Start: start, End: end, Samples: samplesUntil(f.samples, end),
+		OwnPools: f.targetPools(), Expected: f.expectedWarnings(),
+	}, f.spec.Quiescence)
+}
+
+// samplesUntil leaves out what was seen after a phase.
+func samplesUntil(samples []quiescence.Sample, end time.Time) []quiescence.Sample {
+	after := slices.IndexFunc(samples, func(s quiescence.Sample) bool { return s.Time.After(end) })
+	if after < 0 {
+		return samples
+	}
+	return samples[:after]
+}
+
+// startTime is when a task began on the first client.
+func (t clientTasks) startTime(id string) time.Time {
+	var first time.Time
+	for _, of := range t {
+		if start := of[id].StartTime; start != nil && (first.IsZero() || start.Before(first)) {
+			first = *start
+		}
+	}
+	return first
+}
+
+// dataset is how much each client prefills, and whether the OSDs may have all of it
+// in their caches.
+func (f facts) dataset() (bytes int64, cached bool, err error) {
+	free := int64(float64(f.survey.df.AvailableBytes) / f.overhead())
+	bytes, cached, err = quiescence.DatasetBytes(f.spec.Template.Dataset, int(f.spec.Template.Clients.Count), f.survey.cacheBytes, free)
+	if err != nil {
+		return 0, false, fmt.Errorf("size the dataset: %w", err)
+	}
+	return bytes, cached, nil
+}
+
+// isCached reports whether a phase reads what the OSDs may have in their caches.
+func (f facts) isCached(p v1alpha1.Phase) bool {
+	_, cached, err := f.dataset()
+	return err == nil && cached && reads(p)
+}
+
+func reads(p v1alpha1.Phase) bool {
+	switch {
+	case p.RadosBench != nil:
+		return p.RadosBench.Mode != v1alpha1.RadosBenchWrite
+	case p.RBDBench != nil:
+		return p.RBDBench.IOType != v1alpha1.RBDBenchWrite
+	case p.Fio == nil:
+		return false
+	}
+	patterns := []v1alpha1.FioPattern{p.Fio.Pattern}
+	for _, job := range p.Fio.Jobs {
+		patterns = append(patterns, job.Pattern)
+	}
+	return slices.ContainsFunc(patterns, func(pattern v1alpha1.FioPattern) bool {
+		return pattern != "" && pattern != v1alpha1.FioWrite && pattern != v1alpha1.FioRandWrite
+	})
+}
+
+// targetPools are the pools that hold the data.
+func (f facts) targetPools() []string {
+	switch target := f.spec.Template.Target; {
+	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
+		return []string{settings.ScratchPool, settings.ScratchDataPool}
+	case target.ScratchPool != nil:
+		return []string{settings.ScratchPool}
+	case target.ExistingPool != nil && target.ExistingPool.DataPool != "":
+		return []string{string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)}
+	case target.ExistingPool != nil:
+		return []string{string(target.ExistingPool.Name)}
+	}
+	return nil
+}
+
+// pools are those pools as Ceph has them.
+func (f facts) pools() []ceph.Pool {
+	osdMap := f.survey.osdMap
+	if f.memory.osdMap != nil {
+		osdMap = f.memory.osdMap // Of after the scratch pool was made.
+	}
+	var pools []ceph.Pool
+	for _, pool := range osdMap.Pools {
+		if slices.Contains(f.targetPools(), pool.Name) {
+			pools = append(pools, pool)
+		}
+	}
+	return pools
+}
+
+// detail is the environment with everything that its digest covers.
+func (f facts) detail() quiescence.Detail {
+	return quiescence.Describe(quiescence.Inputs{
+		FSID: f.survey.osdMap.FSID, Versions: f.survey.versions, RookVersion: f.rook.RookVersion,
+		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
+		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods),
+	})
+}
+
+// imagesOf are the images that the clients really run, by what they are for.
+func imagesOf(pods []corev1.Pod) map[string]string {
+	images := map[string]string{}
+	for i := range pods {
+		for _, container := range slices.Concat(pods[i].Status.InitContainerStatuses, pods[i].Status.ContainerStatuses) {
+			images[map[string]string{"install": "runner", "client": "tools"}[container.Name]] = container.ImageID
+		}
+	}
+	return images
+}
+
+func nodesOf(pods []corev1.Pod) []quiescence.Node {
+	var nodes []quiescence.Node
+	for i := range pods {
+		node := quiescence.Node{Name: pods[i].Spec.NodeName}
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// allClean reports whether all placement groups can be read and written, with all
+// their copies; scrubbing ones can.
+func allClean(byState map[string]int) bool {
+	for state, count := range byState {
+		if count > 0 && !strings.HasPrefix(state, "active+clean") {
+			return false
+		}
+	}
+	return len(byState) > 0
+}
+
+// cacheBytes is what all OSDs together may keep in memory, by the target that they
+// run with: one of each device class is asked.
+func (w *watch) cacheBytes(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (int64, error) {
+	byClass := map[string]int64{}
+	total := int64(0)
+	for _, osd := range osds {
+		if _, asked := byClass[osd.DeviceClass]; !asked {
+			target, err := w.memoryTarget(ctx, at, osd.ID)
+			if err != nil {
+				return 0, err
+			}
+			byClass[osd.DeviceClass] = target
+		}
+		total += byClass[osd.DeviceClass]
+	}
+	return total, nil
+}
+
+func (w *watch) memoryTarget(ctx context.Context, at ceph.Connection, osd int) (int64, error) {
+	text, err := w.ceph.ConfigShow(ctx, at, osd, "osd_memory_target")
+	if err != nil {
+		return 0, err
+	}
+	bytes, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("osd.%d has osd_memory_target %q, which is no number", osd, text)
+	}
+	return bytes, nil
+}

@@ -1,0 +1,340 @@
+package cephbenchmark
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// maxSpread is by how much clients may start a phase apart.
+const maxSpread = 250 * time.Millisecond
+
+// concludeRun turns the reports of a run into evidence, or says why it is none,
+// archives both, and with the last run the benchmark has its result.
+func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
+	if p.wrong != "" {
+		if err := r.cancelAll(ctx, seen); err != nil {
+			return effect{}, err
+		}
+	}
+	evidence, err := r.evidence(ctx, seen, p)
+	if err != nil {
+		return effect{}, err
+	}
+	name, evidence, err := r.archiveRun(ctx, seen, evidence)
+	if err != nil {
+		return effect{}, err
+	}
+	seen.memory.conclude(evidence)
+	came := effect{again: time.Millisecond, told: evidence.told()}
+	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
+	switch {
+	case p.fatal:
+		came.edit = func(s *v1alpha1.CephBenchmarkStatus) {
+			note(s)
+			failStatus(s, seen, p.outcome)
+		}
+		return came, nil
+	case p.run < seen.spec.Repetitions:
+		came.edit = note
+		return came, nil
+	}
+	conclusion, err := r.conclusion(ctx, seen, evidence)
+	if err != nil {
+		return effect{}, err
+	}
+	came.outcome = cleaningUp()
+	came.edit = func(s *v1alpha1.CephBenchmarkStatus) {
+		note(s)
+		conclusion.write(s, seen)
+	}
+	return came, nil
+}
+
+// conclude keeps of a run what the conclusion needs. Its reports are in the archive by
+// now, and large.
+func (m *memory) conclude(e runEvidence) {
+	for i := range e.phases {
+		delete(m.reports, taskID(e.number, e.phases[i].name))
+		e.phases[i].reports = nil
+	}
+	m.evidence[e.number] = e
+}
+
+// cancelAll ends what the clients are doing.
+func (r *Reconciler) cancelAll(ctx context.Context, seen facts) error {
+	return r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+		for id, status := range seen.tasks[i] {
+			if !status.State.Ended() {
+				return c.Cancel(ctx, id)
+			}
+		}
+		return nil
+	})
+}
+
+// runEvidence is what one run has come to.
+type runEvidence struct {
+	number int32
+	state  v1alpha1.RunState
+	// wrong is why it is no evidence; "" if it is.
+	wrong  string
+	start  time.Time
+	spread time.Duration
+	phases []phaseEvidence
+	// alone says that status does not know yet when it began.
+	alone bool
+}
+
+// phaseEvidence is what one phase of a run has come to.
+type phaseEvidence struct {
+	name         v1alpha1.PhaseName
+	digest       string // of what was asked for
+	observation  *figure.Observation
+	reports      []*task.Report
+	spread       time.Duration
+	disturbances []quiescence.Disturbance
+	start, end   time.Time
+}
+
+// entry is the run as status has it.
+func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
+	run := v1alpha1.BenchmarkRun{Number: e.number, State: e.state, Reason: cut(e.wrong, 128), Results: results}
+	if e.alone && !e.start.IsZero() {
+		start := metav1.NewTime(e.start)
+		run.StartTime = &start
+	}
+	if e.spread > 0 {
+		run.StartSpread = figure.Decimal(e.spread.Seconds())
+	}
+	return run
+}
+
+// told is what an event says of a run.
+func (e runEvidence) told() *kstatus.Outcome {
+	if e.wrong != "" {
+		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is no evidence. %s", e.number, e.wrong)}
+	}
+	return &kstatus.Outcome{Reason: "RunValid", Message: fmt.Sprintf("Run %d has ended.", e.number)}
+}
+
+// evidence gathers what a run has come to, up to the phase that failed or was
+// aborted, whose reports may say why.
+func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvidence, error) {
+	e := runEvidence{
+		number: p.run, wrong: p.wrong, alone: seen.alone(),
+		start: seen.memory.startedAt[taskID(p.run, seen.script.phases[0].name)],
+	}
+	for i, phase := range seen.script.phases {
+		id := taskID(p.run, phase.name)
+		if !seen.tasks.all(id, task.State.Ended) {
+			break
+		}
+		reports, err := r.reports(ctx, seen, id)
+		if seen.tasks.failed(id) != nil && runner.HasCode(err, runner.NotFound) {
+			break // A log has lost it.
+		}
+		if err != nil {
+			return runEvidence{}, err
+		}
+		evidence, wrong := phaseOf(seen, i, id, reports)
+		e.wrong = cmp.Or(e.wrong, wrong)
+		e.spread = max(e.spread, evidence.spread)
+		e.phases = append(e.phases, evidence)
+		if seen.tasks.failed(id) != nil {
+			break
+		}
+	}
+	switch {
+	case p.fatal:
+		e.state = v1alpha1.RunFailed
+	case e.wrong != "":
+		e.state = v1alpha1.RunInvalid
+	default:
+		e.state = v1alpha1.RunValid
+	}
+	return e, nil
+}
+
+// phaseOf judges one phase of a run. It is pure.
+func phaseOf(seen facts, i int, id string, reports []*task.Report) (phaseEvidence, string) {
+	p := seen.script.phases[i]
+	e := phaseEvidence{
+		name: p.name, reports: reports, digest: digestOf(p.spec),
+		spread: seen.memory.spread[id], start: seen.memory.startedAt[id], end: seen.memory.endedAt[id],
+	}
+	observation, err := figure.Observe(valuesOf(reports), p.load.Timing())
+	if err != nil {
+		return e, fmt.Sprintf("Phase %s: %v", p.name, err)
+	}
+	observation.Mark(figure.MarksOfSpec(&seen.spec.Template, &p.spec)...)
+	if seen.isCached(p.spec) {
+		observation.Mark(v1alpha1.MarkCached)
+	}
+	e.disturbances = seen.disturbancesOf(id)
+	if len(e.disturbances) > 0 {
+		observation.Mark(v1alpha1.MarkDisturbed)
+	}
+	e.observation = &observation
+	return e, e.wrong(len(reports))
+}
+
+// wrong says why a phase makes its run no evidence; "" if it does not.
+func (e phaseEvidence) wrong(clients int) string {
+	switch {
+	case e.start.IsZero() && clients > 1:
+		return fmt.Sprintf("Phase %s: nobody knows whether the clients started together, because the manager was restarted or did not hear from them", e.name)
+	case e.spread > maxSpread:
+		return fmt.Sprintf("Phase %s: the clients started up to %d ms apart; %d ms are allowed", e.name, e.spread.Milliseconds(), maxSpread.Milliseconds())
+	}
+	for _, d := range e.disturbances {
+		if d.Action != v1alpha1.DisturbanceRecord {
+			return fmt.Sprintf("Phase %s: %s: %s", e.name, d.Kind, d.Message)
+		}
+	}
+	return ""
+}
+
+// digestOf is the same for phases that were specified alike.
+func digestOf(spec v1alpha1.Phase) string {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return "" // It came as JSON, so it can be JSON again.
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
+}
+
+func valuesOf(reports []*task.Report) []task.Report {
+	values := make([]task.Report, len(reports))
+	for i, report := range reports {
+		values[i] = *report
+	}
+	return values
+}
+
+// conclusion is the result of a benchmark.
+type conclusion struct {
+	phases   []v1alpha1.PhaseResult
+	gate     figure.Gate
+	headline string
+	summary  string
+	valid    int
+	space    *v1alpha1.SpaceEfficiency
+
+	environment v1alpha1.Environment
+}
+
+// conclusion combines all valid runs.
+func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidence) (conclusion, error) {
+	valid := map[v1alpha1.PhaseName][]figure.Observation{}
+	count, why := 0, last.wrong
+	for run := int32(1); run <= seen.spec.Repetitions; run++ {
+		phases, wrong, err := r.pastRun(ctx, seen, run)
+		if err != nil {
+			return conclusion{}, err
+		}
+		if wrong != "" {
+			why = wrong
+			continue
+		}
+		count++
+		for name, observation := range phases {
+			valid[name] = append(valid[name], observation)
+		}
+	}
+	environment, err := quiescence.Fingerprint(seen.detail())
+	if err != nil {
+		return conclusion{}, err
+	}
+	c := conclusion{valid: count, summary: why, space: spaceEfficiency(seen), environment: environment}
+	if count == 0 {
+		return c, nil
+	}
+	for _, p := range seen.script.phases {
+		combined, err := figure.Combine(p.name, valid[p.name])
+		if err != nil {
+			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
+		}
+		c.phases = append(c.phases, combined)
+	}
+	gate, err := figure.Expect(seen.spec.Expectations, c.phases)
+	if err != nil {
+		return conclusion{}, err
+	}
+	c.gate = gate
+	c.headline = figure.Headline(&seen.spec.Template.Phases[0], c.phases[0])
+	c.summary = cut(c.sentence(seen.spec), 512-len(seen.remark())) + seen.remark()
+	return c, nil
+}
+
+// spaceEfficiency is that of the moment with the most data in the session.
+func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
+	space := spaceWithin(seen.extras, seen.targetPools(), time.Time{}, seen.now)
+	if space == nil {
+		return nil
+	}
+	return &v1alpha1.SpaceEfficiency{StoredBytes: space.StoredBytes, UsedBytes: space.UsedBytes}
+}
+
+// sentence is the outcome in one sentence.
+func (c conclusion) sentence(spec v1alpha1.CephBenchmarkSpec) string {
+	text := fmt.Sprintf("%d of %d runs are valid.", c.valid, spec.Repetitions)
+	if c.gate.Sentence != "" {
+		text = c.gate.Sentence + " " + text
+	}
+	var marks []string
+	for _, p := range c.phases {
+		for _, mark := range p.Marks {
+			if !slices.Contains(marks, string(mark)) {
+				marks = append(marks, string(mark))
+			}
+		}
+	}
+	if len(marks) > 0 {
+		text += " Marked: " + strings.Join(marks, ", ") + "."
+	}
+	return cut(text, 512)
+}
+
+// write puts the conclusion into status, as the end of the run.
+func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
+	end := metav1.NewTime(seen.now)
+	s.CompletionTime = &end
+	s.Summary = cut(c.summary, 512)
+	s.Environment, s.SpaceEfficiency = &c.environment, c.space
+	if c.valid == 0 {
+		setEnd(s, v1alpha1.ConditionFailed, kstatus.Outcome{
+			Reason:  v1alpha1.ReasonNoValidRun,
+			Message: fmt.Sprintf("None of %d runs is valid. The last one: %s", seen.spec.Repetitions, c.summary),
+		})
+		if len(seen.spec.Expectations) > 0 {
+			s.Verdict = v1alpha1.BenchmarkInvalid
+		}
+		return
+	}
+	s.Phases, s.Headline = c.phases, c.headline
+	s.Verdict, s.Expectations = c.gate.Verdict, c.gate.Results
+	setEnd(s, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: c.summary})
+}
+
+// cut shortens a text to that many bytes at most.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+}

@@ -1,0 +1,45 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Parts of a failure, in bytes, so that all of them find room in a condition.
+const (
+	maxMessage = 300
+	maxCommand = 150
+	maxTail    = 450
+)
+
+// describeFailure says in one message which task failed, why, and what it printed
+// last.
+func describeFailure(f failedTask) string {
+	text := fmt.Sprintf("Task %s failed on client %d, %s: %s", f.id, f.client, f.failure.Reason, cut(f.failure.Message, maxMessage))
+	if len(f.failure.Command) > 0 {
+		text += fmt.Sprintf(" The command was %q.", cut(strings.Join(f.failure.Command, " "), maxCommand))
+	}
+	if tail := strings.TrimSpace(f.failure.Tail); tail != "" {
+		text += " Its last lines: " + lastPart(tail, maxTail)
+	}
+	return text
+}
+
+// spoilsOneRun reports whether the next run may do better: one that was stopped, that
+// ran out of work sooner than it had to, or of which nobody knows what became of it, is
+// no evidence, but no defect either.
+func (f failedTask) spoilsOneRun() bool {
+	return slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, f.failure.Reason)
+}
+
+// lastPart returns the end of a text, at most that many bytes of it.
+func lastPart(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+}

@@ -1,0 +1,308 @@
+package cephbenchmark
+
+import (
+	"maps"
+	"math"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+const (
+	// labelSession tells Jobs and pods of one session from those of others.
+	labelSession = "cephtune.dev/session"
+	// annotationBenchmark names the CephBenchmark of a pod.
+	annotationBenchmark = "cephtune.dev/benchmark"
+)
+
+// Paths in the pods of benchmarks.
+const (
+	runnerPath    = "/cephtune/runner"
+	workPath      = "/cephtune/work"
+	secretPath    = "/etc/ceph" //nolint:gosec // a directory
+	keyFile       = secretPath + "/session.key"
+	directoryPath = "/data"
+	devicePath    = "/dev/cephtune"
+)
+
+// nonRoot is the user of the pods. Volumes belong to this group.
+const nonRoot int64 = 65532
+
+func sessionLabels(s session) map[string]string {
+	return map[string]string{
+		settings.LabelManagedBy: settings.ManagedBy,
+		settings.LabelComponent: settings.ComponentBenchmark,
+		labelSession:            s.name,
+	}
+}
+
+// secretOf is what the clients need to reach Ceph, and to know their manager.
+func secretOf(b *v1alpha1.CephBenchmark, s session, conf, keyring string, key []byte) *corev1.Secret {
+	yes := true
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: s.name, Labels: sessionLabels(s)},
+		Immutable:  &yes,
+		Data: map[string][]byte{
+			"ceph.conf":   []byte(conf),
+			"keyring":     []byte(keyring),
+			"session.key": key,
+		},
+	}
+}
+
+// jobSpec is what the Job of a session is made of.
+type jobSpec struct {
+	benchmark *v1alpha1.CephBenchmark
+	spec      v1alpha1.CephBenchmarkSpec
+	session   session
+	images    settings.Images
+	pods      settings.Pods
+	script    *script
+	network   rook.PodNetwork
+	// alone says that the runner finds its tasks in the Secret, and no manager.
+	alone bool
+	// block says that the claim is a block device.
+	block bool
+}
+
+// jobOf returns the Job that runs the clients: one pod for each, none of which is
+// ever replaced, because a client that came back would have lost its reports.
+func jobOf(j jobSpec) *batchv1.Job {
+	count := j.spec.Template.Clients.Count
+	indexed, none := batchv1.IndexedCompletion, int32(0)
+	whenFailed := batchv1.Failed
+	deadline := int64(math.Ceil(j.script.deadline(j.spec).Seconds()))
+	labels := sessionLabels(j.session)
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: j.benchmark.Namespace, Name: j.session.name, Labels: labels},
+		Spec: batchv1.JobSpec{
+			CompletionMode:       &indexed,
+			Completions:          &count,
+			Parallelism:          &count,
+			BackoffLimit:         &none,
+			PodReplacementPolicy: &whenFailed,
+			// The manager removes the Job; this is for one that is not there any more.
+			TTLSecondsAfterFinished: new(int32(3600)),
+			ActiveDeadlineSeconds:   &deadline,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{
+					Labels:      merged(j.pods.Labels, labels),
+					Annotations: merged(merged(j.pods.Annotations, j.network.Annotations), map[string]string{annotationBenchmark: j.benchmark.Name}),
+				},
+				Spec: j.podSpec(),
+			},
+		},
+	}
+}
+
+// merged returns both maps as one; where both have a key the second one's value.
+func merged(a, b map[string]string) map[string]string {
+	both := make(map[string]string, len(a)+len(b))
+	maps.Copy(both, a)
+	maps.Copy(both, b)
+	return both
+}
+
+func (j jobSpec) podSpec() corev1.PodSpec {
+	no, user, grace := false, nonRoot, int64(15)
+	if j.alone {
+		grace = int64(aloneGrace.Seconds())
+	}
+	clients := j.spec.Template.Clients
+	nodeSelector := make(map[string]string, len(clients.NodeSelector))
+	for name, value := range clients.NodeSelector {
+		nodeSelector[name] = string(value)
+	}
+	return corev1.PodSpec{
+		RestartPolicy:                 corev1.RestartPolicyNever,
+		AutomountServiceAccountToken:  &no,
+		EnableServiceLinks:            &no,
+		TerminationGracePeriodSeconds: &grace,
+		PriorityClassName:             j.pods.PriorityClassName,
+		ImagePullSecrets:              pullSecrets(j.images.PullSecrets),
+		NodeSelector:                  nodeSelector,
+		Tolerations:                   clients.Tolerations,
+		TopologySpreadConstraints:     spread(clients.Spread, j.session),
+		Affinity:                      affinity(clients, j.session),
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: yes(), RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		InitContainers: []corev1.Container{j.installer()},
+		Containers:     []corev1.Container{j.client()},
+		Volumes:        j.volumes(),
+	}
+}
+
+// installer copies the runner beside the tools, so that their image needs nothing
+// of cephtune's.
+func (j jobSpec) installer() corev1.Container {
+	return corev1.Container{
+		Name:            "install",
+		Image:           j.images.Runner,
+		ImagePullPolicy: corev1.PullPolicy(j.images.PullPolicy),
+		Command:         []string{"/runner", "install", runnerPath},
+		SecurityContext: restricted(),
+		Resources:       j.resources(),
+		VolumeMounts:    []corev1.VolumeMount{{Name: "scratch", MountPath: "/cephtune", SubPath: "cephtune"}},
+	}
+}
+
+func (j jobSpec) client() corev1.Container {
+	c := corev1.Container{
+		Name:            "client",
+		Image:           j.images.Tools,
+		ImagePullPolicy: corev1.PullPolicy(j.images.PullPolicy),
+		Command:         []string{runnerPath, "run", "--key-file=" + keyFile, "--work-dir=" + workPath},
+		SecurityContext: restricted(),
+		Resources:       j.resources(),
+		Ports:           []corev1.ContainerPort{{Name: "runner", ContainerPort: runner.Port}},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "scratch", MountPath: "/tmp", SubPath: "tmp"},
+			{Name: "scratch", MountPath: "/cephtune", SubPath: "cephtune"},
+			{Name: "ceph", MountPath: secretPath, ReadOnly: true},
+		},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if j.alone {
+		c.Command = []string{runnerPath, "run", "--tasks=" + tasksPath, "--work-dir=" + workPath}
+		c.Ports = nil
+	}
+	switch {
+	case j.spec.Template.Target.PersistentVolumeClaim == nil:
+	case j.block:
+		c.VolumeDevices = []corev1.VolumeDevice{{Name: "claim", DevicePath: devicePath}}
+	default:
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "claim", MountPath: directoryPath})
+	}
+	return c
+}
+
+// resources are requested and are the limit too, of every container: only then is
+// the pod of class Guaranteed.
+func (j jobSpec) resources() corev1.ResourceRequirements {
+	want := j.spec.Template.Clients.Resources
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:              want.CPU,
+		corev1.ResourceMemory:           want.Memory,
+		corev1.ResourceEphemeralStorage: resource.MustParse("512Mi"),
+	}
+	return corev1.ResourceRequirements{Requests: list, Limits: list}
+}
+
+func (j jobSpec) volumes() []corev1.Volume {
+	limit, mode := resource.MustParse("400Mi"), int32(0o440)
+	volumes := []corev1.Volume{
+		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}},
+		{Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secretName(j.session, j.alone), DefaultMode: &mode}}},
+	}
+	if claim := j.spec.Template.Target.PersistentVolumeClaim; claim != nil {
+		volumes = append(volumes, corev1.Volume{Name: "claim", VolumeSource: claimOf(*claim, sessionLabels(j.session))})
+	}
+	return volumes
+}
+
+// claimOf is the volume of a claim that exists, or of one that Kubernetes makes for
+// each pod and removes with it.
+func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]string) corev1.VolumeSource {
+	if claim.Template == nil {
+		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.ClaimName}}
+	}
+	mode := corev1.PersistentVolumeMode(claim.Template.VolumeMode)
+	return corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				StorageClassName: &claim.Template.StorageClassName,
+				VolumeMode:       &mode,
+				Resources: corev1.VolumeResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceStorage: claim.Template.Size},
+				},
+			},
+		},
+	}}
+}
+
+// spread distributes clients over nodes as evenly as there is room.
+func spread(how v1alpha1.Spread, s session) []corev1.TopologySpreadConstraint {
+	if how != v1alpha1.SpreadPreferred {
+		return nil
+	}
+	return []corev1.TopologySpreadConstraint{{
+		MaxSkew:           1,
+		TopologyKey:       corev1.LabelHostname,
+		WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{labelSession: s.name}},
+	}}
+}
+
+// affinity keeps clients to nodes and apart from each other, as far as was asked for.
+func affinity(clients v1alpha1.Clients, s session) *corev1.Affinity {
+	a := &corev1.Affinity{NodeAffinity: onNodes(clients.Nodes), PodAntiAffinity: apart(clients.Spread, s)}
+	if a.NodeAffinity == nil && a.PodAntiAffinity == nil {
+		return nil
+	}
+	return a
+}
+
+// onNodes lets clients run on these nodes only. Terms are alternatives, and Kubernetes
+// takes one name in each.
+func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
+	if len(names) == 0 {
+		return nil
+	}
+	terms := make([]corev1.NodeSelectorTerm, len(names))
+	for i, name := range names {
+		terms[i].MatchFields = []corev1.NodeSelectorRequirement{{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{string(name)},
+		}}
+	}
+	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+}
+
+// apart puts each client on a node of its own, or nowhere.
+func apart(how v1alpha1.Spread, s session) *corev1.PodAntiAffinity {
+	if how != v1alpha1.SpreadRequired {
+		return nil
+	}
+	return &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			TopologyKey:   corev1.LabelHostname,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelSession: s.name}},
+		}},
+	}
+}
+
+func restricted() *corev1.SecurityContext {
+	no := false
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: &no,
+		ReadOnlyRootFilesystem:   yes(),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+func yes() *bool { b := true; return &b }
+
+func pullSecrets(names []string) []corev1.LocalObjectReference {
+	refs := make([]corev1.LocalObjectReference, 0, len(names))
+	for _, name := range names {
+		refs = append(refs, corev1.LocalObjectReference{Name: name})
+	}
+	return refs
+}
+
+// clientIndex is the index of the client that a pod is.
+func clientIndex(pod *corev1.Pod) (int, bool) {
+	i, err := strconv.Atoi(pod.Labels[batchv1.JobCompletionIndexAnnotation])
+	return i, err == nil
+}

@@ -1,0 +1,348 @@
+package cephbenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Reading of logs.
+const (
+	// logEvery is how often that of a client that works alone is read, and logAgain how
+	// soon after a failure.
+	logEvery = 30 * time.Second
+	logAgain = 2 * time.Second
+	// logPatience is how long that of a pod that has ended may be out of reach.
+	logPatience = 30 * time.Second
+	logTimeout  = 20 * time.Second
+	// maxLogBytes is more than a runner writes, and than a kubelet keeps by default.
+	maxLogBytes = 16 << 20
+)
+
+// reportLost is the reason of a task of which the log tells nothing.
+const reportLost task.FailureReason = "ReportLost"
+
+// podLog is what the log of a client has told so far. What was read once stays known,
+// though the kubelet may have cut it off since.
+type podLog struct {
+	reports  map[string]*task.Report
+	problems map[string]string // why there is no report, by task
+	ended    string            // how the pod has ended
+
+	final   bool // nothing more will come
+	readAt  time.Time
+	failing time.Time // since when it cannot be read
+	err     error
+}
+
+// podEnded reports whether a pod runs no more and will not again.
+func podEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// readLogs adds the clients that only logs tell of: one that works alone, and those
+// whose pods have ended.
+func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
+	for i := range seen.pods {
+		pod := &seen.pods[i]
+		index, ok := clientIndex(pod)
+		if !ok || !seen.needsLog(pod) {
+			continue
+		}
+		log := seen.memory.logs[pod.UID]
+		if log == nil {
+			log = &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+			seen.memory.logs[pod.UID] = log
+		}
+		if log.isDue(pod, seen.now) {
+			reports, problems, err := r.readLog(ctx, pod)
+			log.take(reports, problems, err, pod, seen.now)
+		}
+		statuses, err := seen.statusesOf(log)
+		if err != nil {
+			return err
+		}
+		seen.logs[index] = log
+		if len(log.reports) > 0 || !log.final {
+			seen.runners[index] = runnerView{client: logClient{log: log, statuses: statuses}, snapshot: &runner.Snapshot{Tasks: statuses}}
+		}
+	}
+	return nil
+}
+
+// needsLog reports whether the log of a pod says what nobody else does. While all is
+// removed that is only whether the client does that itself.
+func (f facts) needsLog(pod *corev1.Pod) bool {
+	switch {
+	case f.alone() && pod.Status.Phase == corev1.PodRunning:
+		return true
+	case f.tearingDown() || f.benchmark.Spec.Suspend || f.allRunsEnded():
+		return false
+	}
+	return podEnded(pod)
+}
+
+// isDue reports whether it is time to read the log.
+func (l *podLog) isDue(pod *corev1.Pod, now time.Time) bool {
+	switch {
+	case l.final:
+		return false
+	case !l.failing.IsZero():
+		return now.Sub(l.readAt) >= logAgain
+	}
+	return podEnded(pod) || now.Sub(l.readAt) >= logEvery
+}
+
+// take adds what was read.
+func (l *podLog) take(reports []task.Report, problems map[string]string, err error, pod *corev1.Pod, now time.Time) {
+	for i := range reports {
+		if _, known := l.reports[reports[i].ID]; !known {
+			l.reports[reports[i].ID] = &reports[i]
+		}
+	}
+	l.problems, l.err, l.readAt = problems, err, now
+	if podEnded(pod) {
+		l.ended = howEnded(pod) + disruption(pod)
+	}
+	switch {
+	case err == nil:
+		l.final, l.failing = podEnded(pod), time.Time{}
+	case l.failing.IsZero():
+		l.failing = now
+	default:
+		l.final = podEnded(pod) && now.Sub(l.failing) > logPatience
+	}
+}
+
+// readLog reads the reports in the log of a client, and why others are not there.
+func (r *Reconciler) readLog(ctx context.Context, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	stream, err := r.logs.Read(ctx, pod.Namespace, pod.Name, "client")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the log of pod %s: %w", pod.Name, err)
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	reports, err := runner.ReadFrames(io.LimitReader(stream, maxLogBytes))
+	problems, err := frameProblems(err)
+	return reports, problems, err
+}
+
+// frameProblems tells frames that are damaged, by task, from an error in reading.
+func frameProblems(err error) (map[string]string, error) {
+	type joined interface {
+		error
+		Unwrap() []error
+	}
+	all, ok := errors.AsType[joined](err)
+	if !ok {
+		return nil, err
+	}
+	problems := map[string]string{}
+	var others []error
+	for _, one := range all.Unwrap() {
+		if frame, ok := errors.AsType[*runner.FrameError](one); ok {
+			problems[frame.ID] = frame.Problem
+			continue
+		}
+		others = append(others, one)
+	}
+	return problems, errors.Join(others...)
+}
+
+// statusesOf are how far a client is, by its log.
+func (f *facts) statusesOf(log *podLog) ([]task.Status, error) {
+	from, alone := aloneFrom(f.job)
+	if !alone {
+		statuses := make([]task.Status, 0, len(log.reports))
+		for _, report := range log.reports {
+			statuses = append(statuses, report.Status)
+		}
+		return statuses, nil
+	}
+	if f.memory.planned == nil {
+		planned, err := f.aloneTasks(from)
+		if err != nil {
+			return nil, err
+		}
+		f.memory.planned = planned
+	}
+	return statusesAlone(f.memory.planned, log), nil
+}
+
+// statusesAlone are how far a client is that works alone. Tasks come one after the
+// other, and each leaves a report, so one without a report is at work if none has come
+// after it, and otherwise its report is lost, which is a failure: nobody knows what
+// became of it. No measurement counts after a preparation that failed. It is pure.
+func statusesAlone(planned []task.Task, log *podLog) []task.Status {
+	last := -1
+	for i, t := range planned {
+		if log.reports[t.ID] != nil {
+			last = i
+		}
+	}
+	var statuses []task.Status
+	var unprepared *task.Failure
+	for i, t := range planned {
+		if i > last+1 && !log.final {
+			break // Its turn has not come.
+		}
+		status := log.status(t, i < last || log.final)
+		if unprepared != nil && t.Measure != nil {
+			status = task.Status{ID: t.ID, State: task.Failed, Failure: unprepared}
+		}
+		if t.Measure == nil && status.State.Ended() && status.State != task.Done && unprepared == nil {
+			unprepared = afterFailureOf(status)
+		}
+		statuses = append(statuses, status)
+	}
+	return statuses
+}
+
+// status is how far one task is; one that is over has a report, or has lost it.
+func (l *podLog) status(t task.Task, over bool) task.Status {
+	switch report := l.reports[t.ID]; {
+	case report != nil:
+		return report.Status
+	case over:
+		return task.Status{ID: t.ID, State: task.Failed, Failure: &task.Failure{Reason: reportLost, Message: l.whyLost(t.ID)}}
+	case t.Measure != nil:
+		return task.Status{ID: t.ID, State: task.Measuring}
+	}
+	return task.Status{ID: t.ID, State: task.Preparing}
+}
+
+// whyLost says why a task has no report.
+func (l *podLog) whyLost(id string) string {
+	text := "its report is not in the log of the pod"
+	if problem := l.problems[id]; problem != "" {
+		text = "its report in the log of the pod " + problem
+	}
+	if l.ended != "" {
+		text += "; the pod has ended: " + l.ended
+	}
+	if l.err != nil {
+		text += "; " + l.err.Error()
+	}
+	return text + "."
+}
+
+// afterFailureOf is the failure of a measurement for which a task was to prepare.
+func afterFailureOf(status task.Status) *task.Failure {
+	failure := task.Failure{Reason: cancelledReason, Message: "it was cancelled"}
+	if status.Failure != nil {
+		failure = *status.Failure
+	}
+	failure.Message = fmt.Sprintf("task %s failed before it: %s", status.ID, failure.Message)
+	return &failure
+}
+
+// logsPending reports whether the log of a pod that has ended is still to be read.
+func (f facts) logsPending() bool {
+	for _, log := range f.logs {
+		if !log.final {
+			return true
+		}
+	}
+	return false
+}
+
+// concludeFromLogs saves a run whose phases had all ended when a pod did: their
+// reports are in its log, though nobody had fetched them.
+func concludeFromLogs(seen facts) (plan, bool) {
+	if seen.alone() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
+		return plan{}, false
+	}
+	pending := seen.logsPending()
+	for _, view := range seen.runners {
+		pending = pending || (view.snapshot == nil && view.err == nil) // It was asked just now.
+	}
+	if pending {
+		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Its log may tell what it measured.", logAgain), true
+	}
+	run := seen.currentRun()
+	for _, p := range seen.script.phases {
+		if !seen.tasks.all(taskID(run, p.name), func(s task.State) bool { return s == task.Done }) {
+			return plan{}, false
+		}
+	}
+	return plan{step: stepConcludeRun, run: run}, true
+}
+
+// noteTimes takes over when measurements were that logs tell of, by the clocks of
+// nodes. They do not tell whether several clients started together.
+func (m *memory) noteTimes(tasks clientTasks) {
+	if len(tasks) == 0 {
+		return
+	}
+	for id := range tasks[0] {
+		end := tasks.endTime(id)
+		if _, known := m.endedAt[id]; !known && !end.IsZero() && tasks.all(id, task.State.Ended) {
+			m.endedAt[id] = end
+		}
+		if start := tasks.startTime(id); len(tasks) == 1 && m.startedAt[id].IsZero() && !start.IsZero() {
+			m.startedAt[id] = start
+		}
+	}
+}
+
+// endTime is when a measurement ended on the last client.
+func (t clientTasks) endTime(id string) time.Time {
+	var last time.Time
+	for _, of := range t {
+		if end := of[id].EndTime; end != nil && end.After(last) {
+			last = *end
+		}
+	}
+	return last
+}
+
+// logClient answers for a runner that only its log tells of. Nothing can be asked of
+// that one any more but what it has measured.
+type logClient struct {
+	log      *podLog
+	statuses []task.Status
+}
+
+var _ runner.Client = logClient{}
+
+// Snapshot implements [runner.Client].
+func (c logClient) Snapshot(context.Context, int64, time.Duration) (runner.Snapshot, error) {
+	return runner.Snapshot{Tasks: c.statuses}, nil
+}
+
+// Put implements [runner.Client].
+func (c logClient) Put(_ context.Context, t task.Task) (task.Status, error) {
+	return task.Status{}, onlyLog(runner.Finished, t.ID)
+}
+
+// Start implements [runner.Client].
+func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
+	return runner.Started{}, onlyLog(runner.NotReady, id)
+}
+
+// Cancel implements [runner.Client]. The client may be at work, and goes on.
+func (c logClient) Cancel(context.Context, string) error { return nil }
+
+// Report implements [runner.Client].
+func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
+	if report := c.log.reports[id]; report != nil {
+		return report, nil
+	}
+	return nil, onlyLog(runner.NotFound, id)
+}
+
+// Finish implements [runner.Client].
+func (c logClient) Finish(context.Context) error { return nil }
+
+func onlyLog(code runner.Code, id string) error {
+	return &runner.Error{Code: code, Message: fmt.Sprintf("task %s is of a client that only its log tells of", id)}
+}

@@ -1,0 +1,187 @@
+package cephbenchmark
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
+	planned := []task.Task{
+		{ID: "data-d"},
+		{ID: "r1-p1", Measure: &task.Measurement{}},
+		{ID: "tidy-r1-p1"},
+		{ID: "r2-p1", Measure: &task.Measurement{}},
+		{ID: cleanupID},
+	}
+	cases := map[string]struct {
+		log   *podLog
+		final bool
+		want  []string
+	}{
+		"it has just begun": {logOf(), false, []string{"data-d Preparing"}},
+		"it measures":       {logOf("data-d"), false, []string{"data-d Done", "r1-p1 Measuring"}},
+		"it is done": {
+			logOf("data-d", "r1-p1", "tidy-r1-p1", "r2-p1", "cleanup"), true,
+			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Done", "r2-p1 Done", "cleanup Done"},
+		},
+		"a report in the middle is lost": {
+			logOf("data-d", "tidy-r1-p1"), false,
+			[]string{"data-d Done", "r1-p1 Failed ReportLost", "tidy-r1-p1 Done", "r2-p1 Measuring"},
+		},
+		"a measurement failed": {
+			logOf("data-d", "!r1-p1", "tidy-r1-p1"), false,
+			[]string{"data-d Done", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Done", "r2-p1 Measuring"},
+		},
+		// Whatever it measures then is not what was asked for.
+		"the dataset failed": {
+			logOf("!data-d", "r1-p1"), false,
+			[]string{"data-d Failed ToolFailed", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Preparing"},
+		},
+		"nobody knows about the tidying": {
+			logOf("data-d", "r1-p1", "r2-p1"), false,
+			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Failed ReportLost", "r2-p1 Failed ReportLost", "cleanup Preparing"},
+		},
+		"it ended in the middle": {
+			logOf("data-d", "r1-p1"), true,
+			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Failed ReportLost", "r2-p1 Failed ReportLost", "cleanup Failed ReportLost"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.log.final = tc.final
+			var got []string
+			for _, status := range statusesAlone(planned, tc.log) {
+				text := status.ID + " " + string(status.State)
+				if status.Failure != nil {
+					text += " " + string(status.Failure.Reason)
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The user is told why there is no report: what is wrong with it, and how the pod ended.
+func TestWhyAReportIsLost(t *testing.T) {
+	log := logOf()
+	log.final, log.ended = true, "container client, OOMKilled, exit code 137"
+	log.problems["r1-p1"] = "was left out: the log had no room for its 9 bytes"
+	log.err = errors.New("connection refused")
+	status := statusesAlone([]task.Task{{ID: "r1-p1", Measure: &task.Measurement{}}}, log)[0]
+	for _, want := range []string{"was left out", "OOMKilled", "connection refused"} {
+		if !strings.Contains(status.Failure.Message, want) {
+			t.Errorf("%q does not tell %q", status.Failure.Message, want)
+		}
+	}
+}
+
+// fakeLogs is what each pod has printed, by name; an error where it cannot be read.
+type fakeLogs map[string]any
+
+func (f fakeLogs) Read(_ context.Context, _, pod, container string) (io.ReadCloser, error) {
+	switch log := f[pod].(type) {
+	case string:
+		return io.NopCloser(strings.NewReader(log)), nil
+	case error:
+		return nil, log
+	}
+	return nil, errors.New("there is no container " + container)
+}
+
+func framesOf(t *testing.T, reports ...*task.Report) string {
+	t.Helper()
+	var log bytes.Buffer
+	for _, report := range reports {
+		if err := runner.WriteFrame(&log, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log.String()
+}
+
+func TestALogIsReadUntilAllIsKnown(t *testing.T) {
+	a := &task.Report{Status: task.Status{ID: "a", State: task.Cancelled}}
+	b := &task.Report{Status: task.Status{ID: "b", State: task.Cancelled}}
+	whole := framesOf(t, a, b)
+	logs := fakeLogs{}
+	r := &Reconciler{logs: logs}
+	pod := &corev1.Pod{}
+	pod.Name, pod.Status.Phase = "b-0", corev1.PodRunning
+	log, now := logOf(), time.Unix(1000, 0)
+	read := func(text any, after time.Duration) {
+		t.Helper()
+		logs["b-0"] = text
+		now = now.Add(after)
+		if !log.isDue(pod, now) {
+			t.Fatalf("it is not read after %v", after)
+		}
+		reports, problems, err := r.readLog(t.Context(), pod)
+		log.take(reports, problems, err, pod, now)
+	}
+	has := func(ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			if log.reports[id] == nil {
+				t.Errorf("%s is not known", id)
+			}
+		}
+		if len(log.reports) != len(ids) {
+			t.Errorf("%d reports are known, want %d", len(log.reports), len(ids))
+		}
+	}
+	read("text\n"+whole[:len(whole)-20], 0)
+	has("a")
+	if log.problems["b"] == "" || log.err != nil || log.final {
+		t.Errorf("got %+v, want b's frame to be half, and more to come", log)
+	}
+	if log.isDue(pod, now.Add(logEvery-time.Second)) {
+		t.Error("it is read all the time")
+	}
+	read(framesOf(t, b), logEvery) // The kubelet has begun a new file.
+	has("a", "b")
+	pod.Status.Phase = corev1.PodSucceeded
+	read(errors.New("connection refused"), time.Second)
+	has("a", "b")
+	if log.final || log.err == nil {
+		t.Errorf("got %+v, want another try", log)
+	}
+	read(errors.New("connection refused"), logPatience+time.Second)
+	if !log.final {
+		t.Error("it is tried for ever")
+	}
+}
+
+// A measurement is where it was by the node's clock, unless the manager has seen it.
+func TestTimesComeFromTheLog(t *testing.T) {
+	start, end, known := time.Unix(100, 0), time.Unix(130, 0), time.Unix(99, 0)
+	tasks := newTasks(1)
+	for _, id := range []string{"r1-p1", "r1-p2"} {
+		tasks[0][id] = task.Status{ID: id, State: task.Done, StartTime: &start, EndTime: &end}
+	}
+	m := newMemory(time.Time{})
+	m.startedAt["r1-p2"] = known
+	m.noteTimes(tasks)
+	m.noteEnds(tasks, time.Unix(500, 0))
+	if !m.startedAt["r1-p1"].Equal(start) || !m.endedAt["r1-p1"].Equal(end) || !m.startedAt["r1-p2"].Equal(known) {
+		t.Errorf("started %v, ended %v", m.startedAt, m.endedAt)
+	}
+	several := newMemory(time.Time{})
+	several.noteTimes(clientTasks{tasks[0], tasks[0]})
+	if len(several.startedAt) > 0 {
+		t.Errorf("several clients started together by their own clocks: %v", several.startedAt)
+	}
+}

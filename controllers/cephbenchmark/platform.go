@@ -1,0 +1,42 @@
+package cephbenchmark
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// Rook is what the controller needs of Rook.
+type Rook interface {
+	// Cluster tells about a CephCluster.
+	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
+	// Connection is the way to its Ceph as one of its CephClients.
+	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
+	// EnsureScratchPool makes the scratch pool, and reports whether Rook calls it
+	// ready, or why it does not. The OSD map is of now.
+	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner rook.Owner, osdMap *ceph.OSDMap) (ready bool, why string, err error)
+	// DeleteScratchPool removes it, if that owner made it, and reports whether it is
+	// gone, or why it is not.
+	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner rook.Owner, osdMap *ceph.OSDMap) (gone bool, why string, err error)
+}
+
+// Lock lets one holder at a time have a Ceph cluster.
+type Lock interface {
+	// Peek tells who has it, and asks Kubernetes alone.
+	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
+	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
+	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
+}
+
+// Logs reads what containers have printed.
+type Logs interface {
+	// Read returns the log of a container, from its beginning or as much of it as the
+	// kubelet keeps, until now. The caller closes it.
+	Read(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
+}

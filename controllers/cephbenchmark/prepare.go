@@ -1,0 +1,194 @@
+package cephbenchmark
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/rook"
+)
+
+// prepare makes the scratch pool, waits until Ceph has it as it was asked for, and
+// then makes the Job and what its pods need.
+func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
+	if seen.job != nil {
+		return effect{again: time.Second}, r.makeSecret(ctx, seen, seen.job)
+	}
+	ready, why, err := r.preparePool(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	if !ready {
+		return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: why}}, nil
+	}
+	// What was seen of Ceph is of a time without the pool, or with half of it.
+	seen.live.hurry()
+	return effect{}, r.makeClients(ctx, seen)
+}
+
+const placementGroupsPending = "The placement groups of the scratch pool are being made."
+
+// PoolSettle is for how long the PGs of a new pool have to be called clean, at its
+// final numbers, until they are believed to be: OSDs report every five seconds
+// (mgr_stats_period), and the manager passes it on every two. A pool begins with few
+// PGs, and what splits them ends with a round of peering.
+const PoolSettle = 8 * time.Second
+
+// preparePool reports whether the target's pool is there, and otherwise what it
+// waits for.
+func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, why string, err error) {
+	want := seen.spec.Template.Target.ScratchPool
+	if want == nil {
+		return true, "", nil
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return false, "", err
+	}
+	osdMap, err := r.ceph.OSDMap(ctx, at)
+	if err != nil {
+		return false, "", err
+	}
+	ready, why, err = r.rook.EnsureScratchPool(ctx, seen.cluster, *want, seen.owner(), osdMap)
+	if problem, ok := errors.AsType[*rook.Error](err); ok {
+		if problem.Reason == rook.ReasonScratchPoolDiffers {
+			why, err := r.removeScratchPool(ctx, seen)
+			return false, cmp.Or(why, "The scratch pool of an earlier run was removed."), err
+		}
+		return false, problem.Error(), nil // Somebody has to do something: ask now and then.
+	}
+	if err != nil || !ready {
+		return false, why, err
+	}
+	if osdMap, err = r.ceph.OSDMap(ctx, at); err != nil {
+		return false, "", err
+	}
+	// Rook calls a pool Ready whose parameters Ceph has refused.
+	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {
+		seen.memory.cleanSince = time.Time{}
+		return false, "Ceph does not have the scratch pool as it was asked for: " + strings.Join(wrong, "; "), nil
+	}
+	status, err := r.ceph.Status(ctx, at)
+	if err != nil {
+		return false, "", err
+	}
+	if !allClean(status.PGsByState) {
+		seen.memory.cleanSince = time.Time{}
+		return false, placementGroupsPending, nil
+	}
+	if seen.memory.cleanSince.IsZero() {
+		seen.memory.cleanSince = seen.now
+	}
+	// Ceph says that PGs are clean for as long as it has not heard of their change.
+	if seen.now.Sub(seen.memory.cleanSince) < r.poolSettle {
+		return false, placementGroupsPending, nil
+	}
+	seen.memory.osdMap = osdMap
+	return true, "", nil
+}
+
+// owner is what marks the scratch pools of this session.
+func (f facts) owner() rook.Owner {
+	return rook.Owner{Kind: "CephBenchmark", Namespace: f.benchmark.Namespace, Name: f.benchmark.Name, UID: f.benchmark.UID}
+}
+
+// makeClients makes the Job, and then the Secret of its pods. The Secret belongs to
+// the Job and goes with it; the pods wait for it, if they are sooner.
+func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
+	spec, err := json.Marshal(seen.spec)
+	if err != nil {
+		return fmt.Errorf("write the spec: %w", err)
+	}
+	network, err := seen.rook.PodNetwork()
+	if err != nil {
+		return err
+	}
+	job := jobOf(jobSpec{
+		benchmark: seen.benchmark, spec: seen.spec, session: seen.session, script: seen.script, block: seen.block,
+		images: r.settings.Images, pods: r.settings.Pods, network: network, alone: seen.memory.alone,
+	})
+	job.Annotations = map[string]string{
+		annotationSpec:    string(spec),
+		annotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
+	}
+	if seen.memory.alone {
+		job.Annotations[annotationAlone] = strconv.Itoa(int(seen.currentRun()))
+	}
+	if err := controllerutil.SetControllerReference(seen.benchmark, job, r.client.Scheme()); err != nil {
+		return fmt.Errorf("own the Job: %w", err)
+	}
+	if err := r.client.Create(ctx, job); err != nil {
+		return fmt.Errorf("make the Job of the clients: %w", err)
+	}
+	seen.memory.madeJob = job.UID
+	return r.makeSecret(ctx, seen, job)
+}
+
+// makeSecret makes what the pods need to reach Ceph, and to know their manager. It
+// may be there already, from before the manager was restarted.
+func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Job) error {
+	key, err := seen.session.key(r.masterKey)
+	if err != nil {
+		return err
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+	if err != nil {
+		return err
+	}
+	secret := secretOf(seen.benchmark, seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), key)
+	if from, alone := aloneFrom(job); alone {
+		if err := tellTasks(secret, seen, from); err != nil {
+			return err
+		}
+	}
+	if err := controllerutil.SetControllerReference(job, secret, r.client.Scheme()); err != nil {
+		return fmt.Errorf("own the Secret: %w", err)
+	}
+	if err := r.client.Create(ctx, secret); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("make the Secret of the clients: %w", err)
+	}
+	seen.memory.secretMade = true
+	return nil
+}
+
+// observeClaim finds out whether the target is a block device. Pods that are there
+// have it as they were made for it.
+func (r *Reconciler) observeClaim(ctx context.Context, seen *facts) error {
+	target := seen.spec.Template.Target.PersistentVolumeClaim
+	switch {
+	case target == nil:
+		return nil
+	case seen.job != nil:
+		seen.block = len(seen.job.Spec.Template.Spec.Containers[0].VolumeDevices) > 0
+		return nil
+	case target.Template != nil:
+		seen.block = target.Template.VolumeMode == v1alpha1.VolumeModeBlock
+		return nil
+	}
+	var claim corev1.PersistentVolumeClaim
+	err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: target.ClaimName}, &claim)
+	if apierrors.IsNotFound(err) {
+		seen.claimErr = fmt.Errorf("there is no PersistentVolumeClaim %s in namespace %s: create it, or name another in target.persistentVolumeClaim.claimName",
+			target.ClaimName, seen.benchmark.Namespace)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the claim: %w", err)
+	}
+	seen.block = claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock
+	return nil
+}

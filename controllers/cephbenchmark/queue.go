@@ -1,0 +1,160 @@
+package cephbenchmark
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/lock"
+)
+
+// queueAgain is when somebody who waits for the lock asks again.
+const queueAgain = 2 * time.Second
+
+// holder is who has the lock for this benchmark: a sweep for its children.
+func (f facts) holder() lock.Holder {
+	if owner := metav1.GetControllerOf(f.benchmark); owner != nil && owner.Kind == "CephTuningSweep" {
+		return lock.Holder{Kind: owner.Kind, Namespace: f.benchmark.Namespace, Name: owner.Name, UID: owner.UID}
+	}
+	return lock.Holder{Kind: "CephBenchmark", Namespace: f.benchmark.Namespace, Name: f.benchmark.Name, UID: f.benchmark.UID}
+}
+
+// takeLock takes the lock of the Ceph cluster, if it is this benchmark's turn.
+func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
+	ahead, err := r.ahead(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	if len(ahead) > 0 {
+		return queued("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + "."), nil
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return effect{}, err
+	}
+	grant, err := r.lock.Acquire(ctx, at, seen.survey.osdMap.FSID, seen.holder(), seen.now)
+	switch held := seen.memory.lock; {
+	case err != nil && held != nil && seen.now.After(held.Expires):
+		return lockLost(seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)), nil
+	case err != nil:
+		return effect{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)
+	case !grant.Held && (held != nil || seen.job != nil):
+		return lockLost(seen, fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)), nil
+	case !grant.Held:
+		return queued(fmt.Sprintf("%s has the lock of the Ceph cluster; this run is next.", grant.Holder)), nil
+	}
+	seen.memory.lock, seen.memory.lockedAt = &grant, seen.now
+	return now(), nil
+}
+
+// lockLost ends a session that must not do anything any more.
+func lockLost(seen facts, message string) effect {
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message}
+	return effect{again: time.Millisecond, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}
+}
+
+func queued(message string) effect {
+	return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: message}}
+}
+
+// maxNamedAhead bounds how many of those ahead are named.
+const maxNamedAhead = 3
+
+// ahead names the benchmarks of the same cluster that were first: those at work
+// that started before, by time and then by name.
+//
+// Times are in seconds, and of two of the same second the one that is first by name
+// may have been the later one. So who has the lock already waits for nobody.
+func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
+	if metav1.GetControllerOf(seen.benchmark) != nil || seen.memory.lock != nil {
+		return nil, nil // Its sweep has waited for it.
+	}
+	var all v1alpha1.CephBenchmarkList
+	if err := r.client.List(ctx, &all); err != nil {
+		return nil, fmt.Errorf("list those in the queue: %w", err)
+	}
+	names := aheadOf(seen.benchmark, all.Items)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	grant, err := r.lock.Peek(ctx, seen.survey.osdMap.FSID, seen.holder())
+	if err != nil || grant.Held {
+		return nil, err
+	}
+	return names, nil
+}
+
+// aheadOf is the pure part of it.
+func aheadOf(b *v1alpha1.CephBenchmark, all []v1alpha1.CephBenchmark) []string {
+	var first []*v1alpha1.CephBenchmark
+	for i := range all {
+		other := &all[i]
+		if other.UID != b.UID && other.Spec.ClusterRef == b.Spec.ClusterRef && waits(other) && before(other, b) {
+			first = append(first, other)
+		}
+	}
+	slices.SortFunc(first, func(x, y *v1alpha1.CephBenchmark) int {
+		if before(x, y) {
+			return -1
+		}
+		return 1
+	})
+	names := make([]string, 0, len(first))
+	for _, other := range first {
+		names = append(names, other.Namespace+"/"+other.Name)
+	}
+	if extra := len(names) - maxNamedAhead; extra > 0 {
+		names = append(names[:maxNamedAhead], fmt.Sprintf("and %d more", extra))
+	}
+	return names
+}
+
+// waits reports whether a benchmark waits for the lock or has it.
+func waits(b *v1alpha1.CephBenchmark) bool {
+	return (facts{benchmark: b}).atWork() && b.Status.StartTime != nil && metav1.GetControllerOf(b) == nil
+}
+
+func before(a, b *v1alpha1.CephBenchmark) bool {
+	x, y := a.Status.StartTime, b.Status.StartTime
+	switch {
+	case y == nil || x == nil:
+		return x != nil
+	case !x.Equal(y):
+		return x.Before(y)
+	}
+	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
+}
+
+// releaseLock lets the next one have the cluster.
+func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (string, error) {
+	holder := seen.holder()
+	if holder.Kind != "CephBenchmark" {
+		return "", nil
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return "", err
+	}
+	if err := r.lock.Release(ctx, at, seen.fsid(), holder); err != nil {
+		return "", fmt.Errorf("release the lock of the Ceph cluster: %w", err)
+	}
+	seen.memory.lock = nil
+	return "", nil
+}
+
+// fsid is that of the cluster, as far as it is known.
+func (f facts) fsid() string {
+	switch {
+	case f.survey != nil:
+		return f.survey.osdMap.FSID
+	case f.rook != nil:
+		return f.rook.FSID
+	}
+	return ""
+}

@@ -1,0 +1,464 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// script is everything that the clients of a session are told to do, and in which
+// order. What comes next follows from how far the runners say that they are, so a
+// manager that was restarted goes on where it was.
+type script struct {
+	phases []phase
+	places []place.Place // of each client
+	rest   time.Duration
+	// dropCaches says that OSDs forget what they have cached before each phase.
+	dropCaches bool
+}
+
+// phase is a phase of the template with the load that it stands for.
+type phase struct {
+	name v1alpha1.PhaseName
+	spec v1alpha1.Phase
+	load engine.Load
+}
+
+// newScript returns the script of a template for clients at these places.
+func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place) (*script, error) {
+	s := &script{places: places, dropCaches: template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase}
+	if template.Rest != nil {
+		s.rest = template.Rest.Duration
+	}
+	for _, p := range template.Phases {
+		load, err := engine.LoadOf(p)
+		if err != nil {
+			return nil, fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+		s.phases = append(s.phases, phase{name: p.Name, spec: p, load: load})
+	}
+	return s, nil
+}
+
+// loads are those of all phases.
+func (s *script) loads() []engine.Load {
+	loads := make([]engine.Load, 0, len(s.phases))
+	for _, p := range s.phases {
+		loads = append(loads, p.load)
+	}
+	return loads
+}
+
+// clientTasks is how far each client is with each task.
+type clientTasks []map[string]task.Status
+
+// memory is what the manager knows of a session beside what the runners tell. It is
+// lost when the manager ends, and with it the evidence that clients started
+// together: the run at work by then is not valid.
+type memory struct {
+	// endedAt is when each task was first seen to have ended on all clients.
+	endedAt map[string]time.Time
+	// cachesDropped tells before which tasks it was done.
+	cachesDropped map[string]bool
+	// pilotSeconds is what the slowest client took for each pilot, by task.
+	pilotSeconds map[string]float64
+	// startedAt is when the signal of a task was sent, and spread bounds how far apart
+	// clients began.
+	startedAt map[string]time.Time
+	spread    map[string]time.Duration
+	// reports are those of tasks that have ended, by client.
+	reports map[string][]*task.Report
+	// evidence is what the runs of this session have come to.
+	evidence map[int32]runEvidence
+	// notStarted is why the signal to start a task did not reach all clients, by task.
+	notStarted map[string]string
+	// waitsFor is what the last pass could not do or was waiting for, "" if nothing,
+	// since when that has been so, and what went wrong with it last.
+	waitsFor   string
+	waitsSince time.Time
+	trouble    string
+	// lock is the grant of the cluster's lock, while this session has it.
+	lock     *lock.Grant
+	lockedAt time.Time // when it was asked for last
+	// osdMap is of when the scratch pool was found as it was asked for.
+	osdMap *ceph.OSDMap
+	// cleanSince is since when the PGs of the scratch pool, in their final number, are
+	// called clean; zero while they are not.
+	cleanSince time.Time
+	// toldAt is when status was written last.
+	toldAt time.Time
+	// madeJob is the last Job that was made, or found, and replacedJob one that the
+	// operator itself has deleted since. secretMade tells that there is its Secret.
+	madeJob, replacedJob types.UID
+	secretMade           bool
+	// reached tells that a runner has answered.
+	reached bool
+	// alone tells that the client is to work alone, planned are its tasks, and logs are
+	// what logs have told, by pod.
+	alone   bool
+	planned []task.Task
+	logs    map[types.UID]*podLog
+	// leftToManager tells that the clients could not remove what they had made.
+	leftToManager bool
+	// finished tells that the clients were told to end, and when.
+	finished   bool
+	finishedAt time.Time
+}
+
+// moveKind is a kind of next thing to do with the clients.
+type moveKind string
+
+const (
+	movePut        moveKind = "Put"        // hand over a task
+	moveStart      moveKind = "Start"      // give the signal to start
+	moveWait       moveKind = "Wait"       // until a runner reports
+	moveRest       moveKind = "Rest"       // until a time
+	moveDropCaches moveKind = "DropCaches" // of the OSDs
+	moveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
+	moveCancel     moveKind = "Cancel"     // a task that failed on another client
+	moveFail       moveKind = "Fail"       // the session cannot go on
+	moveEnd        moveKind = "End"        // all phases of the run are done
+)
+
+// move is the next thing to do with the clients.
+type move struct {
+	kind  moveKind
+	id    string      // of the task
+	tasks []task.Task // of each client, for movePut
+	until time.Time   // for moveRest
+	// step says what goes on, for progress.
+	step string
+	// failure is why, for moveFail and a run that failed.
+	failure *failedTask
+}
+
+// failedTask is a task that failed on a client.
+type failedTask struct {
+	id      string
+	client  int
+	failure task.Failure
+}
+
+// next names the next move of a run, counted from 1. It is pure.
+func (s *script) next(run int32, tasks clientTasks, m *memory, now time.Time) move {
+	if id, busy := tasks.unfinished(); busy && !s.isOf(run, id) {
+		return move{kind: moveCancel, id: id, step: "ending an earlier task"}
+	}
+	if mv, done := s.prefill(tasks); !done {
+		return mv
+	}
+	for i := range s.phases {
+		if mv, done := s.size(i, tasks, m); !done {
+			return mv
+		}
+	}
+	for i := range s.phases {
+		if mv, done := s.runPhase(i, run, tasks, m, now); !done {
+			return mv
+		}
+	}
+	return move{kind: moveEnd}
+}
+
+// prefill writes the datasets of all phases, once in a session.
+func (s *script) prefill(tasks clientTasks) (move, bool) {
+	var keys []string
+	for _, p := range s.phases {
+		for _, dataset := range p.load.Datasets(s.places[0]) {
+			if slices.Contains(keys, dataset.Key) {
+				continue
+			}
+			keys = append(keys, dataset.Key)
+			id := "data-" + dataset.Key
+			todo := s.forEach(func(c place.Place) (task.Task, error) { return prefillTask(id, p.load, c, dataset.Key), nil })
+			if mv, done := carryOut(id, "prefilling "+dataset.Key, todo, tasks); !done {
+				return mv, false
+			}
+		}
+	}
+	return move{}, true
+}
+
+// prefillTask writes the part of a dataset that is a client's. Of a shared image one
+// client writes all, and the others have nothing to do.
+func prefillTask(id string, load engine.Load, c place.Place, key string) task.Task {
+	for _, dataset := range load.Datasets(c) {
+		if dataset.Key == key {
+			return task.Task{ID: id, Steps: dataset.Commands, StepsTimeoutSeconds: prefillTimeout(dataset.Bytes).Seconds()}
+		}
+	}
+	return task.Task{ID: id}
+}
+
+// size finds out by pilots how much a phase has to move that is bounded by bytes.
+func (s *script) size(i int, tasks clientTasks, m *memory) (move, bool) {
+	p := s.phases[i]
+	load, ok := p.load.(engine.Piloted)
+	if !ok || !load.NeedsPilot() {
+		return move{}, true
+	}
+	var pilots []engine.Pilot
+	for {
+		bytes, done := load.NextPilot(pilots)
+		if done {
+			return move{}, true
+		}
+		id := pilotID(p.name, len(pilots))
+		step := fmt.Sprintf("finding the size of phase %s", p.name)
+		todo := s.forEach(func(c place.Place) (task.Task, error) { return load.PilotTask(c, engine.Run{ID: id}, bytes) })
+		if mv, done := measure(id, step, todo, tasks, m); !done {
+			return mv, false
+		}
+		if mv, done := s.tidyOne(id, p, engine.Run{ID: id}, tasks); !done {
+			return mv, false
+		}
+		seconds, read := m.pilotSeconds[id]
+		if !read {
+			return move{kind: moveReadPilot, id: id, step: step}, false
+		}
+		pilots = append(pilots, engine.Pilot{Bytes: bytes, Seconds: seconds})
+	}
+}
+
+// ioTotal is what a phase has to move in each run, by its pilots; 0 where the phase
+// itself says.
+func (s *script) ioTotal(i int, m *memory) int64 {
+	p := s.phases[i]
+	load, ok := p.load.(engine.Piloted)
+	if !ok || !load.NeedsPilot() {
+		return 0
+	}
+	var pilots []engine.Pilot
+	for {
+		bytes, done := load.NextPilot(pilots)
+		seconds, read := m.pilotSeconds[pilotID(p.name, len(pilots))]
+		if done || !read {
+			return bytes
+		}
+		pilots = append(pilots, engine.Pilot{Bytes: bytes, Seconds: seconds})
+	}
+}
+
+func pilotID(name v1alpha1.PhaseName, attempt int) string {
+	return fmt.Sprintf("pilot-%s-%d", name, attempt)
+}
+
+// runPhase tidies up after the phases before, rests, drops caches and measures.
+// What the last phase has written is removed with everything else at the end, so
+// that nobody waits for its result.
+func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now time.Time) (move, bool) {
+	p := s.phases[i]
+	id := taskID(run, p.name)
+	step := fmt.Sprintf("run %d, phase %s", run, p.name)
+	if !tasks.has(id) {
+		if mv, done := s.tidyUp(run, tasks, m); !done {
+			return mv, false
+		}
+		if mv, done := s.beforePhase(id, step, m, now); !done {
+			return mv, false
+		}
+	}
+	todo := s.forEach(func(c place.Place) (task.Task, error) { return p.load.Task(c, s.execution(i, run, m)) })
+	return measure(id, step, todo, tasks, m)
+}
+
+// execution is one execution of a phase.
+func (s *script) execution(i int, run int32, m *memory) engine.Run {
+	return engine.Run{ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m)}
+}
+
+// tidyUp removes what the phases have written that have ended in this session.
+func (s *script) tidyUp(upTo int32, tasks clientTasks, m *memory) (move, bool) {
+	for run := int32(1); run <= upTo; run++ {
+		for i, p := range s.phases {
+			id := taskID(run, p.name)
+			if !tasks.has(id) {
+				continue
+			}
+			if mv, done := s.tidyOne(id, p, s.execution(i, run, m), tasks); !done {
+				return mv, false
+			}
+		}
+	}
+	return move{}, true
+}
+
+// tidyOne removes what one task has written, if there is anything.
+func (s *script) tidyOne(id string, p phase, execution engine.Run, tasks clientTasks) (move, bool) {
+	if len(p.load.Tidy(s.places[0], execution)) == 0 {
+		return move{}, true
+	}
+	todo := s.forEach(func(c place.Place) (task.Task, error) {
+		return task.Task{ID: tidyID(id), Steps: p.load.Tidy(c, execution), StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
+	})
+	return carryOut(tidyID(id), "tidying up after phase "+string(p.name), todo, tasks)
+}
+
+// isOf reports whether a task may be at work in a run.
+func (s *script) isOf(run int32, id string) bool {
+	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
+}
+
+// beforePhase lets the cluster rest, and then forget what it has cached.
+func (s *script) beforePhase(id, step string, m *memory, now time.Time) (move, bool) {
+	if until := m.lastEnd().Add(s.rest); now.Before(until) {
+		return move{kind: moveRest, id: id, until: until, step: step}, false
+	}
+	if s.dropCaches && !m.cachesDropped[id] {
+		return move{kind: moveDropCaches, id: id, step: step}, false
+	}
+	return move{}, true
+}
+
+// lastEnd is when the last task ended; the zero time if none has.
+func (m *memory) lastEnd() time.Time {
+	var last time.Time
+	for _, t := range m.endedAt {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// forEach makes the task of each client.
+func (s *script) forEach(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
+	return func() ([]task.Task, error) {
+		made := make([]task.Task, 0, len(s.places))
+		for _, c := range s.places {
+			t, err := of(c)
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, t)
+		}
+		return made, nil
+	}
+}
+
+// measure brings a task with a measurement to its end on all clients.
+func measure(id, step string, todo func() ([]task.Task, error), tasks clientTasks, m *memory) (move, bool) {
+	isReady := func(s task.State) bool { return s == task.Ready }
+	switch {
+	case !m.startedAt[id].IsZero():
+		// Not all runners may have said so yet.
+	case tasks.all(id, isReady):
+		return move{kind: moveStart, id: id, step: step}, false
+	case tasks.any(id, isReady) && tasks.any(id, func(s task.State) bool { return s == task.Measuring || s.Ended() }):
+		// The signal reached some clients only, and the manager ended.
+		return move{kind: moveCancel, id: id, step: step}, false
+	}
+	return carryOut(id, step, todo, tasks)
+}
+
+// carryOut brings a task to its end on all clients. The task is only made if it
+// has to be handed over.
+func carryOut(id, step string, todo func() ([]task.Task, error), tasks clientTasks) (move, bool) {
+	if failed := tasks.failed(id); failed != nil {
+		if tasks.any(id, func(s task.State) bool { return !s.Ended() }) {
+			return move{kind: moveCancel, id: id, step: step}, false
+		}
+		return move{kind: moveFail, id: id, step: step, failure: failed}, false
+	}
+	switch {
+	case tasks.all(id, func(s task.State) bool { return s == task.Done }):
+		return move{}, true
+	case !tasks.hasAll(id):
+		made, err := todo()
+		if err != nil {
+			return move{kind: moveFail, id: id, step: step, failure: &failedTask{
+				id: id, failure: task.Failure{Reason: task.NotStarted, Message: err.Error()},
+			}}, false
+		}
+		return move{kind: movePut, id: id, tasks: made, step: step}, false
+	}
+	return move{kind: moveWait, id: id, step: step}, false
+}
+
+// has reports whether any client has a task.
+func (t clientTasks) has(id string) bool {
+	return t.any(id, func(task.State) bool { return true })
+}
+
+// any reports whether a client has a task in such a state.
+func (t clientTasks) any(id string, is func(task.State) bool) bool {
+	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
+		status, ok := of[id]
+		return ok && is(status.State)
+	})
+}
+
+func (t clientTasks) hasAll(id string) bool {
+	return t.all(id, func(task.State) bool { return true })
+}
+
+// all reports whether every client has a task, in such a state.
+func (t clientTasks) all(id string, is func(task.State) bool) bool {
+	for _, of := range t {
+		if status, ok := of[id]; !ok || !is(status.State) {
+			return false
+		}
+	}
+	return len(t) > 0
+}
+
+// unfinished returns a task that is at work on some client.
+func (t clientTasks) unfinished() (string, bool) {
+	for _, of := range t {
+		for id, status := range of {
+			if !status.State.Ended() {
+				return id, true
+			}
+		}
+	}
+	return "", false
+}
+
+// failed returns the failure of a task on the first client that has one. A task
+// that was cancelled has failed too, but the reason is elsewhere, if there is one.
+func (t clientTasks) failed(id string) *failedTask {
+	var found *failedTask
+	for client, of := range t {
+		status, ok := of[id]
+		switch {
+		case !ok:
+		case status.State == task.Failed:
+			f := &failedTask{id: id, client: client}
+			if status.Failure != nil {
+				f.failure = *status.Failure
+			}
+			return f
+		case status.State == task.Cancelled && found == nil:
+			found = &failedTask{id: id, client: client, failure: task.Failure{Reason: cancelledReason, Message: "it was cancelled"}}
+		}
+	}
+	return found
+}
+
+// cancelledReason is that of a task which was cancelled.
+const cancelledReason task.FailureReason = "Cancelled"
+
+// taskID names the task of a phase in a run.
+func taskID(run int32, name v1alpha1.PhaseName) string { return fmt.Sprintf("r%d-%s", run, name) }
+
+// tidyID names the task that removes what another has written. Only tasks that
+// measure begin with an r.
+func tidyID(id string) string { return "tidy-" + id }
+
+// tidyTimeout is how long a client may take to remove what a phase has written.
+const tidyTimeout = 30 * time.Minute
+
+// prefillTimeout allows for a cluster that writes 5 MiB a second for each client.
+func prefillTimeout(bytes int64) time.Duration {
+	return 5*time.Minute + time.Duration(bytes/(5<<20))*time.Second
+}

@@ -1,0 +1,59 @@
+package cephbenchmark
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// maxStatusBytes is the size of the largest status that the API promises.
+const maxStatusBytes = 64 << 10
+
+// A status that has as much of everything as there may be, as the operator writes it.
+func TestTheLargestStatusFits(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	figures := []v1alpha1.Metric{
+		"Bandwidth", "IOPS", "LatencyMean", "LatencyStdDev", "LatencyMax", "LatencyP50", "LatencyP99", "LatencyP999",
+	}
+	at := metav1.Now()
+	s := v1alpha1.CephBenchmarkStatus{
+		ObservedRunID: v1alpha1.RunID(long[:63]), Headline: long[:96], Summary: long[:512], StartTime: &at, CompletionTime: &at,
+		Progress:    &v1alpha1.Progress{Summary: long[:32], Step: long[:128]},
+		Environment: &v1alpha1.Environment{Digest: long[:71]},
+	}
+	for _, kind := range []string{"Ready", "Reconciling", "Stalled", "Complete", "Failed"} {
+		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Reason: long[:24], Message: long[:1024], LastTransitionTime: at})
+	}
+	for n := range int32(20) {
+		setRun(&s, v1alpha1.BenchmarkRun{
+			Number: n + 1, State: v1alpha1.RunInvalid, Reason: long[:128], StartTime: &at, StartSpread: "0.123456", Results: long[:63],
+		})
+	}
+	for n := range 16 {
+		p := v1alpha1.PhaseResult{
+			Name: v1alpha1.PhaseName(fmt.Sprintf("%s%02d", long[:18], n)), ValidRuns: 20,
+			Marks: []v1alpha1.ResultMark{"Cached", "ClosedLoop", "SharedImage", "Throttled", "NotSteady", "Disturbed"},
+		}
+		for _, metric := range figures {
+			for _, direction := range []v1alpha1.Direction{"Total", "Read", "Write"} {
+				p.Metrics = append(p.Metrics, v1alpha1.MetricResult{
+					Metric: metric, Direction: direction, Value: "0.0123456", Low: "0.0123456", High: "0.0123456",
+				})
+			}
+		}
+		s.Phases = append(s.Phases, p)
+		s.Expectations = append(s.Expectations, v1alpha1.ExpectationResult{
+			MetricReference: v1alpha1.MetricReference{Phase: p.Name, Metric: "LatencyP999", Direction: "Total"},
+			Outcome:         v1alpha1.ExpectationUnknown, Value: "0.0123456", Mark: v1alpha1.MarkClosedLoop,
+		})
+	}
+	text, err := json.Marshal(s)
+	if t.Logf("%d bytes", len(text)); err != nil || len(text) > maxStatusBytes {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}

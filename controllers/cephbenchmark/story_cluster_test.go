@@ -1,0 +1,269 @@
+package cephbenchmark
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of clusters that are not as they should be.
+func clusterStories() map[string]story {
+	return map[string]story{
+		"a cluster that nobody allows":             aClusterThatNobodyAllows,
+		"a pool that is not open":                  aPoolThatIsNotOpen,
+		"caches that nobody may drop":              cachesThatNobodyMayDrop,
+		"there is no CephCluster":                  thereIsNoCephCluster,
+		"the CephCluster goes away":                theCephClusterGoesAway,
+		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
+		"the lock is taken away":                   theLockIsTakenAway,
+		"the lock cannot be renewed":               theLockCannotBeRenewed,
+		"it is not quiet":                          itIsNotQuiet,
+		"it does not become quiet":                 itDoesNotBecomeQuiet,
+		"a disturbance spoils a run":               aDisturbanceSpoilsARun,
+		"the scratch pool is somebody else's":      theScratchPoolIsSomebodyElses,
+		"the scratch pool is not as it was wanted": theScratchPoolIsNotAsWanted,
+		"Ceph is out of reach at the beginning":    cephIsOutOfReachAtTheBeginning,
+		"Ceph is out of reach for good":            cephIsOutOfReachForGood,
+		"Ceph is out of reach from the middle on":  cephIsOutOfReachFromTheMiddleOn,
+		"a pool that is there is left as it was":   aPoolThatIsThere,
+	}
+}
+
+func on(cluster string) func(*v1alpha1.CephBenchmark) {
+	return func(b *v1alpha1.CephBenchmark) { b.Spec.ClusterRef.Name = cluster }
+}
+
+func (w *world) wantStalled(b *v1alpha1.CephBenchmark, says string) {
+	w.t.Helper()
+	w.untilReason(b, v1alpha1.ReasonNotAllowed, says)
+	if !isTrue(b, v1alpha1.ConditionStalled) || isTrue(b, v1alpha1.ConditionFailed) || len(b.Finalizers) > 0 {
+		w.t.Errorf("%+v", b)
+	}
+	w.delete(b)
+}
+
+func aClusterThatNobodyAllows(w *world) {
+	w.wantStalled(w.benchmark("b", oneWrite, on("other")), "add it to clusters")
+}
+
+const onPool = `
+repetitions: 1
+template:
+  target: {existingPool: {name: open}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: write, radosBench: {mode: Write, ramp: 0s, duration: 30s}}
+`
+
+func aPoolThatIsNotOpen(w *world) {
+	w.wantStalled(w.benchmark("b", onPool, func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ExistingPool.Name = "prod" }), "pool prod")
+}
+
+func cachesThatNobodyMayDrop(w *world) {
+	w.wantStalled(w.benchmark("b", oneWrite, on("powerless"), func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Template.OSDCaches = v1alpha1.OSDCachesDropBeforePhase
+	}), "template.osdCaches to Keep")
+}
+
+func thereIsNoCephCluster(w *world) {
+	w.rook.clusterIs = &rook.Error{Reason: rook.ReasonClusterMissing, Message: "there is no CephCluster"}
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "no CephCluster")
+	w.wait(31 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonClusterUnreachable, "no CephCluster")
+	w.delete(b)
+}
+
+// A benchmark must not outlive its cluster for ever.
+func theCephClusterGoesAway(w *world) {
+	b := w.measuring()
+	w.cutCeph()
+	w.rook.set(func(f *fakeRook) {
+		f.clusterIs = &rook.Error{Reason: rook.ReasonClusterMissing, Message: "there is no CephCluster"}
+		f.owner = rook.Owner{}
+	})
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilGone(b)
+}
+
+func (w *world) unlockElsewhere() {
+	w.ceph.Change(func(a *cephtest.Answers) { delete(a.Keys, lockKey) })
+}
+
+func anotherClusterHasTheLock(w *world) {
+	w.lockElsewhere()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonQueued, "CephTuningSweep/far/away", "other")
+	if w.rook.made > 0 {
+		w.t.Error("a pool was made without the lock")
+	}
+	w.unlockElsewhere()
+	w.untilComplete(b)
+}
+
+func theLockIsTakenAway(w *world) {
+	b := w.measuring()
+	w.lockElsewhere()
+	w.wait(4 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonLockLost, "CephTuningSweep/far/away")
+}
+
+func theLockCannotBeRenewed(w *world) {
+	b := w.measuring()
+	mend := w.cutCeph()
+	w.wait(4 * time.Minute)
+	w.until(b, "in trouble", func() bool { return strings.Contains(messageOf(b), "no monitor answers") })
+	w.wait(7 * time.Minute)
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	mend()
+	w.look()
+	w.untilFailed(b, v1alpha1.ReasonLockLost, "no monitor answers")
+}
+
+func (w *world) warn() {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Status.Health = ceph.Health{Status: "HEALTH_WARN", Checks: []ceph.HealthCheck{{Code: "SLOW_OPS", Severity: "HEALTH_WARN", Summary: "really"}}}
+	})
+}
+
+func (w *world) heal() {
+	w.ceph.Change(func(a *cephtest.Answers) { a.Status.Health = ceph.Health{Status: "HEALTH_OK"} })
+}
+
+func itIsNotQuiet(w *world) {
+	w.warn()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "SLOW_OPS")
+	w.heal()
+	w.untilComplete(b)
+}
+
+func itDoesNotBecomeQuiet(w *world) {
+	w.warn()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "SLOW_OPS")
+	w.wait(31 * time.Minute)
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	w.until(b, "Stalled", func() bool {
+		return isTrue(b, v1alpha1.ConditionStalled) && strings.Contains(messageOf(b), "within 30m")
+	})
+	w.wantClean()
+}
+
+// A warning that comes up invalidates the run, by default.
+func aDisturbanceSpoilsARun(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: sampleEvery + time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.warn()
+	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "HealthWarning", "SLOW_OPS")
+	if states(b) != "Invalid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func theScratchPoolIsSomebodyElses(w *world) {
+	w.rook.owner = rook.Owner{Kind: "CephTuningSweep", Namespace: "far", Name: "away", UID: stranger}
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonPreparing, "CephTuningSweep far/away")
+	w.wait(16 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonNotPrepared, "CephTuningSweep far/away")
+	if w.rook.poolOwner().UID != stranger {
+		w.t.Error("the pool of somebody else is gone")
+	}
+}
+
+func theScratchPoolIsNotAsWanted(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.OSDMap.Pools[0].PGNum = 4 })
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonPreparing, "pg_num")
+	w.wait(16 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonNotPrepared, settings.ScratchPool, "pg_num")
+}
+
+func cephIsOutOfReachAtTheBeginning(w *world) {
+	mend := w.cutCeph()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "no monitor answers")
+	mend()
+	w.look()
+	w.untilComplete(b)
+}
+
+// What nothing was made for needs no Ceph to be removed.
+func cephIsOutOfReachForGood(w *world) {
+	w.cutCeph()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "no monitor answers")
+	w.wait(31 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonClusterUnreachable, "no monitor answers")
+	w.delete(b)
+}
+
+// Clients may well reach Ceph when the manager does not. Nobody saw what went on
+// meanwhile, which is recorded, and the rest waits.
+func cephIsOutOfReachFromTheMiddleOn(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	mend := w.cutCeph()
+	w.wait(time.Minute)
+	w.untilReason(b, v1alpha1.ReasonCleaningUp, "no monitor answers")
+	if !isTrue(b, v1alpha1.ConditionComplete) {
+		w.t.Errorf("the results are not there: %+v", b.Status)
+	}
+	mend()
+	w.look()
+	w.untilComplete(b)
+	if marks := b.Status.Phases[0].Marks; len(marks) == 0 || marks[len(marks)-1] != v1alpha1.MarkDisturbed {
+		w.t.Errorf("marks %v", marks)
+	}
+	run, err := archive.FromConfigMap(&w.results()[0])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var seen []quiescence.Disturbance
+	if err := json.Unmarshal(run.Phases[0].Disturbances, &seen); err != nil || len(seen) != 1 || seen[0].Kind != quiescence.KindUnobserved {
+		w.t.Errorf("disturbances %+v, %v", seen, err)
+	}
+}
+
+// The clients clean up, and the manager looks whether they have.
+func aPoolThatIsThere(w *world) {
+	b := w.benchmark("b", onPool)
+	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
+	left := sessionOf(b.UID, "1").name
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Images["open"] = []string{"precious", left + "-image-0"}
+		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left}
+	})
+	w.untilComplete(b)
+	if w.untilTask(0, cleanupID, task.Done); w.rook.made > 0 {
+		w.t.Error("a scratch pool was made")
+	}
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if images := a.Images["open"]; len(images) != 1 || images[0] != "precious" {
+			w.t.Errorf("images %v", images)
+		}
+		if objects := a.Objects["open/"]; len(objects) == 0 || objects[0] != "precious" {
+			w.t.Errorf("objects %v", objects)
+		}
+	})
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,98 @@
+package cephbenchmark
+
+import (
+	"errors"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of benchmarks that are deleted: nothing of them may be left, and the
+// deletion has to end.
+func deletionStories() map[string]story {
+	return map[string]story{
+		"in the queue": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			w.lockElsewhere()
+			b := w.benchmark("b", oneWrite)
+			w.untilReason(b, v1alpha1.ReasonQueued)
+			return b
+		}),
+		"waiting for quiet": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			w.warn()
+			b := w.benchmark("b", oneWrite)
+			w.untilReason(b, v1alpha1.ReasonWaitingForQuiet)
+			return b
+		}),
+		"while the pool is made": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			w.rook.making = "Rook is slow"
+			b := w.benchmark("b", oneWrite)
+			w.untilReason(b, v1alpha1.ReasonPreparing, "slow")
+			return b
+		}),
+		"while pods wait": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			w.kubelet.become = pending("ImagePullBackOff", "")
+			b := w.benchmark("b", oneWrite)
+			w.untilReason(b, v1alpha1.ReasonImagePullFailed)
+			return b
+		}),
+		"while clients prefill": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			w.kubelet.script("data-", runnertest.Script{Preparing: time.Hour})
+			b := w.benchmark("b", oneRead)
+			w.untilTask(0, "data-", task.Preparing)
+			return b
+		}),
+		"while clients measure": deletedWhen(func(w *world) *v1alpha1.CephBenchmark { return w.measuring(clients(2)) }),
+		"after the end": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			b := w.benchmark("b", oneWrite)
+			w.untilComplete(b)
+			return b
+		}),
+		"while it is suspended": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
+			b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Suspend = true })
+			w.untilReason(b, v1alpha1.ReasonSuspended)
+			return b
+		}),
+		"while a client does not answer":                   deletedWhileAClientDoesNotAnswer,
+		"before anything was made, and Ceph is not there":  deletedBeforeAnythingWasMade,
+		"while Ceph is not there, until it is there again": deletedWhileCephIsNotThere,
+	}
+}
+
+func deletedWhen(it func(*world) *v1alpha1.CephBenchmark) story {
+	return func(w *world) {
+		w.delete(it(w))
+		w.wantClean()
+		if owner := w.rook.poolOwner(); owner.UID != "" {
+			w.t.Errorf("the scratch pool of %s is left", owner)
+		}
+	}
+}
+
+func deletedWhileAClientDoesNotAnswer(w *world) {
+	b := w.measuring(clients(2))
+	w.kubelet.client(1).Break(errors.New("no route to host"))
+	w.delete(b)
+	w.wantClean()
+}
+
+func deletedBeforeAnythingWasMade(w *world) {
+	w.cutCeph()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable)
+	w.delete(b)
+}
+
+func deletedWhileCephIsNotThere(w *world) {
+	b := w.measuring()
+	mend := w.cutCeph()
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilReason(b, v1alpha1.ReasonCleaningUp, "no monitor answers")
+	mend()
+	w.look()
+	w.untilGone(b)
+	w.wantClean()
+}

@@ -1,0 +1,283 @@
+package cephbenchmark
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func failureStories() map[string]story {
+	return map[string]story{
+		"a tool that fails":                     aToolThatFails,
+		"a prefill that fails":                  aPrefillThatFails,
+		"a tool that ends early":                aToolThatEndsEarly,
+		"a client fails, the others are ended":  oneClientFails,
+		"no node takes a pod":                   noNodeTakesAPod,
+		"an image cannot be pulled":             anImageCannotBePulled,
+		"a quota refuses pods":                  aQuotaRefusesPods,
+		"a volume cannot be mounted":            aVolumeCannotBeMounted,
+		"a client is killed for its memory":     aClientIsKilled,
+		"a client is evicted":                   aClientIsEvicted,
+		"somebody deletes the Job":              somebodyDeletesTheJob,
+		"a runner is out of reach for a while":  aRunnerIsOutOfReachForAWhile,
+		"a runner is out of reach for good":     aRunnerIsOutOfReachForGood,
+		"the signal to start does not get over": theSignalDoesNotGetOver,
+		"a task reaches one client only":        aTaskReachesOneClientOnly,
+		"the claim is not there":                theClaimIsNotThere,
+	}
+}
+
+// oneRead needs a dataset, and keeps none of an earlier phase.
+const oneRead = `
+repetitions: 1
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: read, radosBench: {mode: Rand, ramp: 0s, duration: 30s}}
+`
+
+func aToolThatFails(w *world) {
+	w.kubelet.script("r2-", runnertest.Script{Output: "all it said", Failure: &task.Failure{
+		Reason: task.ToolFailed, Message: "the tool ended with exit code 2", Command: []string{"fio", strings.Repeat("x", 2000)},
+		Tail: "engine rados not loadable\n",
+	}})
+	b := w.benchmark("b", oneWrite, runs(3))
+	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "exit code 2", "engine rados not loadable")
+	if states(b) != "Valid, Failed" || b.Status.Headline != "" {
+		w.t.Errorf("runs %s, headline %q", states(b), b.Status.Headline)
+	}
+	for _, cm := range w.results() {
+		run, err := archive.FromConfigMap(&cm)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if run.Number == 2 && (run.State != v1alpha1.RunFailed || run.Phases[0].Clients[0].Output != "all it said") {
+			w.t.Errorf("the archive does not tell why: %+v", run)
+		}
+	}
+	if n := len(w.results()); n != 2 {
+		w.t.Errorf("%d results", n)
+	}
+}
+
+func aPrefillThatFails(w *world) {
+	w.kubelet.script("data-", runnertest.Script{StepsFailure: &task.Failure{Reason: task.StepFailed, Message: "no space", Tail: "ENOSPC"}})
+	b := w.benchmark("b", oneRead)
+	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "no space", "ENOSPC")
+}
+
+func aToolThatEndsEarly(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Failure: &task.Failure{Reason: "EndedEarly", Message: "it ran out of objects"}})
+	b := w.benchmark("b", oneWrite, runs(2))
+	w.untilComplete(b)
+	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "EndedEarly") || b.Status.Phases[0].ValidRuns != 1 {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func oneClientFails(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	w.kubelet.script("data-", runnertest.Script{Preparing: 300 * time.Millisecond})
+	b := w.benchmark("b", oneRead, clients(2))
+	w.untilTask(1, "data-", task.Preparing)
+	w.kubelet.client(1).Script("r1-", runnertest.Script{Failure: &task.Failure{Reason: task.ToolKilled, Message: "by a signal"}})
+	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "by a signal", "client")
+	w.untilTask(0, "r1-read", task.Cancelled)
+}
+
+func noNodeTakesAPod(w *world) {
+	w.kubelet.become = func(s *corev1.PodStatus) {
+		*s = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available",
+		}}}
+	}
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonUnschedulable, "0/3 nodes")
+	w.wait(6 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonUnschedulable, "within 5m0s", "0/3 nodes")
+}
+
+// pending is a container of a pod on a node that waits.
+func pending(reason, message string) func(*corev1.PodStatus) {
+	return func(s *corev1.PodStatus) {
+		*s = corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: []corev1.ContainerStatus{{
+			Name: "install", Image: "tools", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}}
+	}
+}
+
+func anImageCannotBePulled(w *world) {
+	w.kubelet.become = pending("ImagePullBackOff", "manifest unknown")
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonImagePullFailed, "image tools", "manifest unknown")
+	w.wait(6 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonImagePullFailed, "manifest unknown")
+}
+
+func aQuotaRefusesPods(w *world) {
+	w.kubelet.refuse = "exceeded quota: small"
+	b := w.benchmark("b", oneWrite)
+	w.eventually(func() string {
+		w.wait(time.Second)
+		if w.until(b, "there", func() bool { return true }); reasonOf(b) == v1alpha1.ReasonPreparing {
+			return "nobody says why there are no pods"
+		}
+		return ""
+	})
+	w.untilReason(b, v1alpha1.ReasonClientsRefused, "exceeded quota: small")
+	w.kubelet.set(func(k *kubelet) { k.refuse = "" })
+	w.untilComplete(b)
+}
+
+func aVolumeCannotBeMounted(w *world) {
+	w.kubelet.become = pending("ContainerCreating", "")
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonPreparing, "0 of 1 clients run")
+	if err := w.kubelet.warn(w.t.Context(), w.podOf(0), "Pod", "FailedMount", "the volume is elsewhere"); err != nil {
+		w.t.Fatal(err)
+	}
+	w.wait(10 * time.Second)
+	w.untilReason(b, v1alpha1.ReasonClientsNotStarted, "the volume is elsewhere")
+	w.wait(6 * time.Minute)
+	w.untilFailed(b, v1alpha1.ReasonClientsNotStarted, "the volume is elsewhere")
+}
+
+// measuring begins a benchmark and waits until it measures, for an hour.
+func (w *world) measuring(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", oneWrite, change...)
+	for i := range int(max(1, b.Spec.Template.Clients.Count)) {
+		w.untilTask(i, "r1-write", task.Measuring)
+	}
+	return b
+}
+
+func aClientIsKilled(w *world) {
+	b := w.measuring()
+	w.podBecomes(0, func(s *corev1.PodStatus) {
+		s.Phase = corev1.PodFailed
+		s.ContainerStatuses = []corev1.ContainerStatus{{Name: "client", State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137},
+		}}}
+	})
+	w.untilFailed(b, v1alpha1.ReasonClientsLost, "OOMKilled", "clients.resources.memory")
+	if states(b) != "Failed" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func aClientIsEvicted(w *world) {
+	b := w.measuring(clients(2))
+	w.podBecomes(1, func(s *corev1.PodStatus) {
+		s.Phase = corev1.PodFailed
+		s.Conditions = []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "the node is drained",
+		}}
+	})
+	w.untilFailed(b, v1alpha1.ReasonClientsLost, "EvictionByEvictionAPI", "drained")
+}
+
+func somebodyDeletesTheJob(w *world) {
+	b := w.measuring()
+	w.deleteJob(b)
+	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
+}
+
+func (w *world) deleteJob(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: sessionOf(b.UID, b.Spec.RunID).name}}
+	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		w.t.Fatal(err)
+	}
+	pod := w.podOf(0)
+	if err := w.Delete(w.t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func aRunnerIsOutOfReachForAWhile(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.kubelet.client(0).Break(errors.New("no route to host"))
+	time.Sleep(1200 * time.Millisecond) // The tool goes on, and ends.
+	w.wait(30 * time.Second)
+	w.untilReason(b, v1alpha1.ReasonClientsUnreachable, "no route to host", "7480")
+	w.kubelet.client(0).Break(nil)
+	w.untilComplete(b)
+	if states(b) != "Valid" {
+		w.t.Errorf("runs %s", states(b))
+	}
+}
+
+func aRunnerIsOutOfReachForGood(w *world) {
+	b := w.measuring(clients(2))
+	w.kubelet.client(1).Break(errors.New("no route to host"))
+	w.eventually(func() string {
+		w.wait(time.Minute)
+		time.Sleep(100 * time.Millisecond)
+		w.until(b, "there", func() bool { return true })
+		if !isTrue(b, v1alpha1.ConditionFailed) {
+			return "it goes on"
+		}
+		return ""
+	})
+	w.untilFailed(b, v1alpha1.ReasonClientsUnreachable, "no route to host")
+}
+
+func theSignalDoesNotGetOver(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	w.kubelet.lose = map[string]int{"start 1": 1}
+	b := w.benchmark("b", oneWrite, clients(2), runs(2))
+	w.untilComplete(b)
+	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "signal") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+// The task fails on the client that has it, before the other one can be reached.
+func aTaskReachesOneClientOnly(w *world) {
+	w.kubelet.script("data-", runnertest.Script{StepsFailure: &task.Failure{Reason: task.StepFailed, Message: "no space"}})
+	w.kubelet.lose = map[string]int{"put 1": 1}
+	b := w.benchmark("b", oneRead, clients(2))
+	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "no space")
+}
+
+func theClaimIsNotThere(w *world) {
+	b := w.benchmark("b", `
+repetitions: 1
+template:
+  target: {persistentVolumeClaim: {claimName: data}}
+  phases:
+  - {name: write, fio: {engine: LibAIO, pattern: RandWrite, size: 64Mi, ramp: 0s, duration: 30s}}
+`)
+	w.untilReason(b, v1alpha1.ReasonClaimNotFound, "claimName")
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+	if err := w.Create(w.t.Context(), claim); err != nil {
+		w.t.Fatal(err)
+	}
+	w.look()
+	w.untilComplete(b)
+	if w.rook.made > 0 {
+		w.t.Error("a scratch pool was made for a claim")
+	}
+}

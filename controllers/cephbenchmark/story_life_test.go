@@ -1,0 +1,242 @@
+package cephbenchmark
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func lifeStories() map[string]story {
+	return map[string]story{
+		"from apply to numbers":                          fromApplyToNumbers,
+		"nothing is written when nothing changes":        nothingIsWrittenWhenNothingChanges,
+		"a change that asks for no run is noted":         aChangeThatAsksForNoRunIsNoted,
+		"a new run ID runs again":                        aNewRunIDRunsAgain,
+		"a new run ID waits for the run at work":         aNewRunIDWaitsForTheRunAtWork,
+		"a new run ID replaces one without clients":      aNewRunIDReplacesOneWithoutClients,
+		"suspended from the beginning":                   suspendedFromTheBeginning,
+		"suspended while measuring, and resumed":         suspendedWhileMeasuring,
+		"suspended in the last phase of a run":           suspendedInTheLastPhase,
+		"suspended before clients, and resumed too soon": resumedTooSoon,
+		"one after the other":                            oneAfterTheOther,
+		"caches are dropped before each phase":           cachesAreDropped,
+	}
+}
+
+// maxWrites is how many API writes a benchmark of one run may cost.
+const maxWrites = 12
+
+func fromApplyToNumbers(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilComplete(b)
+	if b.Status.Headline != "write 1k IOPS" {
+		w.t.Errorf("headline %q", b.Status.Headline)
+	}
+	if n := len(w.results()); n != 1 || b.Status.Runs[0].Results != w.results()[0].Name {
+		w.t.Errorf("%d results, and runs %+v", n, b.Status.Runs)
+	}
+	if p := b.Status.Progress; p == nil || p.Summary != "1/1 runs" || p.EstimatedCompletionTime != nil {
+		w.t.Errorf("progress %+v", p)
+	}
+	counts, sum := w.writes.so()
+	w.t.Logf("API writes: %v, in all %d, and 2 to make and remove the scratch pool", counts, sum)
+	if sum > maxWrites {
+		w.t.Errorf("%d API writes, more than %d", sum, maxWrites)
+	}
+}
+
+func nothingIsWrittenWhenNothingChanges(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilComplete(b)
+	_, before := w.writes.so()
+	for range 3 {
+		w.wait(time.Hour)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if counts, after := w.writes.so(); after != before {
+		w.t.Errorf("%d writes afterwards, in all %v", after-before, counts)
+	}
+}
+
+func aChangeThatAsksForNoRunIsNoted(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilComplete(b)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RawOutput = v1alpha1.RawOutputAlways })
+	w.until(b, "of the latest generation", func() bool { return b.Status.ObservedGeneration == b.Generation })
+	if !isTrue(b, v1alpha1.ConditionReady) || w.kubelet.client(1) != nil {
+		w.t.Errorf("it did more than that: %+v", b.Status)
+	}
+}
+
+func aNewRunIDRunsAgain(w *world) {
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.HistoryLimit = 2 })
+	for _, id := range []v1alpha1.RunID{"1", "2", "3"} {
+		w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = id })
+		w.until(b, "about run "+string(id), func() bool { return b.Status.ObservedRunID == id })
+		w.untilComplete(b)
+		time.Sleep(time.Second) // Names of results have seconds.
+	}
+	if n := len(w.results()); n != 2 {
+		w.t.Errorf("the results of %d runs are kept, want 2", n)
+	}
+	if w.rook.made != 3 {
+		w.t.Errorf("the scratch pool was made %d times", w.rook.made)
+	}
+}
+
+func aNewRunIDWaitsForTheRunAtWork(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) {
+		s.RunID, s.Template.Phases[0].Name = "next", "other"
+	})
+	w.until(b, "finished with the spec it was started with", func() bool {
+		return b.Status.ObservedRunID == "1" && b.Status.Headline == "write 1k IOPS"
+	})
+	w.until(b, "run again", func() bool {
+		return b.Status.ObservedRunID == "next" && isTrue(b, v1alpha1.ConditionReady)
+	})
+	if b.Status.Headline != "other 1k IOPS" {
+		w.t.Errorf("headline %q", b.Status.Headline)
+	}
+	w.wantClean()
+}
+
+func aNewRunIDReplacesOneWithoutClients(w *world) {
+	w.rook.making = "Rook is slow"
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonPreparing, "slow")
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) {
+		s.RunID, s.Template.Phases[0].Name = "next", "other"
+	})
+	w.until(b, "about the next run", func() bool { return b.Status.ObservedRunID == "next" })
+	w.rook.set(func(f *fakeRook) { f.making = "" })
+	w.untilComplete(b)
+	if b.Status.Headline != "other 1k IOPS" {
+		w.t.Errorf("headline %q", b.Status.Headline)
+	}
+}
+
+func suspendedFromTheBeginning(w *world) {
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Suspend = true })
+	w.untilReason(b, v1alpha1.ReasonSuspended, "spec.suspend")
+	if isTrue(b, v1alpha1.ConditionReconciling) || len(b.Finalizers) > 0 || w.rook.made > 0 {
+		w.t.Errorf("it has begun: %+v", b)
+	}
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
+	w.untilComplete(b)
+}
+
+const twoPhases = `
+repetitions: 2
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: first, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+  - {name: second, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+`
+
+func suspendedWhileMeasuring(w *world) {
+	w.kubelet.script("r2-first", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", twoPhases)
+	w.untilTask(0, "r2-first", task.Measuring)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.until(b, "suspended and idle", func() bool {
+		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
+	})
+	w.wantClean()
+	w.untilTask(0, "r2-first", task.Done) // It was not cut off.
+	if runs := states(b); !cmp.Equal(runs, "Valid") {
+		w.t.Errorf("runs %s, want the first one alone", runs)
+	}
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
+	w.untilComplete(b)
+	if runs := states(b); runs != "Valid, Valid" {
+		w.t.Errorf("runs %s", runs)
+	}
+	w.untilTask(1, "r2-second", task.Done)
+	for _, t := range w.kubelet.client(1).Tasks() {
+		if strings.HasPrefix(t.ID, "r1-") {
+			w.t.Errorf("%s was run again", t.ID)
+		}
+	}
+}
+
+// states lists the states of runs.
+func states(b *v1alpha1.CephBenchmark) string {
+	var all []string
+	for _, run := range b.Status.Runs {
+		all = append(all, string(run.State))
+	}
+	return strings.Join(all, ", ")
+}
+
+// What was measured to its end counts: there is nothing that could be resumed.
+func suspendedInTheLastPhase(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.untilComplete(b)
+}
+
+func resumedTooSoon(w *world) {
+	w.kubelet.script("data-", runnertest.Script{Preparing: time.Hour})
+	w.rook.removing = "Rook is slow"
+	b := w.benchmark("b", oneRead)
+	w.untilTask(0, "data-", task.Preparing)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.untilReason(b, v1alpha1.ReasonSuspended, "slow")
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
+	w.kubelet.script("data-", runnertest.Script{})
+	w.rook.set(func(f *fakeRook) { f.removing = "" })
+	w.untilComplete(b)
+}
+
+func oneAfterTheOther(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 1200 * time.Millisecond})
+	first := w.benchmark("z-first", oneWrite)
+	w.untilReason(first, v1alpha1.ReasonRunning)
+	second := w.benchmark("b-second", oneWrite)
+	w.untilReason(second, v1alpha1.ReasonQueued, w.namespace+"/z-first")
+	time.Sleep(time.Second) // Times of the queue have seconds.
+	third := w.benchmark("a-third", oneWrite)
+	w.untilReason(third, v1alpha1.ReasonQueued, "/b-second")
+	for _, b := range []*v1alpha1.CephBenchmark{first, second, third} {
+		w.until(b, "Ready", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+	}
+	if !first.Status.CompletionTime.Before(second.Status.CompletionTime) || !second.Status.CompletionTime.Before(third.Status.CompletionTime) {
+		w.t.Errorf("they ended at %v, %v, %v", first.Status.CompletionTime, second.Status.CompletionTime, third.Status.CompletionTime)
+	}
+	w.wantClean()
+}
+
+func cachesAreDropped(w *world) {
+	b := w.benchmark("b", twoPhases, func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Template.OSDCaches = v1alpha1.OSDCachesDropBeforePhase
+		b.Spec.Template.Rest = &metav1.Duration{Duration: 100 * time.Millisecond}
+	})
+	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["DropOSDCaches"] = errors.New("osd.1 is busy") })
+	w.untilReason(b, v1alpha1.ReasonRunning, "osd.1 is busy")
+	w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) })
+	failed := len(w.ceph.Calls("DropOSDCaches"))
+	w.untilComplete(b)
+	calls := w.ceph.Calls("DropOSDCaches")
+	if n := len(calls); n < 4 || n > failed+5 || calls[0].At.User != "dropper" {
+		w.t.Errorf("caches were dropped %d times in 4 phases, %d in vain: %+v", n, failed, calls)
+	}
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil || len(b.Status.Runs) != 2 {
+		w.t.Errorf("%v, %+v", err, b.Status.Runs)
+	}
+}

@@ -1,0 +1,193 @@
+package cephbenchmark
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of managers that end in the middle of something. Nothing that they knew may
+// be needed to go on, and what is not known any more is not made up.
+func restartStories() map[string]story {
+	return map[string]story{
+		"in the queue":                         restartedInTheQueue,
+		"while the pool is made":               restartedWhileThePoolIsMade,
+		"while clients prefill":                restartedWhileClientsPrefill,
+		"while one client measures":            restartedWhileOneClientMeasures,
+		"while two clients are ready":          restartedWhileTwoClientsAreReady,
+		"while two clients measure":            restartedWhileTwoClientsMeasure,
+		"between runs":                         restartedBetweenRuns,
+		"while everything is removed":          restartedWhileEverythingIsRemoved,
+		"while measuring, and suspended":       restartedAndSuspended,
+		"holding the lock, not first by name":  restartedHoldingTheLock,
+		"somebody else has taken the lock":     restartedWithoutTheLock,
+		"and the Job is gone":                  restartedWithoutTheJob,
+		"the finalizer was taken off by force": theFinalizerWasTakenOff,
+	}
+}
+
+func restartedInTheQueue(w *world) {
+	w.lockElsewhere()
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonQueued)
+	w.restart()
+	w.unlockElsewhere()
+	w.untilComplete(b)
+}
+
+func restartedWhileThePoolIsMade(w *world) {
+	w.rook.making = "Rook is slow"
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonPreparing, "slow")
+	w.restart()
+	w.rook.set(func(f *fakeRook) { f.making = "" })
+	w.untilComplete(b)
+	if w.rook.made != 1 {
+		w.t.Errorf("the pool was made %d times", w.rook.made)
+	}
+}
+
+func restartedWhileClientsPrefill(w *world) {
+	w.kubelet.script("data-", runnertest.Script{Preparing: 700 * time.Millisecond})
+	b := w.benchmark("b", oneRead, clients(2), func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Dataset.Size = "Auto" })
+	w.untilTask(1, "data-", task.Preparing)
+	w.restart()
+	w.untilComplete(b)
+	if n := len(w.kubelet.client(0).Tasks()); states(b) != "Valid" || n != 2 {
+		w.t.Errorf("runs %s of %d tasks", states(b), n)
+	}
+}
+
+func restartedWhileOneClientMeasures(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.restart()
+	w.untilComplete(b)
+	if n := len(w.kubelet.client(0).Tasks()); states(b) != "Valid" || n != 2 {
+		w.t.Errorf("runs %s of %d tasks", states(b), n)
+	}
+}
+
+func restartedWhileTwoClientsAreReady(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Preparing: 500 * time.Millisecond})
+	b := w.benchmark("b", oneWrite, clients(2))
+	w.untilTask(1, "r1-write", task.Preparing)
+	w.stop()
+	w.untilTask(0, "r1-write", task.Ready)
+	w.untilTask(1, "r1-write", task.Ready)
+	w.start()
+	w.untilComplete(b)
+	if states(b) != "Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func restartedWhileTwoClientsMeasure(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite, clients(2), runs(2))
+	w.untilTask(1, "r1-write", task.Measuring)
+	w.restart()
+	w.untilComplete(b)
+	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "nobody knows whether the clients started together") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func restartedBetweenRuns(w *world) {
+	varying(w)
+	w.kubelet.script("r2-", runnertest.Script{Preparing: 700 * time.Millisecond})
+	b := w.benchmark("b", oneWrite, clients(2), runs(3))
+	w.untilTask(0, "r2-write", task.Preparing)
+	w.restart()
+	w.untilComplete(b)
+	if len(b.Status.Runs) != 3 || b.Status.Phases[0].ValidRuns != 3 {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func restartedWhileEverythingIsRemoved(w *world) {
+	w.rook.removing = "Rook is slow"
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonCleaningUp, "slow")
+	if !isTrue(b, v1alpha1.ConditionComplete) || b.Status.Headline == "" {
+		w.t.Errorf("there are no results yet: %+v", b.Status)
+	}
+	w.restart()
+	w.rook.set(func(f *fakeRook) { f.removing = "" })
+	w.untilComplete(b)
+}
+
+func restartedAndSuspended(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.stop()
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.start()
+	w.untilComplete(b)
+}
+
+// Of two that begin within a second, the one that is second by name may have been
+// sooner. It must not wait for the one that waits for it.
+func restartedHoldingTheLock(w *world) {
+	w.rook.making = "Rook is slow"
+	first := w.benchmark("z", oneWrite)
+	w.untilReason(first, v1alpha1.ReasonPreparing, "slow")
+	second := w.benchmark("a", oneWrite)
+	w.untilReason(second, v1alpha1.ReasonQueued)
+	w.stop()
+	second.Status.StartTime = first.Status.StartTime
+	if err := w.Status().Update(w.t.Context(), second); err != nil {
+		w.t.Fatal(err)
+	}
+	w.rook.set(func(f *fakeRook) { f.making = "" })
+	w.start()
+	w.until(first, "Ready", func() bool { return isTrue(first, v1alpha1.ConditionReady) })
+	w.untilComplete(second)
+}
+
+func restartedWithoutTheLock(w *world) {
+	b := w.measuring()
+	w.stop()
+	w.lockElsewhere()
+	w.start()
+	w.untilFailed(b, v1alpha1.ReasonLockLost, "CephTuningSweep/far/away")
+}
+
+// Whether anything was measured is not known any more. The run begins anew.
+func restartedWithoutTheJob(w *world) {
+	b := w.measuring()
+	w.stop()
+	w.deleteJob(b)
+	w.kubelet.script("r1-", runnertest.Script{})
+	w.start()
+	w.untilComplete(b)
+}
+
+func theFinalizerWasTakenOff(w *world) {
+	b := w.measuring()
+	noFinalizer := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`))
+	if err := w.Patch(w.t.Context(), b, noFinalizer); err != nil {
+		w.t.Fatal(err)
+	}
+	// The operator puts it back as long as the object is there.
+	w.look()
+	w.until(b, "protected", func() bool { return len(b.Finalizers) == 1 })
+	w.delete(b)
+	w.wantClean()
+	w.eventually(func() string {
+		w.reconciler.live.mu.Lock()
+		defer w.reconciler.live.mu.Unlock()
+		if len(w.reconciler.live.sessions) > 0 {
+			return "its session is followed still"
+		}
+		return ""
+	})
+}

@@ -1,0 +1,314 @@
+package cephbenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// cleanupID names the task with which clients remove what they have made.
+const cleanupID = "cleanup"
+
+// cleanupTimeout bounds that task. What it leaves, the manager removes itself.
+const cleanupTimeout = 30 * time.Minute
+
+// tearDown removes everything that a session has made: first by the clients, which
+// do it side by side and where files are, then by the manager, which looks whether
+// anything is left. Every part can be repeated.
+func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, error) {
+	inCeph, err := r.mayBeInCeph(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	for _, part := range r.parts(inCeph) {
+		waitsFor, err := part(ctx, seen)
+		if err != nil {
+			return effect{}, err
+		}
+		if waitsFor != "" {
+			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: waitsFor}}, nil
+		}
+	}
+	r.live.forget(client.ObjectKeyFromObject(seen.benchmark))
+	if p.last == endsGone {
+		return effect{finished: true}, r.unprotect(ctx, seen.benchmark)
+	}
+	return effect{finished: true, again: time.Millisecond}, nil
+}
+
+// parts are those of a teardown, in order.
+func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, error) {
+	type part = func(context.Context, facts) (string, error)
+	parts := []part{r.cleanUpByClients, r.endClients}
+	if inCeph {
+		parts = append(parts, r.cleanUpInCeph, r.removeScratchPool)
+	}
+	parts = append(parts, r.removeJob, r.prune)
+	if inCeph {
+		parts = append(parts, r.releaseLock)
+	}
+	return parts
+}
+
+// mayBeInCeph reports whether Ceph may have anything of the session's. If it cannot,
+// the teardown does not need a Ceph that answers: nothing is made without the lock,
+// which is kept until all is removed. Without its CephCluster or the administrator's
+// leave there is no way to Ceph any more.
+func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
+	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
+		return false, nil
+	}
+	if seen.job != nil || len(seen.benchmark.Status.Runs) > 0 || seen.memory.lock != nil || seen.rook == nil {
+		return true, nil
+	}
+	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
+	return grant.Held, err
+}
+
+// cleanUpByClients has the clients that still answer end what they do and remove
+// what they have made.
+func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, error) {
+	if seen.alone() {
+		return seen.cleanUpAlone(), nil
+	}
+	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
+		return "", nil
+	}
+	if id, busy := seen.tasks.unfinished(); busy && id != cleanupID {
+		return "The clients are being stopped.", r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+			for id, status := range seen.tasks[i] {
+				if !status.State.Ended() {
+					return c.Cancel(ctx, id)
+				}
+			}
+			return nil
+		})
+	}
+	if seen.memory.leftToManager || seen.tasks.all(cleanupID, task.State.Ended) || !seen.needsCleanup() {
+		return "", nil
+	}
+	if seen.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
+		return "The clients remove what they have written.", nil
+	}
+	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+		_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: seen.cleanupOf(i), StepsTimeoutSeconds: cleanupTimeout.Seconds()})
+		return err
+	})
+	if err != nil {
+		seen.memory.leftToManager = true
+		logf.FromContext(ctx).Error(err, "The clients cannot remove what they have made, so the manager does")
+	}
+	return "The clients remove what they have written.", nil
+}
+
+// needsCleanup reports whether clients have anything to remove.
+func (f facts) needsCleanup() bool { return len(f.cleanupOf(0)) > 0 }
+
+// cleanupOf are the commands with which a client removes what it has made. Objects of
+// a scratch pool go with it, which is much faster; its images have to be removed,
+// because Rook keeps a pool that has some.
+func (f facts) cleanupOf(i int) []task.Command {
+	commands := engine.Cleanup(f.script.places[i], f.script.loads())
+	if f.spec.Template.Target.ScratchPool == nil {
+		return commands
+	}
+	return slices.DeleteFunc(commands, func(c task.Command) bool { return c.Argv[0] != "rbd" })
+}
+
+// endClients ends the runners, and pods whose runner does not listen.
+func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error) {
+	if seen.job == nil || !seen.job.DeletionTimestamp.IsZero() {
+		return "", nil
+	}
+	if len(seen.runners) > 0 && !seen.alone() && seen.lostSince().IsZero() && !seen.memory.finished {
+		err := r.onAll(ctx, seen, func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) })
+		seen.memory.finished, seen.memory.finishedAt = true, seen.now
+		if err == nil {
+			return "The clients are ending.", nil
+		}
+	}
+	for i := range seen.pods {
+		if phase := seen.pods[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			if seen.memory.finished && seen.now.Sub(seen.memory.finishedAt) < finishWithin {
+				return "The clients are ending.", nil
+			}
+			return "The pods of the clients are being ended.", r.suspendJob(ctx, seen.job)
+		}
+	}
+	return "", nil
+}
+
+// finishWithin is how long a client that was told to finish may take.
+const finishWithin = 20 * time.Second
+
+// suspendJob makes Kubernetes end the pods of a Job and keeps the Job, with the spec
+// that it was made for, until all is removed.
+func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
+	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+		return nil
+	}
+	before := job.DeepCopy()
+	job.Spec.Suspend = yes()
+	if err := r.client.Patch(ctx, job, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("end the pods of Job %s: %w", job.Name, err)
+	}
+	return nil
+}
+
+// Removal by the manager itself: how many objects at a time, and how long one pass
+// may take.
+const (
+	removeAtOnce  = 100
+	removeTimeout = 30 * time.Second
+)
+
+// cleanUpInCeph removes what clients have left behind, and so makes sure that
+// nothing is left.
+func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, error) {
+	pool := seen.imagePool()
+	if pool == "" {
+		return "", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+	if err != nil {
+		return "", err
+	}
+	if waitsFor, err := r.removeImages(ctx, at, pool, seen.session.name); waitsFor != "" || err != nil {
+		return waitsFor, err
+	}
+	if seen.spec.Template.Target.ScratchPool != nil {
+		return "", nil // Its objects go with it.
+	}
+	if seen.script == nil {
+		return "", nil
+	}
+	for _, c := range seen.script.places {
+		traces := engine.TracesOf(c, seen.script.loads())
+		for _, namespace := range traces.Namespaces {
+			if waitsFor, err := r.removeObjects(ctx, at, c.ObjectPool(), namespace, ""); waitsFor != "" || err != nil {
+				return waitsFor, err
+			}
+		}
+		if waitsFor, err := r.removeObjects(ctx, at, c.ObjectPool(), "", traces.ObjectPrefix); waitsFor != "" || err != nil {
+			return waitsFor, err
+		}
+	}
+	return "", nil
+}
+
+// imagePool is the pool in which images of the session may be.
+func (f facts) imagePool() string {
+	switch target := f.spec.Template.Target; {
+	case target.ScratchPool != nil:
+		return settings.ScratchPool
+	case target.ExistingPool != nil:
+		return string(target.ExistingPool.Name)
+	}
+	return ""
+}
+
+func (r *Reconciler) removeImages(ctx context.Context, at ceph.Connection, pool, prefix string) (string, error) {
+	images, err := r.ceph.Images(ctx, at, pool, prefix)
+	if isNotFound(err) {
+		return "", nil // The pool is gone, or never was.
+	}
+	if err != nil || len(images) == 0 {
+		return "", err
+	}
+	if err := r.ceph.RemoveImage(ctx, at, pool, images[0]); err != nil {
+		return fmt.Sprintf("Image %s/%s cannot be removed yet: %v", pool, images[0], err), nil
+	}
+	return fmt.Sprintf("%d images are left in pool %s.", len(images)-1, pool), nil
+}
+
+func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string) (string, error) {
+	objects, err := r.ceph.Objects(ctx, at, pool, namespace, prefix, removeAtOnce)
+	if err != nil || len(objects) == 0 {
+		return "", err
+	}
+	if err := r.ceph.RemoveObjects(ctx, at, pool, namespace, objects); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Objects are left in pool %s.", pool), nil
+}
+
+// isNotFound reports whether Ceph answered that something is not there.
+func isNotFound(err error) bool {
+	answer, ok := errors.AsType[*ceph.Error](err)
+	return ok && answer.Errno == int(syscall.ENOENT)
+}
+
+// removeScratchPool removes the scratch pool, if it is this session's.
+func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
+	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
+		return "", nil // Without its Job nobody knows what the session was started with.
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return "", err
+	}
+	osdMap, err := r.ceph.OSDMap(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	gone, why, err := r.rook.DeleteScratchPool(ctx, seen.cluster, seen.owner(), osdMap)
+	if err != nil || gone {
+		return "", err
+	}
+	return strings.TrimSpace("The scratch pool is being removed. " + why), nil
+}
+
+// removeJob removes the Job; pods and Secret go with it.
+func (r *Reconciler) removeJob(ctx context.Context, seen facts) (string, error) {
+	if seen.job == nil {
+		return "", nil
+	}
+	if seen.job.DeletionTimestamp.IsZero() {
+		policy := metav1.DeletePropagationForeground
+		err := r.client.Delete(ctx, seen.job, &client.DeleteOptions{
+			PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &seen.job.UID},
+		})
+		if client.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("remove Job %s: %w", seen.job.Name, err)
+		}
+	}
+	err := r.client.Get(ctx, types.NamespacedName{Namespace: seen.job.Namespace, Name: seen.job.Name}, &batchv1.Job{})
+	if err == nil {
+		return "The Job of the clients is being removed.", nil
+	}
+	return "", client.IgnoreNotFound(err)
+}
+
+// unprotect lets the object go.
+func (r *Reconciler) unprotect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
+	before := b.DeepCopy()
+	controllerutil.RemoveFinalizer(b, Finalizer)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, b, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the finalizer: %w", err)
+	}
+	return nil
+}

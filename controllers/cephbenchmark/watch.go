@@ -1,0 +1,220 @@
+package cephbenchmark
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+// Sampling of a cluster: how often, and how long one sample may take.
+const (
+	sampleEvery   = 5 * time.Second
+	sampleTimeout = 15 * time.Second
+	surveyTimeout = time.Minute
+	// extraEvery is how often OSDs are asked for latencies, and Ceph for its room.
+	extraEvery = 10 * time.Second
+	// maxSamples bounds the memory of a session: six hours of samples. Older ones
+	// have been judged with their phase.
+	maxSamples = 6 * 3600 / 5
+)
+
+// connect returns how to reach a cluster; addresses and keys may change meanwhile.
+type connect func(context.Context) (ceph.Connection, error)
+
+// watch samples a cluster as long as a session lasts, beginning with a survey of
+// what results depend on.
+type watch struct {
+	ceph    ceph.Client
+	connect connect
+	now     func() time.Time
+	news    func()
+	hurry   chan struct{}
+
+	mu      sync.Mutex
+	survey  *survey
+	samples []quiescence.Sample
+	extras  []extra
+	err     error // of the last attempt
+}
+
+// survey is what does not change during a session, or should not.
+type survey struct {
+	osdMap   *ceph.OSDMap
+	osds     []ceph.OSD
+	df       *ceph.DF
+	versions *ceph.Versions
+	config   []ceph.ConfigEntry
+	// cacheBytes is what all OSDs together may cache.
+	cacheBytes int64
+}
+
+// extra is what is looked at less often.
+type extra struct {
+	time      time.Time
+	latencies []ceph.OSDLatency
+	df        *ceph.DF
+}
+
+// startWatch begins to sample, unless that is done already.
+func (s *liveSession) startWatch(c ceph.Client, to connect) *watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch == nil {
+		s.watch = &watch{ceph: c, connect: to, now: s.now, news: s.wake, hurry: make(chan struct{}, 1)}
+		go s.watch.run(s.context)
+	}
+	return s.watch
+}
+
+// lastView is what was known when the session was last watched.
+func (s *liveSession) lastView() watchView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch == nil {
+		return watchView{}
+	}
+	return s.watch.view()
+}
+
+func (w *watch) run(ctx context.Context) {
+	ticker := time.NewTicker(sampleEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		w.look(ctx)
+		w.news()
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		case <-w.hurry:
+			ticker.Reset(sampleEvery)
+		}
+	}
+}
+
+// soon has the next sample taken at once.
+func (w *watch) soon() {
+	select {
+	case w.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// look takes the survey, if there is none yet, and a sample.
+func (w *watch) look(ctx context.Context) {
+	var taken *survey
+	var err error
+	if w.surveyed() == nil {
+		taken, err = w.takeSurvey(ctx)
+	}
+	var sample quiescence.Sample
+	var more *extra
+	if err == nil {
+		sample, more, err = w.takeSample(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if taken != nil {
+		w.survey = taken
+	}
+	if w.err = err; err != nil {
+		return
+	}
+	w.samples = append(w.samples, sample)
+	if more != nil {
+		w.extras = append(w.extras, *more)
+	}
+	if excess := len(w.extras) - maxSamples; excess > 0 {
+		w.extras = w.extras[excess:]
+	}
+	if excess := len(w.samples) - maxSamples; excess > 0 {
+		w.samples = w.samples[excess:]
+	}
+}
+
+func (w *watch) surveyed() *survey {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.survey
+}
+
+// watchView is what is known at present. The slices are shared and not to be
+// changed.
+type watchView struct {
+	survey  *survey
+	samples []quiescence.Sample
+	extras  []extra
+	err     error // of the last attempt
+}
+
+func (w *watch) view() watchView {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return watchView{
+		survey: w.survey, err: w.err,
+		samples: slices.Clip(w.samples), extras: slices.Clip(w.extras),
+	}
+}
+
+func (w *watch) takeSample(ctx context.Context) (quiescence.Sample, *extra, error) {
+	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
+	defer cancel()
+	at, err := w.connect(ctx)
+	if err != nil {
+		return quiescence.Sample{}, nil, err
+	}
+	sample := quiescence.Sample{Time: w.now()}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(into(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, at) }))
+	group.Go(into(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, at) }))
+	var more *extra
+	if w.wantsExtra(sample.Time) {
+		more = &extra{time: sample.Time}
+		group.Go(into(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, at) }))
+		group.Go(into(&more.df, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))
+	}
+	return sample, more, group.Wait()
+}
+
+func (w *watch) wantsExtra(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.extras) == 0 || now.Sub(w.extras[len(w.extras)-1].time) >= extraEvery-time.Second
+}
+
+func (w *watch) takeSurvey(ctx context.Context) (*survey, error) {
+	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
+	defer cancel()
+	at, err := w.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &survey{}
+	group, part := errgroup.WithContext(ctx)
+	group.Go(into(&s.osdMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, at) }))
+	group.Go(into(&s.osds, func() ([]ceph.OSD, error) { return w.ceph.OSDs(part, at) }))
+	group.Go(into(&s.df, func() (*ceph.DF, error) { return w.ceph.DF(part, at) }))
+	group.Go(into(&s.versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
+	group.Go(into(&s.config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if s.cacheBytes, err = w.cacheBytes(ctx, at, s.osds); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// into is a function for an errgroup that keeps what another returns.
+func into[T any](place *T, get func() (T, error)) func() error {
+	return func() error {
+		got, err := get()
+		*place = got
+		return err
+	}
+}

@@ -1,0 +1,150 @@
+package cephbenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+const (
+	lockKey = "cephtune/lock"
+	fsid    = "11111111-2222-3333-4444-555555555555"
+	// stranger is somebody who has the scratch pool and is not of this world.
+	stranger = "stranger"
+)
+
+// quietCeph is a healthy cluster of three OSDs with nothing to do.
+func quietCeph() *cephtest.Fake {
+	fake := &cephtest.Fake{}
+	fake.Change(func(a *cephtest.Answers) {
+		a.Status = ceph.Status{
+			FSID: fsid, Health: ceph.Health{Status: "HEALTH_OK"},
+			OSDs: 3, UpOSDs: 3, InOSDs: 3, PGs: 33, PGsByState: map[string]int{"active+clean": 33},
+			ManagerActive: true, Monitors: 1, QuorumNames: []string{"a"},
+		}
+		a.OSDMap = ceph.OSDMap{
+			FSID: fsid, Epoch: 7, FullRatio: 0.95, BackfillFullRatio: 0.9, NearFullRatio: 0.85,
+			Pools: []ceph.Pool{poolInCeph(2, settings.ScratchPool), poolInCeph(3, "open")},
+		}
+		for id := range 3 {
+			a.OSDs = append(a.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 1 << 40, AvailableBytes: 1 << 40, PGs: 33})
+		}
+		a.DF = ceph.DF{TotalBytes: 3 << 40, AvailableBytes: 3 << 40}
+		a.PoolIO = []ceph.PoolIO{{Name: "open"}}
+		a.Versions = ceph.Versions{Overall: map[string]int{"18.2.7": 5}, OSD: map[string]int{"18.2.7": 3}}
+		a.ConfigShow = map[string]string{"osd.0 osd_memory_target": "4294967296"}
+		a.Keys, a.Images, a.Objects = map[string]string{}, map[string][]string{}, map[string][]string{}
+		a.Errors = map[string]error{}
+	})
+	return fake
+}
+
+func poolInCeph(id int64, name string) ceph.Pool {
+	return ceph.Pool{
+		ID: id, Name: name, Type: "replicated", Size: 3, MinSize: 2,
+		PGNum: 8, PGNumTarget: 8, PGNumPending: 8, PGPlacementNum: 8, PGPlacementTarget: 8, AutoscaleMode: "off",
+	}
+}
+
+// cutCeph makes Ceph unreachable, until the function that it returns is called.
+func (w *world) cutCeph() (mend func()) {
+	verbs := []string{
+		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
+		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
+	}
+	w.ceph.Change(func(a *cephtest.Answers) {
+		for _, verb := range verbs {
+			a.Errors[verb] = errors.New("no monitor answers")
+		}
+	})
+	return func() { w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) }) }
+}
+
+// key is an entry of Ceph's config-key.
+func (w *world) key(name string) (value string) {
+	w.ceph.Change(func(a *cephtest.Answers) { value = a.Keys[name] })
+	return value
+}
+
+// lockElsewhere lets another Kubernetes cluster have the Ceph cluster.
+func (w *world) lockElsewhere() {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Keys[lockKey] = fmt.Sprintf(`{"cluster":"other","holder":"CephTuningSweep/far/away/1","epoch":4,"since":%[1]q,"renewed":%[1]q}`,
+			time.Now().Format(time.RFC3339))
+	})
+}
+
+// fakeRook makes pools in its second pass, and removes them at once, unless it is told
+// otherwise.
+type fakeRook struct {
+	mu    sync.Mutex
+	owner rook.Owner // of the scratch pool
+	made  int
+	// clusterIs is what is wrong with the CephCluster.
+	clusterIs error
+	// making and removing are what it waits for; "" for nothing.
+	making, removing string
+}
+
+func (f *fakeRook) set(change func(*fakeRook)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+func (f *fakeRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clusterIs != nil {
+		return rook.ClusterInfo{}, f.clusterIs
+	}
+	return rook.ClusterInfo{
+		Namespace: ref.Namespace, Name: ref.Name, FSID: fsid,
+		Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2",
+	}, nil
+}
+
+func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string) (ceph.Connection, error) {
+	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
+}
+
+func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, _ v1alpha1.ScratchPool, owner rook.Owner, _ *ceph.OSDMap) (bool, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.owner.UID == "" {
+		f.owner = owner
+		f.made++
+		return false, "Rook makes the pool", nil
+	}
+	if f.owner.UID != owner.UID {
+		return false, "", &rook.Error{Reason: rook.ReasonScratchPoolTaken, Message: "the scratch pool is that of " + f.owner.String()}
+	}
+	return f.making == "", f.making, nil
+}
+
+func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owner rook.Owner, _ *ceph.OSDMap) (bool, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.owner.UID != owner.UID {
+		return true, "", nil
+	}
+	if f.removing != "" {
+		return false, f.removing, nil
+	}
+	f.owner = rook.Owner{}
+	return true, "", nil
+}
+
+func (f *fakeRook) poolOwner() rook.Owner {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owner
+}

@@ -1,0 +1,268 @@
+package cephbenchmark
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// kubelet is what the API server lacks: it gives Jobs pods, and pods runners.
+type kubelet struct {
+	client.Client
+	namespace string
+
+	mu      sync.Mutex
+	runners map[string]*runnertest.Runner // by address
+	all     []*runnertest.Runner          // in the order of their pods
+	scripts map[string]runnertest.Script
+	// become changes the status with which pods appear.
+	become func(*corev1.PodStatus)
+	// refuse is why Jobs get no pods; "" if they do.
+	refuse string
+	// skew is that of all runners.
+	skew time.Duration
+	// wall keeps the manager from all runners, if there is one.
+	wall error
+	// lose counts requests that do not get there, by "put 1", "start 1" and so on.
+	lose map[string]int
+}
+
+func newKubelet(c client.Client, namespace string) *kubelet {
+	return &kubelet{Client: c, namespace: namespace, runners: map[string]*runnertest.Runner{}, scripts: map[string]runnertest.Script{}}
+}
+
+func (k *kubelet) set(change func(*kubelet)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change(k)
+}
+
+func (k *kubelet) run(ctx context.Context) {
+	ticker := time.NewTicker(80 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		var jobs batchv1.JobList
+		if k.List(ctx, &jobs, client.InNamespace(k.namespace)) != nil {
+			continue
+		}
+		for i := range jobs.Items {
+			k.serve(ctx, &jobs.Items[i])
+		}
+	}
+}
+
+// serve does for a Job what its controller, the scheduler and a kubelet would.
+func (k *kubelet) serve(ctx context.Context, job *batchv1.Job) {
+	var pods corev1.PodList
+	if k.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{labelSession: job.Name}) != nil {
+		return
+	}
+	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
+	switch {
+	case !job.DeletionTimestamp.IsZero() || suspended:
+		k.endJob(ctx, job, pods.Items)
+	case len(pods.Items) == 0 && job.Status.Succeeded == 0:
+		k.startJob(ctx, job)
+	default:
+		for i := range pods.Items {
+			k.endPod(ctx, &pods.Items[i])
+		}
+	}
+}
+
+func (k *kubelet) endJob(ctx context.Context, job *batchv1.Job, pods []corev1.Pod) {
+	for i := range pods {
+		_ = k.Delete(ctx, &pods[i], client.GracePeriodSeconds(0))
+	}
+	if !job.DeletionTimestamp.IsZero() && len(pods) == 0 {
+		_ = k.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}})
+		job.Finalizers = nil
+		_ = k.Update(ctx, job)
+	}
+}
+
+func (k *kubelet) startJob(ctx context.Context, job *batchv1.Job) {
+	k.mu.Lock()
+	refuse := k.refuse
+	k.mu.Unlock()
+	if refuse != "" {
+		_ = k.warn(ctx, job, "Job", "FailedCreate", refuse)
+		return
+	}
+	for i := range int(*job.Spec.Completions) {
+		k.startPod(ctx, job, i)
+	}
+}
+
+// warn makes an event about an object.
+func (k *kubelet) warn(ctx context.Context, o client.Object, kind, reason, message string) error {
+	return client.IgnoreAlreadyExists(k.Create(ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName() + "." + strings.ToLower(reason)},
+		InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()},
+		Type:           corev1.EventTypeWarning, Reason: reason, Message: message, LastTimestamp: metav1.Now(),
+	}))
+}
+
+func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
+	template := job.Spec.Template.DeepCopy()
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.Name = job.Namespace, job.Name+"-"+strconv.Itoa(index)
+	pod.Labels[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(index)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	if k.Create(ctx, pod) != nil {
+		return
+	}
+	k.mu.Lock()
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.1.0.%d", len(k.all)+1)}
+	if k.become != nil {
+		k.become(&pod.Status)
+	}
+	r := runnertest.New(index)
+	for prefix, script := range k.scripts {
+		r.Script(prefix, script)
+	}
+	r.SetSkew(k.skew)
+	k.all = append(k.all, r)
+	k.runners[addressOf(pod)] = r
+	k.mu.Unlock()
+	_ = k.Status().Update(ctx, pod)
+}
+
+func addressOf(pod *corev1.Pod) string {
+	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(runner.Port))
+}
+
+// endPod ends a pod whose runner was told to finish.
+func (k *kubelet) endPod(ctx context.Context, pod *corev1.Pod) {
+	k.mu.Lock()
+	r := k.runners[addressOf(pod)]
+	k.mu.Unlock()
+	if r == nil || !r.Finished() || pod.Status.Phase != corev1.PodRunning {
+		return
+	}
+	pod.Status.Phase = corev1.PodSucceeded
+	_ = k.Status().Update(ctx, pod)
+}
+
+func (k *kubelet) dial(address string, _ []byte) (runner.Client, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.runners[address]
+	if k.wall != nil {
+		return nil, k.wall
+	}
+	if !ok {
+		return nil, fmt.Errorf("nobody is at %s", address)
+	}
+	return way{Runner: r, kubelet: k}, nil
+}
+
+// way is the way to a runner, on which requests may be lost.
+type way struct {
+	*runnertest.Runner
+	kubelet *kubelet
+}
+
+func (w way) Put(ctx context.Context, t task.Task) (task.Status, error) {
+	if err := w.kubelet.loses("put", w.Runner); err != nil {
+		return task.Status{}, err
+	}
+	return w.Runner.Put(ctx, t)
+}
+
+func (w way) Start(ctx context.Context, id string) (runner.Started, error) {
+	if err := w.kubelet.loses("start", w.Runner); err != nil {
+		return runner.Started{}, err
+	}
+	return w.Runner.Start(ctx, id)
+}
+
+func (k *kubelet) loses(what string, r *runnertest.Runner) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	what = fmt.Sprintf("%s %d", what, slices.Index(k.all, r))
+	if k.lose[what] == 0 {
+		return nil
+	}
+	k.lose[what]--
+	return fmt.Errorf("%s was lost", what)
+}
+
+// script says what becomes of tasks of clients that are yet to start.
+func (k *kubelet) script(prefix string, s runnertest.Script) {
+	k.set(func(k *kubelet) { k.scripts[prefix] = s })
+}
+
+// client returns the runner of the nth pod, from 0; nil if there is none yet.
+func (k *kubelet) client(n int) *runnertest.Runner {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n >= len(k.all) {
+		return nil
+	}
+	return k.all[n]
+}
+
+// podOf reads the pod of a client of the only Job.
+func (w *world) podOf(index int) *corev1.Pod {
+	w.t.Helper()
+	var pods corev1.PodList
+	if err := w.List(w.t.Context(), &pods, client.InNamespace(w.namespace),
+		client.MatchingLabels{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(index)}); err != nil {
+		w.t.Fatal(err)
+	}
+	if len(pods.Items) != 1 {
+		w.t.Fatalf("%d pods of client %d", len(pods.Items), index)
+	}
+	return &pods.Items[0]
+}
+
+// podBecomes changes the status of a client's pod.
+func (w *world) podBecomes(index int, change func(*corev1.PodStatus)) {
+	w.t.Helper()
+	pod := w.podOf(index)
+	change(&pod.Status)
+	if err := w.Status().Update(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// untilTask waits until the nth client has a task in that state, whose ID begins so.
+func (w *world) untilTask(n int, id string, state task.State) {
+	w.t.Helper()
+	w.eventually(func() string {
+		r := w.kubelet.client(n)
+		if r == nil {
+			return fmt.Sprintf("there is no client %d", n)
+		}
+		snapshot, err := r.Snapshot(w.t.Context(), -1, 0)
+		if err != nil {
+			return err.Error()
+		}
+		for _, status := range snapshot.Tasks {
+			if strings.HasPrefix(status.ID, id) && status.State == state {
+				return ""
+			}
+		}
+		return fmt.Sprintf("client %d has no task %s that is %s: %+v", n, id, state, snapshot.Tasks)
+	})
+}

@@ -1,0 +1,409 @@
+package cephbenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+const (
+	rookNamespace = "rook-ceph"
+	// soon is the deadline of whatever should happen soon.
+	soon = 30 * time.Second
+)
+
+// world is a namespace of a real API server with a controller, and around it what a
+// cluster has beside: Jobs that get pods, runners in them, Rook, Ceph, and a clock that
+// can be put forward.
+type world struct {
+	client.Client
+	t          *testing.T
+	server     *rest.Config
+	namespace  string
+	ceph       *cephtest.Fake
+	rook       *fakeRook
+	kubelet    *kubelet
+	logs       *podPrinter
+	writes     *writes
+	ahead      atomic.Int64 // of the clock, in nanoseconds
+	reconciler *Reconciler
+	stop       context.CancelFunc
+}
+
+// newWorld starts a world with a namespace of its own on an API server.
+func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(server, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		Client: c, t: t, server: server, namespace: namespace,
+		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{},
+	}
+	w.logs = &podPrinter{world: w}
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	go w.kubelet.run(t.Context())
+	w.start()
+	return w
+}
+
+// start starts the manager, anew if it ran before.
+func (w *world) start() {
+	w.t.Helper()
+	skip := true
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{settings.LabelManagedBy: settings.ManagedBy})}
+	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
+		Scheme:     w.Scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &skip},
+		Cache: cache.Options{
+			DefaultNamespaces: map[string]cache.Config{w.namespace: {}},
+			ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
+		},
+		NewClient: func(c *rest.Config, o client.Options) (client.Client, error) {
+			inner, err := client.NewWithWatch(c, o)
+			return interceptor.NewClient(inner, w.writes.funcs()), err
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	direct, err := client.NewWithWatch(w.server, client.Options{Scheme: w.Scheme()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	counted := interceptor.NewClient(direct, w.writes.funcs())
+	w.reconciler = New(Options{
+		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
+		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
+		Lock:      lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Dial:      w.kubelet.dial,
+		Logs:      w.logs,
+		MasterKey: make([]byte, 32),
+		Now:       w.now,
+	})
+	if err := w.reconciler.SetupWithManager(mgr); err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := mgr.Start(ctx); err != nil {
+			w.t.Errorf("the manager ended: %v", err)
+		}
+	}()
+	w.stop = func() { stop(); <-ended }
+	w.t.Cleanup(w.stop)
+}
+
+// restart is the crash of a manager, and the start of the next.
+func (w *world) restart() {
+	w.t.Helper()
+	w.stop()
+	w.start()
+}
+
+func allowances() *settings.Settings {
+	return &settings.Settings{
+		Clusters: []settings.Cluster{
+			{
+				Namespace: rookNamespace, Name: "my-cluster", ExistingPools: []string{"open"},
+				Identities: settings.Identities{Observer: "observer", IO: "io", CacheDropper: "dropper"},
+			},
+			{
+				Namespace: rookNamespace, Name: "powerless", Identities: settings.Identities{Observer: "observer", IO: "io"},
+			},
+		},
+		Images: settings.Images{Tools: "tools", Runner: "runner", PullPolicy: "IfNotPresent"},
+		Pods:   settings.Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
+	}
+}
+
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+// wait puts the clock forward, and has everything looked at.
+func (w *world) wait(d time.Duration) {
+	w.t.Helper()
+	w.ahead.Add(int64(d))
+	w.look()
+}
+
+// look has everything looked at now.
+func (w *world) look() {
+	w.t.Helper()
+	var all v1alpha1.CephBenchmarkList
+	if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range all.Items {
+		w.reconciler.wake(client.ObjectKeyFromObject(&all.Items[i]))
+	}
+}
+
+// writes counts what the manager writes, Events aside, by verb and kind.
+type writes struct {
+	mu     sync.Mutex
+	counts map[string]int
+	// refuse may make a write fail.
+	refuse func(what string) error
+}
+
+func (w *writes) note(verb string, c client.Client, o client.Object) error {
+	gvk, err := c.GroupVersionKindFor(o)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	what := verb + " " + gvk.Kind
+	if w.refuse != nil {
+		if err := w.refuse(what); err != nil {
+			return err
+		}
+	}
+	if w.counts == nil {
+		w.counts = map[string]int{}
+	}
+	w.counts[what]++
+	return nil
+}
+
+// so reports the counts, and their sum.
+func (w *writes) so() (map[string]int, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	counts, sum := map[string]int{}, 0
+	for what, n := range w.counts {
+		counts[what] = n
+		sum += n
+	}
+	return counts, sum
+}
+
+// refuseIf makes writes fail from now on, of which the function says why.
+func (w *writes) refuseIf(refuse func(what string) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = refuse
+}
+
+func (w *writes) funcs() interceptor.Funcs {
+	return interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if err := w.note("create", c, o); err != nil {
+				return err
+			}
+			return c.Create(ctx, o, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			if err := w.note("update", c, o); err != nil {
+				return err
+			}
+			return c.Update(ctx, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if err := w.note("patch", c, o); err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if err := w.note("delete", c, o); err != nil {
+				return err
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			if err := w.note("patch "+sub+" of", c, o); err != nil {
+				return err
+			}
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+	}
+}
+
+// benchmark creates a benchmark from the part of its spec that is given as YAML; the
+// cluster is added, and no rest.
+func (w *world) benchmark(name, spec string, change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	b := &v1alpha1.CephBenchmark{}
+	if err := yaml.UnmarshalStrict([]byte(spec), &b.Spec); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Namespace, b.Name = w.namespace, name
+	b.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: "my-cluster"}
+	b.Spec.Template.Rest = &metav1.Duration{}
+	for _, c := range change {
+		c(b)
+	}
+	if err := w.Create(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+// edit changes the spec of a benchmark.
+func (w *world) edit(b *v1alpha1.CephBenchmark, change func(*v1alpha1.CephBenchmarkSpec)) {
+	w.t.Helper()
+	w.eventually(func() string {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			return err.Error()
+		}
+		before := b.DeepCopy()
+		change(&b.Spec)
+		// Not an update: what JSON leaves out of it, the API server fills in.
+		if err := w.Patch(w.t.Context(), b, client.MergeFrom(before)); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// delete deletes a benchmark and waits until it is gone.
+func (w *world) delete(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilGone(b)
+}
+
+func (w *world) untilGone(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	w.eventually(func() string {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) {
+			return fmt.Sprintf("%s is still there, %v: %+v", b.Name, err, b.Status.Conditions)
+		}
+		return ""
+	})
+}
+
+// until reads a benchmark until it is as wanted.
+func (w *world) until(b *v1alpha1.CephBenchmark, what string, is func() bool) {
+	w.t.Helper()
+	w.eventually(func() string {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			return err.Error()
+		}
+		if !is() {
+			return fmt.Sprintf("%s is not %s: %+v", b.Name, what, b.Status)
+		}
+		return ""
+	})
+}
+
+// untilReason waits for the reason of Ready, and a part of its message.
+func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...string) {
+	w.t.Helper()
+	w.until(b, reason, func() bool { return reasonOf(b) == reason })
+	for _, part := range says {
+		if strings.Contains(messageOf(b), part) {
+			continue
+		}
+		w.wait(tellEvery)
+		w.until(b, fmt.Sprintf("%s, telling %q", reason, part), func() bool {
+			return reasonOf(b) == reason && strings.Contains(messageOf(b), part)
+		})
+	}
+}
+
+// untilFailed waits until a benchmark has failed, and nothing is left of it.
+func (w *world) untilFailed(b *v1alpha1.CephBenchmark, reason string, says ...string) {
+	w.t.Helper()
+	w.untilReason(b, reason, says...)
+	w.until(b, "Stalled", func() bool { return isTrue(b, v1alpha1.ConditionStalled) })
+	if !isTrue(b, v1alpha1.ConditionFailed) || reasonOf(b) != reason {
+		w.t.Errorf("conditions %+v", b.Status.Conditions)
+	}
+	w.wantClean()
+}
+
+// untilComplete waits until a benchmark has its results, and nothing else is left.
+func (w *world) untilComplete(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	w.until(b, "Ready", func() bool {
+		return isTrue(b, v1alpha1.ConditionReady) || isTrue(b, v1alpha1.ConditionFailed)
+	})
+	if !isTrue(b, v1alpha1.ConditionReady) || !isTrue(b, v1alpha1.ConditionComplete) {
+		w.t.Errorf("conditions %+v", b.Status.Conditions)
+	}
+	w.wantClean()
+}
+
+func (w *world) eventually(problem func() string) {
+	w.t.Helper()
+	last := ""
+	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if last = problem(); last == "" {
+			return
+		}
+	}
+	w.t.Fatal(last)
+}
+
+// wantClean waits until nothing that a benchmark has made is left.
+func (w *world) wantClean() {
+	w.t.Helper()
+	w.eventually(func() string {
+		var jobs batchv1.JobList
+		if err := w.List(w.t.Context(), &jobs, client.InNamespace(w.namespace)); err != nil || len(jobs.Items) > 0 {
+			return fmt.Sprintf("%d Jobs are left, %v", len(jobs.Items), err)
+		}
+		if owner := w.rook.poolOwner(); owner.UID != "" && owner.UID != stranger {
+			return fmt.Sprintf("the scratch pool of %s is left", owner)
+		}
+		if left := w.key(lockKey); strings.Contains(left, "this-cluster") {
+			return "the lock is left: " + left
+		}
+		return ""
+	})
+}
+
+// results are the archives of a benchmark.
+func (w *world) results() []corev1.ConfigMap {
+	w.t.Helper()
+	var maps corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{labelSession}); err != nil {
+		w.t.Fatal(err)
+	}
+	return maps.Items
+}
+
+func isTrue(b *v1alpha1.CephBenchmark, kind string) bool {
+	return meta.IsStatusConditionTrue(b.Status.Conditions, kind)
+}
