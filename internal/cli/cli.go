@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/results"
 )
 
 // Run executes a command line, args[0] being the name under which the program was
@@ -49,7 +50,8 @@ func newRoot(name string) *cobra.Command {
 		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and
-fio, or a table of results, and needs no cluster.`,
+fio, or a table of results, and needs no cluster. "results" shows what a
+CephBenchmark measured.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints them, once and on stderr.
 		SilenceUsage:  true, // A page of flags hides the error that it follows.
@@ -57,7 +59,7 @@ fio, or a table of results, and needs no cluster.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
-	root.AddCommand(analyze.NewCommand(name))
+	root.AddCommand(analyze.NewCommand(name), results.NewCommand(name))
 	return root
 }
 

@@ -5,7 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/cephtune/cephtune/internal/cli/aligned"
 )
 
 // The rows of both written forms, text and Markdown.
@@ -107,10 +108,10 @@ func writeText(w io.Writer, r *report, u unit) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", r.question(u))
 	if r.Source == "files" {
-		writeAligned(&out, runHeader(u), r.runRows(u))
+		aligned.Write(&out, runHeader(u), r.runRows(u))
 		out.WriteString("\n")
 	}
-	writeAligned(&out, verdictHeader(u), r.verdictRows(u))
+	aligned.Write(&out, verdictHeader(u), r.verdictRows(u))
 	out.WriteString("\n")
 	for _, c := range r.Candidates {
 		fmt.Fprintf(&out, "%s: %s\n", c.Verdict, c.Reason)
@@ -120,18 +121,4 @@ func writeText(w io.Writer, r *report, u unit) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-// writeAligned writes into memory, which does not fail.
-func writeAligned(out *strings.Builder, header []string, rows [][]string) {
-	var aligned strings.Builder
-	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, strings.Join(header, "\t"))
-	for _, row := range rows {
-		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
-	}
-	_ = table.Flush()
-	for line := range strings.Lines(aligned.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
 }

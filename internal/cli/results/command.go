@@ -1,0 +1,167 @@
+// Package results is the subcommand that shows what a CephBenchmark measured, from
+// the ConfigMaps that keep it.
+package results
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `Show what a CephBenchmark measured: the figures of each phase, of all valid runs
+together and of each run, with what has to be known about them.
+
+Of all runs together, rates and mean latencies are geometric means, percentiles are
+those of all operations, and LatencyMax is the longest of all. The interval is that
+of a typical run; it takes three valid runs. SPREAD is by how much the largest value
+of a valid run exceeds the smallest. Values of runs that are not valid are in
+parentheses, and count for nothing.
+
+Exit codes: 0 there are results, 1 error, 2 wrong usage.`
+
+const examples = `  # What the latest run measured
+  %[1]s nightly -n cephtune-bench
+
+  # One repetition, with everything that is known of it
+  %[1]s nightly -n cephtune-bench --run 2 -o yaml
+
+  # The course over time of one phase, for a spreadsheet
+  %[1]s nightly -n cephtune-bench --series randread-4k -o csv`
+
+// options are the flags.
+type options struct {
+	name   string
+	runID  string
+	run    int32
+	series string
+	output string
+}
+
+// connect makes a client and tells the namespace that was chosen.
+type connect func() (client.Reader, string, error)
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	flags := genericclioptions.NewConfigFlags(true)
+	cmd := newCommand(program, func() (client.Reader, string, error) { return newClient(flags) })
+	flags.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func newCommand(program string, connect connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "results NAME",
+		Short:   "Show what a CephBenchmark measured",
+		Long:    longHelp,
+		Example: fmt.Sprintf(examples, program+" results"),
+		Args:    wantName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if err := o.check(cmd.Flags().Changed("run"), cmd.Flags().Changed("output")); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.show(ctx, connect, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	flags.Int32Var(&o.run, "run", 0, "only the run of that number")
+	flags.StringVar(&o.runID, "run-id", "", "results of an earlier runID, instead of the one that status is about")
+	flags.StringVar(&o.series, "series", "", "the course over time of a phase, as CSV")
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func outputs() []string { return []string{"table", "json", "yaml", "csv"} }
+
+func wantName(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return exit.UsageErrorf("want the name of one CephBenchmark, got %d arguments", len(args))
+	}
+	return nil
+}
+
+func (o *options) check(hasRun, hasOutput bool) error {
+	switch {
+	case !slices.Contains(outputs(), o.output):
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	case hasRun && o.run < 1:
+		return exit.UsageErrorf("--run %d: runs are counted from 1", o.run)
+	case o.series != "" && hasOutput && o.output != "csv":
+		return exit.UsageErrorf("--series is written as CSV: use -o csv")
+	}
+	return nil
+}
+
+func (o *options) show(ctx context.Context, connect connect, w io.Writer) error {
+	reader, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	f, err := o.find(ctx, reader, namespace)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.series != "":
+		return writeSeries(w, f, v1alpha1.PhaseName(o.series))
+	case o.output == "json":
+		return writeJSON(w, f)
+	case o.output == "yaml":
+		return writeYAML(w, f)
+	case o.output == "csv":
+		return writeFigures(w, f)
+	}
+	return writeTable(w, f)
+}
+
+func newClient(flags *genericclioptions.ConfigFlags) (client.Reader, string, error) {
+	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, "", err
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, "", fmt.Errorf("connecting: %w", err)
+	}
+	return c, namespace, nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return scheme, nil
+}

@@ -1,0 +1,144 @@
+package results
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// writeJSON writes the documents as they are kept, in one array.
+func writeJSON(w io.Writer, f *findings) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(f.runs)
+}
+
+func writeYAML(w io.Writer, f *findings) error {
+	text, err := yaml.Marshal(f.runs)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+func unitOf(metric v1alpha1.Metric) string {
+	switch metric {
+	case v1alpha1.MetricBandwidth:
+		return "bytesPerSecond"
+	case v1alpha1.MetricIOPS:
+		return "operationsPerSecond"
+	default:
+		return "seconds"
+	}
+}
+
+// writeFigures writes one line for each figure of each run.
+func writeFigures(w io.Writer, f *findings) error {
+	lines := [][]string{{"run", "state", "phase", "direction", "metric", "unit", "value", "at_least", "latency_kind", "marks"}}
+	for _, run := range f.runs {
+		for _, phase := range run.Phases {
+			if phase.Observation == nil {
+				continue
+			}
+			for _, fig := range phase.Observation.Figures {
+				lines = append(lines, []string{
+					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(fig.Direction), string(fig.Metric),
+					unitOf(fig.Metric), exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), joinMarks(phase.Observation.Marks),
+				})
+			}
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+func joinMarks(marks []v1alpha1.ResultMark) string {
+	words := make([]string, len(marks))
+	for i, mark := range marks {
+		words[i] = string(mark)
+	}
+	return strings.Join(words, " ")
+}
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// writeSeries writes one line for each interval of the course of a phase: that of
+// all clients together, named "all", and that of each, by its number. The latter
+// begin with the ramp. What is not known is empty.
+func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
+	lines := [][]string{{
+		"run", "client", "direction", "start_seconds", "end_seconds", "operations_per_second", "bytes_per_second", "mean_latency_seconds",
+	}}
+	found := false
+	for _, run := range f.runs {
+		for _, phase := range run.Phases {
+			if phase.Name == name {
+				found = true
+				lines = append(lines, seriesLines(run, phase)...)
+			}
+		}
+	}
+	switch {
+	case !found:
+		return fmt.Errorf("there is no phase %s, but %s", name, strings.Join(phaseNames(f.runs), ", "))
+	case len(lines) == 1:
+		return fmt.Errorf("no course over time was kept of phase %s: its tool may not tell, and large ones are left out", name)
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+func seriesLines(run *archive.Run, phase archive.Phase) [][]string {
+	var lines [][]string
+	add := func(client string, res *result.Result) {
+		if res == nil {
+			return
+		}
+		for _, d := range res.Directions() {
+			for _, values := range intervals(d.Series) {
+				lines = append(lines, append([]string{strconv.Itoa(int(run.Number)), client, string(d.Name)}, values...))
+			}
+		}
+	}
+	if phase.Observation != nil {
+		add("all", phase.Observation.Result)
+	}
+	for _, report := range phase.Clients {
+		add(strconv.Itoa(report.Client), report.Result)
+	}
+	return lines
+}
+
+func intervals(s *result.Series) [][]string {
+	if s == nil {
+		return nil
+	}
+	rows := make([][]string, s.Len())
+	for i := range rows {
+		rows[i] = []string{exact(s.StartSeconds[i]), exact(s.EndSeconds[i])}
+		for _, column := range [][]float64{s.OperationsPerSecond, s.BytesPerSecond} {
+			rows[i] = append(rows[i], cell(column, i))
+		}
+		latency := cell(s.MeanLatencySeconds, i)
+		if s.Stalled(i) {
+			latency = "" // Of what was not done there is none.
+		}
+		rows[i] = append(rows[i], latency)
+	}
+	return rows
+}
+
+func cell(column []float64, i int) string {
+	if column == nil {
+		return ""
+	}
+	return exact(column[i])
+}

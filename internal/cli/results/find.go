@@ -1,0 +1,110 @@
+package results
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+)
+
+// pageSize bounds one answer of the API server: a ConfigMap may have half a MiB.
+const pageSize = 20
+
+// findings are the runs of one session, by number.
+type findings struct {
+	benchmark *v1alpha1.CephBenchmark
+	// current says that the runs are those that status is about.
+	current bool
+	runs    []*archive.Run
+}
+
+func (o *options) find(ctx context.Context, reader client.Reader, namespace string) (*findings, error) {
+	f := &findings{benchmark: &v1alpha1.CephBenchmark{}}
+	key := client.ObjectKey{Namespace: namespace, Name: o.name}
+	switch err := reader.Get(ctx, key, f.benchmark); {
+	case meta.IsNoMatchError(err):
+		return nil, errors.New("the cluster does not know CephBenchmarks: install cephtune, or choose another --context")
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no CephBenchmark %s in namespace %s: choose another with -n", o.name, namespace)
+	case err != nil:
+		return nil, fmt.Errorf("reading CephBenchmark %s: %w", key, err)
+	}
+	maps, err := o.list(ctx, reader, f.benchmark)
+	if err != nil {
+		return nil, err
+	}
+	for _, cm := range maps {
+		run, err := archive.FromConfigMap(&cm)
+		if err != nil {
+			return nil, err
+		}
+		if o.run == 0 || run.Number == o.run {
+			f.runs = append(f.runs, run)
+		}
+		f.current = cm.Labels[archive.LabelSession] == archive.Session(f.benchmark)
+	}
+	if len(f.runs) == 0 {
+		return nil, o.nothing(f.benchmark, len(maps))
+	}
+	slices.SortFunc(f.runs, func(a, b *archive.Run) int { return cmp.Compare(a.Number, b.Number) })
+	return f, nil
+}
+
+// list returns the ConfigMaps of one session: the one that status is about or, of an
+// earlier run ID, the latest.
+func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
+	labels := client.MatchingLabels(archive.Labels(benchmark.Name))
+	if o.runID == "" {
+		labels[archive.LabelSession] = archive.Session(benchmark)
+	} else {
+		labels[archive.LabelRunID] = o.runID
+	}
+	var maps []corev1.ConfigMap
+	page := &corev1.ConfigMapList{}
+	for {
+		if err := reader.List(ctx, page, client.InNamespace(benchmark.Namespace), labels, client.Limit(pageSize), client.Continue(page.Continue)); err != nil {
+			return nil, fmt.Errorf("listing the ConfigMaps of the results: %w", err)
+		}
+		maps = append(maps, page.Items...)
+		if page.Continue == "" {
+			break
+		}
+	}
+	// One of the same name may have been deleted, its results not yet.
+	maps = slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) })
+	return latestSession(maps), nil
+}
+
+func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
+	if len(maps) == 0 {
+		return nil
+	}
+	latest := slices.MaxFunc(maps, func(a, b corev1.ConfigMap) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	}).Labels[archive.LabelSession]
+	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
+}
+
+// nothing explains why there are no results, of the given number of runs.
+func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
+	switch {
+	case runs > 0:
+		return fmt.Errorf("there is no run %d, but %d others: leave --run out to see them", o.run, runs)
+	case o.runID != "":
+		return fmt.Errorf("there are no results of run ID %s: historyLimit keeps those of %d", o.runID, benchmark.Spec.HistoryLimit)
+	}
+	if ready := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return fmt.Errorf("there are no results yet: %s: %s", ready.Reason, ready.Message)
+	}
+	return errors.New("there are no results yet, and the operator has not looked at it: is it running?")
+}

@@ -1,0 +1,307 @@
+package results
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func morning(minutes int) time.Time {
+	return time.Date(2026, 3, 1, 6, minutes, 0, 0, time.UTC)
+}
+
+func nightly() *v1alpha1.CephBenchmark {
+	return &v1alpha1.CephBenchmark{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", UID: "4f9c"},
+		Spec:       v1alpha1.CephBenchmarkSpec{HistoryLimit: 5},
+		Status: v1alpha1.CephBenchmarkStatus{
+			ObservedRunID: "2", StartTime: new(metav1.NewTime(morning(0))), CompletionTime: new(metav1.NewTime(morning(20))),
+			Verdict: v1alpha1.BenchmarkPassed, Summary: "Passed: write-4m Bandwidth is 412 MiB/s (400 MiB/s to 420 MiB/s), at least 400Mi.",
+		},
+	}
+}
+
+// writes is what a client of rados bench did: 4 MiB objects, two seconds of ramp.
+func writes(rate float64) *result.Result {
+	s := &result.Series{Boundaries: result.MeasuredBoundaries}
+	total := 0.0
+	for i := range 6 {
+		n := rate + float64(i%3)
+		if i == 4 {
+			n = 0 // A stall.
+		}
+		latency := 0.16
+		if n == 0 {
+			latency = 0
+		}
+		s.StartSeconds, s.EndSeconds = append(s.StartSeconds, float64(i)), append(s.EndSeconds, float64(i+1))
+		s.OperationsPerSecond, s.BytesPerSecond = append(s.OperationsPerSecond, n), append(s.BytesPerSecond, n*(4<<20))
+		s.MeanLatencySeconds = append(s.MeanLatencySeconds, latency)
+		total += n
+	}
+	return &result.Result{
+		SchemaVersion: result.SchemaVersion, Clients: 1,
+		Source: result.Source{Tool: result.ToolRadosBench, Format: "rados-bench-json"},
+		Write: &result.Direction{
+			Operations: int64(total), Bytes: int64(total) * (4 << 20), Seconds: 6, ShortestSeconds: 6, Series: s,
+			Latency: &result.Latency{Moments: result.Moments{Count: int64(total), MeanSeconds: 0.16, MaxSeconds: new(0.5)}},
+		},
+	}
+}
+
+// mixed is what a client of fio did: reads of 1 ms and writes of 4 ms.
+func mixed(t *testing.T, rate float64) *result.Result {
+	t.Helper()
+	direction := func(n, nanoseconds int64) *result.Direction {
+		bin := result.BinNanoseconds(result.BinIndex(nanoseconds))
+		return &result.Direction{
+			Operations: n, Bytes: 4096 * n, Seconds: 60, ShortestSeconds: 60,
+			Latency: &result.Latency{
+				Moments:   result.MomentsFromStddev(n, float64(nanoseconds)/1e9, 0.0001),
+				Histogram: &result.Histogram{Bins: []result.Bin{{Nanoseconds: bin, Count: n}}},
+			},
+		}
+	}
+	return &result.Result{
+		SchemaVersion: result.SchemaVersion, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
+		Read: direction(int64(rate*42), 1e6), Write: direction(int64(rate*18), 4e6),
+	}
+}
+
+func observed(t *testing.T, ramp float64, results ...*result.Result) (*figure.Observation, []task.Report) {
+	t.Helper()
+	var reports []task.Report
+	for i, res := range results {
+		reports = append(reports, task.Report{Status: task.Status{ID: "t", State: task.Done}, Client: i, Result: res})
+	}
+	obs, err := figure.Observe(reports, engine.Timing{RampSeconds: ramp, Cut: ramp > 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &obs, reports
+}
+
+func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *archive.Run {
+	t.Helper()
+	r := &archive.Run{
+		Number: number, State: state, StartTime: morning(5 * int(number)), EndTime: morning(5*int(number) + 3),
+		Environment: json.RawMessage(`{"cephVersion":"18.2.7","osds":[{"id":0,"class":"ssd"},{"id":1,"class":"ssd"}]}`),
+	}
+	if state == v1alpha1.RunInvalid {
+		r.Reason = "recovery came up during phase write-4m"
+		r.Environment = json.RawMessage(`{"cephVersion":"18.2.7","osds":[{"id":0,"class":"ssd"}],"flags":"noout"}`)
+		r.Dropped = []archive.Part{archive.DropOutput, archive.DropClientSeries}
+	}
+	writing, writers := observed(t, 2, writes(rate), writes(rate))
+	randrw, mixers := observed(t, 0, mixed(t, 30*rate))
+	randrw.Mark(v1alpha1.MarkClosedLoop)
+	r.Phases = []archive.Phase{
+		{Name: "write-4m", Observation: writing, Clients: writers, StartSpreadSeconds: new(0.01 * float64(number))},
+		{Name: "randrw-4k", Observation: randrw, Clients: mixers, StartSpreadSeconds: new(0.002)},
+	}
+	return r
+}
+
+// world is a cluster with results of the present run ID, of an earlier one, and of a
+// benchmark of the same name that is gone.
+func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client.Reader {
+	t.Helper()
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := []client.Object{b}
+	add := func(b *v1alpha1.CephBenchmark, r *archive.Run, minutes int) {
+		cm, err := archive.ConfigMap(b, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cm.CreationTimestamp = metav1.NewTime(morning(minutes))
+		objects = append(objects, cm)
+	}
+	for _, r := range runs {
+		add(b, r, 5*int(r.Number)+3)
+	}
+	if len(runs) > 0 {
+		earlier, gone := b.DeepCopy(), b.DeepCopy()
+		earlier.Status.ObservedRunID, earlier.Status.StartTime = "1", new(metav1.NewTime(morning(-60)))
+		add(earlier, run(t, 1, v1alpha1.RunValid, 10), -50)
+		gone.UID = "gone"
+		add(gone, run(t, 1, v1alpha1.RunValid, 1), 50)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+func execute(reader client.Reader, line string) (stdout string, err error) {
+	cmd := newCommand("kubectl cephtune", func() (client.Reader, string, error) { return reader, "bench", nil })
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(strings.Fields(line))
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	err = cmd.ExecuteContext(context.Background())
+	return out.String(), err
+}
+
+func TestGolden(t *testing.T) {
+	running := nightly()
+	running.Status.CompletionTime, running.Status.Verdict, running.Status.Summary = nil, "", ""
+	waiting := nightly()
+	waiting.Status = v1alpha1.CephBenchmarkStatus{Conditions: []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "WaitingForQuiet", Message: "recovery is under way",
+	}}}
+	unseen := nightly()
+	unseen.Status = v1alpha1.CephBenchmarkStatus{}
+	three := func(b *v1alpha1.CephBenchmark) client.Reader {
+		return world(t, b, run(t, 3, v1alpha1.RunValid, 54), run(t, 1, v1alpha1.RunValid, 50), run(t, 2, v1alpha1.RunInvalid, 20), run(t, 4, v1alpha1.RunValid, 51))
+	}
+	failed := &archive.Run{
+		Number: 1, State: v1alpha1.RunFailed, Reason: "client 0: ToolFailed: rados ended with 1", StartTime: morning(0), EndTime: morning(1),
+		Phases: []archive.Phase{{Name: "write-4m", Clients: []task.Report{{Status: task.Status{ID: "t", State: task.Failed}, Output: "error"}}}},
+	}
+	for name, c := range map[string]struct {
+		reader client.Reader
+		line   string
+	}{
+		"table":                      {three(nightly()), "nightly"},
+		"table of one run":           {three(nightly()), "nightly --run 2"},
+		"table while it runs":        {three(running), "nightly"},
+		"table of an earlier run ID": {three(nightly()), "nightly --run-id 1"},
+		"table of a failed run":      {world(t, nightly(), failed), "nightly"},
+		"csv":                        {three(nightly()), "nightly -o csv --run 1"},
+		"yaml":                       {world(t, nightly(), failed), "nightly -o yaml"},
+		"json":                       {world(t, nightly(), failed), "nightly -o json"},
+		"series":                     {three(nightly()), "nightly --series write-4m --run 1"},
+		"error no course":            {three(nightly()), "nightly --series randrw-4k -o csv"},
+		"error no phase":             {three(nightly()), "nightly --series seq-4m"},
+		"error no such benchmark":    {three(nightly()), "weekly"},
+		"error no such run":          {three(nightly()), "nightly --run 9"},
+		"error no such run ID":       {three(nightly()), "nightly --run-id x"},
+		"error nothing yet":          {world(t, waiting), "nightly"},
+		"error nobody has looked":    {world(t, unseen), "nightly"},
+		"usage no name":              {three(nightly()), ""},
+		"usage two names":            {three(nightly()), "a b"},
+		"usage unknown output":       {three(nightly()), "nightly -o xml"},
+		"usage run zero":             {three(nightly()), "nightly --run 0"},
+		"usage series are CSV":       {three(nightly()), "nightly --series write-4m -o json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, err := execute(c.reader, c.line)
+			if err != nil && stdout != "" {
+				t.Errorf("an error with output on stdout: half an answer looks like one")
+			}
+			got := fmt.Sprintf("$ kubectl cephtune results %s\n--- stdout\n%s--- error\n%v\n--- exit code %d\n", c.line, stdout, err, exit.Code(err))
+			compare(t, filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-")+".golden"), got)
+		})
+	}
+}
+
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestJSONIsTheDocuments(t *testing.T) {
+	stdout, err := execute(world(t, nightly(), run(t, 1, v1alpha1.RunValid, 50)), "nightly -o json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []archive.Run
+	if err := json.Unmarshal([]byte(stdout), &runs); err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) != 1 || runs[0].RunID != "2" || runs[0].Phases[0].Clients[1].Result.Write.Series.Len() != 6 {
+		t.Errorf("got %d runs, %+v", len(runs), runs)
+	}
+}
+
+// broken answers every request with an error.
+func broken(t *testing.T, err error) client.Reader {
+	t.Helper()
+	scheme, schemeErr := newScheme()
+	if schemeErr != nil {
+		t.Fatal(schemeErr)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return err
+		},
+	}).Build()
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	damaged := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "bench", Name: "damaged", Labels: archive.Labels("nightly"),
+		OwnerReferences: []metav1.OwnerReference{{UID: "4f9c", Controller: new(true)}},
+	}}
+	damaged.Labels[archive.LabelSession] = archive.Session(nightly())
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		reader client.Reader
+		want   string
+	}{
+		"no such kind": {broken(t, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "cephtune.dev", Kind: "CephBenchmark"}}), "install cephtune"},
+		"forbidden": {
+			broken(t, apierrors.NewForbidden(schema.GroupResource{Resource: "cephbenchmarks"}, "nightly", errors.New("no"))), "forbidden",
+		},
+		"a damaged archive": {fake.NewClientBuilder().WithScheme(scheme).WithObjects(nightly(), damaged).Build(), "ConfigMap damaged has no run.json.gz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, err := execute(c.reader, "nightly")
+			if err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.Failure || stdout != "" {
+				t.Errorf("got %v with exit code %d, want an error with %q", err, exit.Code(err), c.want)
+			}
+		})
+	}
+}
+
+func TestEveryOutputIsCompletedAndHelped(t *testing.T) {
+	help, err := execute(nil, "--help")
+	if err != nil || !strings.Contains(help, "kubectl cephtune results nightly") {
+		t.Errorf("%v\n%s", err, help)
+	}
+}

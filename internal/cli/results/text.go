@@ -1,0 +1,201 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+func writeTable(w io.Writer, f *findings) error {
+	var out strings.Builder
+	writeHead(&out, f)
+	writeRuns(&out, f.runs)
+	header, rows, err := figureRows(f.runs)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		out.WriteString("\n")
+		aligned.Write(&out, header, rows)
+	}
+	notes, err := notes(f.runs)
+	if err != nil {
+		return err
+	}
+	if len(notes) > 0 {
+		out.WriteString("\n" + strings.Join(notes, "\n") + "\n")
+	}
+	_, err = io.WriteString(w, out.String())
+	return err
+}
+
+func writeHead(out *strings.Builder, f *findings) {
+	status := f.benchmark.Status
+	fmt.Fprintf(out, "%s/%s, run ID %s", f.benchmark.Namespace, f.benchmark.Name, f.runs[0].RunID)
+	if !f.current {
+		out.WriteString(" (earlier)\n\n")
+		return
+	}
+	if status.CompletionTime == nil {
+		out.WriteString(", not completed")
+	}
+	if status.Verdict != "" {
+		fmt.Fprintf(out, ", %s", status.Verdict)
+	}
+	out.WriteString("\n")
+	if status.Summary != "" {
+		fmt.Fprintf(out, "%s\n", status.Summary)
+	}
+	out.WriteString("\n")
+}
+
+func writeRuns(out *strings.Builder, runs []*archive.Run) {
+	var rows [][]string
+	for _, run := range runs {
+		rows = append(rows, []string{
+			strconv.Itoa(int(run.Number)), string(run.State), run.StartTime.UTC().Format(time.RFC3339),
+			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), startSpread(run), run.Reason,
+		})
+	}
+	aligned.Write(out, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
+}
+
+// startSpread is the largest of all phases.
+func startSpread(run *archive.Run) string {
+	known, largest := false, 0.0
+	for _, phase := range run.Phases {
+		if phase.StartSpreadSeconds != nil {
+			known, largest = true, max(largest, *phase.StartSpreadSeconds)
+		}
+	}
+	if !known {
+		return "unknown"
+	}
+	return figure.Human(v1alpha1.MetricLatencyMax, largest)
+}
+
+// figureRows has a row for each figure of each phase.
+func figureRows(runs []*archive.Run) (header []string, rows [][]string, err error) {
+	header = []string{"PHASE", "DIRECTION", "METRIC"}
+	if len(runs) > 1 {
+		header = append(header, "ALL RUNS", "95% INTERVAL", "SPREAD")
+	}
+	for _, run := range runs {
+		header = append(header, fmt.Sprintf("RUN %d", run.Number))
+	}
+	for _, phase := range phaseNames(runs) {
+		name := v1alpha1.PhaseName(phase)
+		combined, err := figure.Combine(name, archive.Observations(runs, name))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, direction := range figure.Directions() {
+			for _, metric := range figure.Metrics() {
+				row, err := figureRow(runs, combined, direction, metric)
+				if err != nil {
+					return nil, nil, err
+				}
+				if row != nil {
+					rows = append(rows, row)
+				}
+			}
+		}
+	}
+	return header, rows, nil
+}
+
+// figureRow is nil if no run has the figure.
+func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) ([]string, error) {
+	var cells []string
+	var valid []float64
+	known := false
+	for _, run := range runs {
+		text := ""
+		if f, ok := figureOf(run, combined.Name, direction, metric); ok {
+			known = true
+			text = figure.Human(metric, f.Value)
+			if f.AtLeast {
+				text = "≥ " + text
+			}
+			if run.State == v1alpha1.RunValid {
+				valid = append(valid, f.Value)
+			} else {
+				text = "(" + text + ")"
+			}
+		}
+		cells = append(cells, text)
+	}
+	if !known {
+		return nil, nil
+	}
+	row := []string{string(combined.Name), string(direction), string(metric)}
+	if len(runs) > 1 {
+		value, interval, err := combinedCells(combined, direction, metric)
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, value, interval, spread(valid))
+	}
+	return append(row, cells...), nil
+}
+
+func figureOf(run *archive.Run, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (figure.Figure, bool) {
+	i := slices.IndexFunc(run.Phases, func(p archive.Phase) bool { return p.Name == name })
+	if i < 0 || run.Phases[i].Observation == nil {
+		return figure.Figure{}, false
+	}
+	return figure.Find(run.Phases[i].Observation.Figures, metric, direction)
+}
+
+func combinedCells(combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) (value, interval string, err error) {
+	for _, m := range combined.Metrics {
+		if m.Metric != metric || m.Direction != direction {
+			continue
+		}
+		var texts [3]string
+		for i, d := range []v1alpha1.Decimal{m.Value, m.Low, m.High} {
+			if d == "" {
+				continue
+			}
+			v, err := figure.ParseDecimal(d)
+			if err != nil {
+				return "", "", err
+			}
+			texts[i] = figure.Human(metric, v)
+		}
+		if texts[1] != "" {
+			interval = texts[1] + " to " + texts[2]
+		}
+		return texts[0], interval, nil
+	}
+	return "", "", nil
+}
+
+// spread is by how much the largest value exceeds the smallest.
+func spread(values []float64) string {
+	if len(values) < 2 {
+		return ""
+	}
+	return strconv.FormatFloat(100*(slices.Max(values)/slices.Min(values)-1), 'f', 1, 64) + "%"
+}
+
+// phaseNames lists the phases of all runs, in their order.
+func phaseNames(runs []*archive.Run) []string {
+	var names []string
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			if !slices.Contains(names, string(phase.Name)) {
+				names = append(names, string(phase.Name))
+			}
+		}
+	}
+	return names
+}
