@@ -10,6 +10,9 @@ include images/references.env
 IMG ?= $(OPERATOR_IMAGE):$(IMAGE_TAG)
 TOOLS_IMG ?= $(TOOLS_IMAGE):$(IMAGE_TAG)
 
+# MANIFESTS is what is deployed: a kustomization, such as config/namespaced.
+MANIFESTS ?= config/namespaced
+
 # CONTAINER_TOOL builds images: docker, podman or buildah.
 CONTAINER_TOOL ?= docker
 
@@ -88,8 +91,9 @@ images: ## Build the images IMG and TOOLS_IMG with CONTAINER_TOOL.
 	$(CONTAINER_TOOL) build -t $(TOOLS_IMG) -f images/tools/Dockerfile --build-arg CEPH_IMAGE=$(CEPH_IMAGE) images/tools
 
 .PHONY: manifest
-manifest: ## Print the manifests of CRDs and operator, with IMG.
-	@$(KUSTOMIZE) build config/default | sed 's|image: $(OPERATOR_IMAGE):.*|image: $(IMG)|'
+manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_IMG.
+# Both are named in pods and in the settings.
+	@$(KUSTOMIZE) build $(MANIFESTS) | sed -E 's#(image|runner): $(OPERATOR_IMAGE):.*#\1: $(IMG)#; s#(image|tools): $(TOOLS_IMAGE):.*#\1: $(TOOLS_IMG)#'
 
 .PHONY: install
 install: ## Install the CRDs into the cluster of KUBECONFIG.
@@ -100,11 +104,11 @@ uninstall: ## Remove the CRDs, and with them every CephBenchmark and CephTuningS
 	$(KUSTOMIZE) build config/crd | kubectl delete --ignore-not-found -f -
 
 .PHONY: deploy
-deploy: ## Install CRDs and operator, with IMG, into the cluster of KUBECONFIG.
+deploy: ## Install everything, with IMG and TOOLS_IMG, into the cluster of KUBECONFIG.
 	$(MAKE) --no-print-directory manifest | kubectl apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: ## Remove the operator and its CRDs from the cluster of KUBECONFIG.
+undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster of KUBECONFIG.
 	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
 
 ##@ Lab
@@ -121,10 +125,17 @@ lab-status: ## Show what of the lab is up.
 e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another cluster.
 # An exported KUBECONFIG may be anything: only one on the command line is meant.
 ifeq ($(origin KUBECONFIG),command line)
-	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) go test -tags e2e -count=1 -timeout 30m $(TESTFLAGS) ./test/e2e
+	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) go test -tags e2e -count=1 -timeout 45m $(TESTFLAGS) ./test/e2e
 else
-	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 30m $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 45m $(TESTFLAGS) ./test/e2e
 endif
+
+# OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.
+OVERHEAD_RUNS ?= 10
+
+.PHONY: e2e-overhead
+e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes over a minute for each of OVERHEAD_RUNS.
+	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.

@@ -103,6 +103,16 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 			wantAllowed: []string{"osd pool set " + capsPool + " pg_num_min 1"},
 			wantRefused: []string{"osd pool set " + capsPool + " pg_num_max 32", "osd pool set " + capsPool + " size 2"},
 		},
+		"osd pool set with pool= is for every option of that pool": {
+			mon:         `allow r, allow command "osd pool set" with pool=` + capsPool,
+			wantAllowed: []string{"osd pool set " + capsPool + " pg_num_min 1"},
+			wantRefused: []string{"osd pool set cephtune-e2e-nowhere pg_num_min 1"},
+		},
+		"osd set with key= is for that flag": {
+			mon:         `allow r, allow command "osd set" with key=noscrub, allow command "osd unset" with key=noscrub`,
+			wantAllowed: []string{"osd set noscrub", "osd unset noscrub"},
+			wantRefused: []string{"osd set nodeep-scrub", "osd set noout", "osd unset nodeep-scrub"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

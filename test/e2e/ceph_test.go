@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func (c *cluster) rookObject(kind, name string, spec map[string]any) *unstructur
 
 // createReady creates one of Rook's objects, waits until Rook calls it Ready, and
 // has it removed at the test's end.
-func (c *cluster) createReady(t *testing.T, object *unstructured.Unstructured) {
+func (c *cluster) createReady(t testing.TB, object *unstructured.Unstructured) {
 	t.Helper()
 	if err := c.Create(t.Context(), object); err != nil {
 		t.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
@@ -45,7 +46,7 @@ func (c *cluster) createReady(t *testing.T, object *unstructured.Unstructured) {
 	})
 }
 
-func (c *cluster) deleteAndWait(t *testing.T, object client.Object) {
+func (c *cluster) deleteAndWait(t testing.TB, object client.Object) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
 	defer cancel()
@@ -67,18 +68,56 @@ func (c *cluster) deleteAndWait(t *testing.T, object client.Object) {
 }
 
 // createPool makes a replicated pool through Rook.
-func (c *cluster) createPool(t *testing.T, name string) {
+func (c *cluster) createPool(t testing.TB, name string) {
 	t.Helper()
 	t.Cleanup(func() { c.wantNoPool(t, name) })
 	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
 		"failureDomain": c.failureDomain,
 		"replicated":    map[string]any{"size": int64(3)},
+		"parameters":    map[string]any{"pg_num": "16", "pg_autoscale_mode": "off"},
 	}))
 	t.Cleanup(func() { c.removeImages(t, name) }) // Rook keeps a pool that has images
 }
 
+// createSettledPool makes a pool, and waits until its PGs are all there. A pool begins
+// with few, and statistics of PGs are late by up to some seven seconds.
+func (c *cluster) createSettledPool(t testing.TB, name string) {
+	t.Helper()
+	c.createPool(t, name)
+	// The autoscaler would add PGs whenever it thinks of it, and peering ends a run.
+	for _, set := range [][]string{{"pg_autoscale_mode", "off"}, {"pg_num", "8"}} {
+		if _, err := c.ceph(t.Context(), append([]string{"osd", "pool", "set", name}, set...)...); err != nil {
+			t.Fatalf("set %s of pool %s: %v", set[0], name, err)
+		}
+	}
+	const polls = 20
+	clean := 0
+	eventually(t, 2*time.Minute, "PGs to be clean twenty times in a row", func(ctx context.Context) error {
+		var status struct {
+			PGMap struct {
+				States []struct {
+					Name string `json:"state_name"`
+				} `json:"pgs_by_state"`
+			}
+		}
+		if err := c.cephJSON(ctx, &status, "status"); err != nil {
+			return err
+		}
+		clean++
+		for _, state := range status.PGMap.States {
+			if !strings.HasPrefix(state.Name, "active+clean") {
+				clean = 0
+			}
+		}
+		if clean < polls {
+			return fmt.Errorf("they were %d times, and are now %v", clean, status.PGMap.States)
+		}
+		return nil
+	})
+}
+
 // wantNoPool asks Ceph, since Rook's object can be gone before its pool is.
-func (c *cluster) wantNoPool(t *testing.T, name string) {
+func (c *cluster) wantNoPool(t testing.TB, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
@@ -91,7 +130,7 @@ func (c *cluster) wantNoPool(t *testing.T, name string) {
 	}
 }
 
-func (c *cluster) removeImages(t *testing.T, pool string) {
+func (c *cluster) removeImages(t testing.TB, pool string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
@@ -102,7 +141,7 @@ func (c *cluster) removeImages(t *testing.T, pool string) {
 }
 
 // createClient makes a Ceph identity through Rook and returns its key.
-func (c *cluster) createClient(t *testing.T, name string, caps map[string]any) string {
+func (c *cluster) createClient(t testing.TB, name string, caps map[string]any) string {
 	t.Helper()
 	c.createReady(t, c.rookObject("CephClient", name, map[string]any{"caps": caps}))
 	var secret corev1.Secret
@@ -114,7 +153,7 @@ func (c *cluster) createClient(t *testing.T, name string, caps map[string]any) s
 
 // createCredentials puts what the tools need to reach Ceph into a Secret: a
 // ceph.conf and a keyring.
-func (c *cluster) createCredentials(t *testing.T, namespace, clientName, key string) *corev1.Secret {
+func (c *cluster) createCredentials(t testing.TB, namespace, clientName, key string) {
 	t.Helper()
 	var rook corev1.Secret
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: c.rookNamespace, Name: "rook-ceph-config"}, &rook); err != nil {
@@ -131,5 +170,4 @@ func (c *cluster) createCredentials(t *testing.T, namespace, clientName, key str
 	if err := c.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	return secret
 }

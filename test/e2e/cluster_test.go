@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -36,7 +37,7 @@ type cluster struct {
 }
 
 // forTest connects to the cluster of the environment's settings.
-func forTest(t *testing.T) *cluster {
+func forTest(t testing.TB) *cluster {
 	t.Helper()
 	s, err := settingsFromEnvironment(os.LookupEnv)
 	if err != nil {
@@ -144,7 +145,16 @@ func (c *cluster) runningPod(ctx context.Context, namespace, app string) (*corev
 
 // logs returns what a container wrote, at most a megabyte of it.
 func (c *cluster) logs(ctx context.Context, namespace, pod, container string) (string, error) {
-	stream, err := c.pods.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).Stream(ctx)
+	return c.logsSince(ctx, namespace, pod, container, time.Time{})
+}
+
+// logsSince returns what it wrote since a time; the zero time is the beginning.
+func (c *cluster) logsSince(ctx context.Context, namespace, pod, container string, since time.Time) (string, error) {
+	options := &corev1.PodLogOptions{Container: container}
+	if !since.IsZero() {
+		options.SinceTime = &metav1.Time{Time: since}
+	}
+	stream, err := c.pods.CoreV1().Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +164,7 @@ func (c *cluster) logs(ctx context.Context, namespace, pod, container string) (s
 
 // eventually polls until what holds, and fails the test with the last reason why
 // it does not.
-func eventually(t *testing.T, within time.Duration, what string, holds func(context.Context) error) {
+func eventually(t testing.TB, within time.Duration, what string, holds func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()

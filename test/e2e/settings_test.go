@@ -18,6 +18,7 @@ type settings struct {
 	operatorImage  string // of which the runner is copied
 	toolsImage     string // has rados, rbd and fio with its rbd engine
 	failureDomain  string // that has room for three replicas
+	storageClass   string // of local file systems and raw blocks; may be empty
 	managerService types.NamespacedName
 }
 
@@ -33,12 +34,14 @@ func settingsFromEnvironment(lookup func(string) (string, bool)) (settings, erro
 		}
 		return otherwise
 	}
+	storageClass, _ := lookup("E2E_STORAGE_CLASS")
 	s := settings{
 		rookNamespace:  value("E2E_ROOK_NAMESPACE", "rook-ceph"),
 		cephCluster:    value("E2E_CEPH_CLUSTER", "my-cluster"),
 		operatorImage:  value("E2E_OPERATOR_IMAGE", ""),
 		toolsImage:     value("E2E_TOOLS_IMAGE", ""),
 		failureDomain:  value("E2E_FAILURE_DOMAIN", "host"),
+		storageClass:   storageClass,
 		managerService: types.NamespacedName{Namespace: "cephtune-system", Name: "cephtune-manager"},
 	}
 	return s, errors.Join(errs...)

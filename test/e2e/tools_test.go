@@ -94,7 +94,7 @@ func TestRunnerIsInjected(t *testing.T) {
 }
 
 // createNamespace makes a namespace that enforces the restricted standard.
-func (c *cluster) createNamespace(t *testing.T, name string) {
+func (c *cluster) createNamespace(t testing.TB, name string) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
@@ -164,7 +164,7 @@ func seconds(d time.Duration) *int64 {
 }
 
 // runJob runs a Job to its success and returns what its container "main" wrote.
-func (c *cluster) runJob(t *testing.T, job *batchv1.Job) string {
+func (c *cluster) runJob(t testing.TB, job *batchv1.Job) string {
 	t.Helper()
 	if err := c.Create(t.Context(), job); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func (c *cluster) runJob(t *testing.T, job *batchv1.Job) string {
 
 type jobOutput struct{ main, all string }
 
-func (c *cluster) outputs(t *testing.T, job *batchv1.Job) jobOutput {
+func (c *cluster) outputs(t testing.TB, job *batchv1.Job) jobOutput {
 	t.Helper()
 	var pods corev1.PodList
 	if err := c.List(t.Context(), &pods, client.InNamespace(job.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {

@@ -92,7 +92,28 @@ render() {
 	printf '%s\n' "$text"
 }
 
-# lab_disks prints the loop devices of the lab that use direct I/O.
+# disk_files prints the files behind the disks of the OSDs, and volume_names what
+# the local volumes are called: file0, file1, …, block0, ….
+disk_files() {
+	local i
+	for ((i = 0; i < OSD_COUNT; i++)); do echo "$STATE/disks/osd$i.img"; done
+}
+
+volume_names() {
+	local i
+	for ((i = 0; i < FILE_VOLUMES; i++)); do echo "file$i"; done
+	for ((i = 0; i < BLOCK_VOLUMES; i++)); do echo "block$i"; done
+}
+
+volume_file() { echo "$STATE/volumes/$1.img"; }
+
+# loop_device FILE prints the loop device of a file, if that uses direct I/O.
+loop_device() {
+	losetup --list --noheadings --output NAME,DIO,BACK-FILE | awk -v "file=$1" '$2 == 1 && $3 == file {print $1}'
+}
+
+# lab_disks prints the loop devices of the OSDs.
 lab_disks() {
-	losetup --list --noheadings --output NAME,DIO,BACK-FILE | awk -v "below=$STATE/disks/" '$2 == 1 && index($3, below) == 1 {print $1}'
+	local file
+	disk_files | while read -r file; do loop_device "$file"; done
 }

@@ -1,0 +1,214 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const (
+	overheadNamespace = "cephtune-e2e-overhead"
+	overheadClient    = "cephtune-e2e-overhead"
+)
+
+// BenchmarkOverhead measures what the operator adds to a run: one phase of thirty
+// seconds on a pool that is there, against a shell script with the same command.
+//
+//   - added: from the creation of the CephBenchmark until a watch sees its condition
+//     Complete, less the start of its pod and less what the script takes without the
+//     start of its own;
+//   - reported: from the end of the tool, by the node's clock, until that watch sees
+//     the result. Node and test are one machine in the lab;
+//   - writes: what the manager writes to the API server from a benchmark's creation
+//     until it is done with removing what it made, by kind.
+func BenchmarkOverhead(b *testing.B) {
+	c := forTest(b)
+	c.createSettledPool(b, existingPool)
+	c.createNamespace(b, overheadNamespace)
+	key := c.createClient(b, overheadClient, map[string]any{"mon": "profile rbd", "osd": "profile rbd pool=" + existingPool})
+	c.createCredentials(b, overheadNamespace, overheadClient, key)
+	counter := c.countWrites(b)
+	var measured overheads
+	for run := 0; b.Loop(); run++ {
+		script := c.runScript(b, run)
+		one := c.runMinimal(b, run, counter)
+		one.added = one.total - one.podStart - script
+		b.Logf("run %d: %v in all, of which its pod took %v to start, and a script takes %v: %v added; result after %v; %v",
+			run, one.total, one.podStart, script, one.added, one.reported, one.writes)
+		measured = append(measured, one)
+	}
+	measured.report(b)
+}
+
+// overhead is that of one run.
+type overhead struct {
+	total, podStart, added, reported time.Duration
+	writes                           map[string]int
+}
+
+type overheads []overhead
+
+func (all overheads) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op") // means nothing here
+	for name, of := range map[string]func(overhead) time.Duration{
+		"added":    func(o overhead) time.Duration { return o.added },
+		"reported": func(o overhead) time.Duration { return o.reported },
+		"podstart": func(o overhead) time.Duration { return o.podStart },
+	} {
+		var values []float64
+		for _, o := range all {
+			values = append(values, of(o).Seconds())
+		}
+		for _, p := range []int{50, 95, 99} {
+			b.ReportMetric(percentile(values, p), fmt.Sprintf("p%d-s-%s", p, name))
+		}
+	}
+	byKind, most := map[string]int{}, 0
+	for _, o := range all {
+		sum := 0
+		for kind, n := range o.writes {
+			byKind[kind] += n
+			if !isAside(kind) {
+				sum += n
+			}
+		}
+		most = max(most, sum)
+	}
+	b.ReportMetric(float64(most), "writes/run-at-most")
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		b.Logf("writes per run: %-40s %.2f", kind, float64(byKind[kind])/float64(len(all)))
+	}
+}
+
+// isAside reports whether a write is no part of a run: Events are not counted, and the
+// leader's Lease is renewed all the time.
+func isAside(kind string) bool {
+	return strings.HasSuffix(kind, " events") || strings.HasSuffix(kind, " leases")
+}
+
+// percentile is the smallest value that p percent of all do not exceed.
+func percentile(values []float64, p int) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+}
+
+// runScript runs in a pod what a user would without cephtune, and returns how long the
+// commands took.
+func (c *cluster) runScript(b *testing.B, run int) time.Duration {
+	b.Helper()
+	script := `date +%s.%N
+		rados --id="$1" --pool="$2" --namespace=script --run-name=script \
+			--concurrent-ios=16 --no-cleanup --block-size=65536 --object-size=65536 bench 30 write >&2
+		date +%s.%N`
+	job := c.restrictedJob(overheadNamespace, fmt.Sprintf("script-%d", run), corev1.Container{
+		Name: "main", Image: c.toolsImage, Command: []string{"bash", "-euc", script, "-", overheadClient, existingPool},
+		VolumeMounts: []corev1.VolumeMount{{Name: "ceph", MountPath: "/etc/ceph", ReadOnly: true}},
+	})
+	job.Spec.Template.Spec.Volumes = append(job.Spec.Template.Spec.Volumes, corev1.Volume{
+		Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "ceph"}},
+	})
+	output := c.runJob(b, job)
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	var began, ended float64
+	if _, err := fmt.Sscan(lines[0]+" "+lines[len(lines)-1], &began, &ended); err != nil {
+		b.Fatalf("the script printed no times: %v in\n%s", err, output)
+	}
+	return time.Duration((ended - began) * float64(time.Second))
+}
+
+// runMinimal runs a benchmark with the same command.
+func (c *cluster) runMinimal(b *testing.B, run int, counter *writes) overhead {
+	b.Helper()
+	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}
+	benchmark := c.benchmark(fmt.Sprintf("overhead-%d", run), target, radosWrite("write"))
+	benchmark.Spec.Template.Rest.Duration = 0
+	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)
+	defer cancel()
+	watching, err := client.NewWithWatch(c.config, client.Options{Scheme: c.Scheme()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	complete := follow(ctx, b, watching, &v1alpha1.CephBenchmarkList{}, func(o *v1alpha1.CephBenchmark) bool {
+		return o.Name == benchmark.Name && hasEnded(o, v1alpha1.ConditionComplete) == nil
+	})
+	// Those of earlier runs are gone.
+	isOurs := func(pod *corev1.Pod) bool { return pod.Labels["app.kubernetes.io/component"] == "benchmark" }
+	made := follow(ctx, b, watching, &corev1.PodList{}, isOurs)
+	runs := follow(ctx, b, watching, &corev1.PodList{}, func(pod *corev1.Pod) bool {
+		return isOurs(pod) && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running != nil })
+	})
+	counter.take()
+	began := time.Now()
+	c.create(b, benchmark)
+	end := at(ctx, b, "the benchmark to be complete", complete)
+	measured := overhead{total: end.Sub(began), podStart: at(ctx, b, "its pod to run", runs).Sub(at(ctx, b, "its pod", made))}
+	c.awaitEnd(b, v1alpha1.ConditionComplete, benchmark)
+	measured.writes = counter.take()
+	measured.reported = end.Sub(c.toolEnd(b, benchmark))
+	c.deleteAndWait(b, benchmark)
+	return measured
+}
+
+// toolEnd is when the tool of the last phase ended.
+func (c *cluster) toolEnd(b *testing.B, benchmark *v1alpha1.CephBenchmark) time.Time {
+	b.Helper()
+	document, err := c.document(b, benchmark, benchmark.Status.Runs[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	report := document.Phases[0].Clients[0]
+	if report.EndTime == nil {
+		b.Fatal("the report has no end time")
+	}
+	return *report.EndTime
+}
+
+// follow watches objects of the benchmarks' namespace, and tells when it first sees one
+// that is as wanted.
+func follow[T client.Object](ctx context.Context, b *testing.B, c client.WithWatch, list client.ObjectList, wanted func(T) bool) <-chan time.Time {
+	b.Helper()
+	events, err := c.Watch(ctx, list, client.InNamespace(benchNamespace))
+	if err != nil {
+		b.Fatalf("watch %T: %v", list, err)
+	}
+	seen := make(chan time.Time, 1)
+	go func() {
+		defer events.Stop()
+		for event := range events.ResultChan() {
+			object, ok := event.Object.(T)
+			if ok && event.Type != watch.Deleted && wanted(object) {
+				seen <- time.Now()
+				return
+			}
+		}
+	}()
+	return seen
+}
+
+func at(ctx context.Context, b *testing.B, what string, seen <-chan time.Time) time.Time {
+	b.Helper()
+	select {
+	case when := <-seen:
+		return when
+	case <-ctx.Done():
+		b.Fatalf("waited in vain for %s", what)
+		return time.Time{}
+	}
+}
