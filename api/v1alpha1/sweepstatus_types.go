@@ -191,6 +191,18 @@ type SweepPlan struct {
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
+	// datasetSize is what each client prefills in every run where dataset.size is
+	// Auto: reckoned anew for each run, it would differ with the free space.
+	// +optional
+	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
+
+	// nodes are those that the clients of the first run were on, and so all others
+	// are.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Nodes []NodeName `json:"nodes,omitempty"`
+
 	// refusals are what preflight would refuse.
 	// +optional
 	// +listType=atomic

@@ -1387,6 +1387,16 @@ func (in *SweepPlan) DeepCopyInto(out *SweepPlan) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.DatasetSize != nil {
+		in, out := &in.DatasetSize, &out.DatasetSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
+	if in.Nodes != nil {
+		in, out := &in.Nodes, &out.Nodes
+		*out = make([]NodeName, len(*in))
+		copy(*out, *in)
+	}
 	if in.Refusals != nil {
 		in, out := &in.Refusals, &out.Refusals
 		*out = make([]string, len(*in))

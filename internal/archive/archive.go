@@ -116,6 +116,20 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
+// WrittenBytes is what all clients wrote in the phases of a run, ramps included. What
+// was prefilled before is not in it.
+func (r *Run) WrittenBytes() int64 {
+	total := int64(0)
+	for _, phase := range r.Phases {
+		for _, report := range phase.Clients {
+			if report.Result != nil && report.Result.Write != nil {
+				total += report.Result.Write.Bytes
+			}
+		}
+	}
+	return total
+}
+
 // validate reports what in a run cannot be.
 func (r *Run) validate() error {
 	switch {

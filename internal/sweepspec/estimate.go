@@ -121,7 +121,6 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	if t.Rest != nil {
 		rest = t.Rest.Duration
 	}
-	objects, images := false, false
 	for _, phase := range t.Phases {
 		load, err := engine.LoadOf(phase)
 		if err != nil {
@@ -131,17 +130,24 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		seconds := timing.RampSeconds + timing.MeasuredSeconds
 		total += rest + time.Duration(seconds*float64(time.Second))
 		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
-		objects = objects || phase.RadosBench != nil && phase.RadosBench.Mode != v1alpha1.RadosBenchWrite
-		images = images || phase.RadosBench == nil
 	}
-	for _, needed := range []bool{objects, images} {
-		if needed {
-			dataset := e.facts.DatasetBytes * int64(t.Clients.Count)
-			bytes += dataset
-			total += time.Duration(dataset/writeRate) * time.Second
+	prefilled := PrefillBytes(t, e.facts.DatasetBytes)
+	return total + time.Duration(prefilled/writeRate)*time.Second, bytes + prefilled, nil
+}
+
+// PrefillBytes is what all clients write before the phases of a run, given the data of
+// each: objects for what reads them, and images or files.
+func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
+	objects, images := int64(0), int64(0)
+	for _, phase := range t.Phases {
+		switch {
+		case phase.RadosBench == nil:
+			images = datasetBytes
+		case phase.RadosBench.Mode != v1alpha1.RadosBenchWrite:
+			objects = datasetBytes
 		}
 	}
-	return total, bytes, nil
+	return (objects + images) * int64(t.Clients.Count)
 }
 
 // writtenPerSecond guesses the bytes that all clients write per second in a phase.

@@ -120,7 +120,7 @@ type cluster struct {
 
 func (c *cluster) run(t testing.TB, s *v1alpha1.CephTuningSweep, n int, slot sweep.Slot, configuration sweep.Configuration) Evidence {
 	t.Helper()
-	child, err := Child{Sweep: s, Slot: slot, Run: n, Configuration: configuration, Nodes: []v1alpha1.NodeName{"node-1"}}.Benchmark()
+	child, err := Child{Sweep: s, Slot: slot, Run: n, Configuration: configuration}.Benchmark()
 	if err != nil {
 		t.Fatal(err)
 	}

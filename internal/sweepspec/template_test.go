@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -113,8 +114,9 @@ func TestChild(t *testing.T) {
 	s := specOf(t, `{quiescence: {scrub: Pause}, rawOutput: Always}`)
 	child := Child{
 		Sweep: s, Slot: sweep.Slot{Block: 3, Attempt: 1, Position: 4, Repeat: 1, LengthFactor: 2}, Run: 17,
-		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}}, Nodes: []v1alpha1.NodeName{"a", "b"},
+		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}},
 	}
+	s.Status.Plan = &v1alpha1.SweepPlan{Nodes: []v1alpha1.NodeName{"a", "b"}, DatasetSize: new(resource.MustParse("64Mi"))}
 	got, err := child.Benchmark()
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +127,9 @@ func TestChild(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, again); diff != "" {
 		t.Errorf("the same run (-first +second):\n%s", diff)
+	}
+	if size := got.Spec.Template.Dataset.Size; size != "64Mi" {
+		t.Errorf("its dataset is %s, want that of the plan", size)
 	}
 	if got.Name != ChildName(s, 17) || got.Namespace != s.Namespace {
 		t.Errorf("child %s/%s", got.Namespace, got.Name)
