@@ -44,6 +44,39 @@ const (
 	ReasonSuspended = "Suspended"
 )
 
+// Reasons of CephTuningSweep, beside those of CephBenchmark that it shares.
+const (
+	// ReasonWaitingForWindow says that changes may not start at this time of day.
+	ReasonWaitingForWindow = "WaitingForWindow"
+	// ReasonSettling says that the cluster is being brought into a configuration.
+	ReasonSettling = "Settling"
+	// ReasonRestoring says that what was changed is being put back.
+	ReasonRestoring = "Restoring"
+	// ReasonPlanned says that the plan is in status, which is all that was asked for.
+	ReasonPlanned = "Planned"
+
+	// ReasonPlannerChanged says that another version of the operator has begun the run,
+	// and that this one would read its ledger otherwise.
+	ReasonPlannerChanged = "PlannerChanged"
+	// ReasonChangedByOthers says that somebody else has changed a setting that the sweep
+	// varies.
+	ReasonChangedByOthers = "ChangedByOthers"
+	// ReasonClusterUnhealthy says that the Ceph cluster has errors since a change.
+	ReasonClusterUnhealthy = "ClusterUnhealthy"
+	// ReasonGuardrailBroken says that other users of the cluster suffered.
+	ReasonGuardrailBroken = "GuardrailBroken"
+
+	// ReasonRestored says that everything is as it was.
+	ReasonRestored = "Restored"
+	// ReasonNotRestored says that something is still to be put back.
+	ReasonNotRestored = "NotRestored"
+	// ReasonLeftAlone says that everything was put back but what others have changed
+	// meanwhile.
+	ReasonLeftAlone = "LeftAlone"
+	// ReasonAbandoned says that putting back was given up.
+	ReasonAbandoned = "Abandoned"
+)
+
 // Reasons of CephBenchmark. Where Ready is True its reason is Complete, and where a
 // run has failed the reason of Stalled and Failed is what went wrong.
 const (

@@ -1,7 +1,6 @@
 package cephbenchmark
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -285,34 +284,4 @@ func allClean(byState map[string]int) bool {
 		}
 	}
 	return len(byState) > 0
-}
-
-// cacheBytes is what all OSDs together may keep in memory, by the target that they
-// run with: one of each device class is asked.
-func (w *watch) cacheBytes(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (int64, error) {
-	byClass := map[string]int64{}
-	total := int64(0)
-	for _, osd := range osds {
-		if _, asked := byClass[osd.DeviceClass]; !asked {
-			target, err := w.memoryTarget(ctx, at, osd.ID)
-			if err != nil {
-				return 0, err
-			}
-			byClass[osd.DeviceClass] = target
-		}
-		total += byClass[osd.DeviceClass]
-	}
-	return total, nil
-}
-
-func (w *watch) memoryTarget(ctx context.Context, at ceph.Connection, osd int) (int64, error) {
-	text, err := w.ceph.ConfigShow(ctx, at, osd, "osd_memory_target")
-	if err != nil {
-		return 0, err
-	}
-	bytes, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("osd.%d has osd_memory_target %q, which is no number", osd, text)
-	}
-	return bytes, nil
 }

@@ -129,7 +129,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // benchmarkOf names the CephBenchmark of a client's pod.
 func benchmarkOf(_ context.Context, pod client.Object) []reconcile.Request {
-	name, ok := pod.GetAnnotations()[annotationBenchmark]
+	name, ok := pod.GetAnnotations()[settings.AnnotationBenchmark]
 	if !ok {
 		return nil
 	}

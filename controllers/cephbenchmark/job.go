@@ -19,8 +19,6 @@ import (
 const (
 	// labelSession tells Jobs and pods of one session from those of others.
 	labelSession = "cephtune.dev/session"
-	// annotationBenchmark names the CephBenchmark of a pod.
-	annotationBenchmark = "cephtune.dev/benchmark"
 )
 
 // Paths in the pods of benchmarks.
@@ -95,7 +93,7 @@ func jobOf(j jobSpec) *batchv1.Job {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
 					Labels:      merged(j.pods.Labels, labels),
-					Annotations: merged(merged(j.pods.Annotations, j.network.Annotations), map[string]string{annotationBenchmark: j.benchmark.Name}),
+					Annotations: merged(merged(j.pods.Annotations, j.network.Annotations), map[string]string{settings.AnnotationBenchmark: j.benchmark.Name}),
 				},
 				Spec: j.podSpec(),
 			},

@@ -204,7 +204,7 @@ func (w *watch) takeSurvey(ctx context.Context) (*survey, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if s.cacheBytes, err = w.cacheBytes(ctx, at, s.osds); err != nil {
+	if s.cacheBytes, err = ceph.CacheBytes(ctx, w.ceph, at, s.osds); err != nil {
 		return nil, err
 	}
 	return s, nil

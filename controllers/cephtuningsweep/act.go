@@ -3,15 +3,128 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// act carries out the step of a plan. None of the present steps touches anything
-// outside status.
-func (r *Reconciler) act(_ context.Context, p plan) error {
-	switch p.step {
-	case stepNone, stepIdle, stepStall:
-		return nil
-	default:
-		return fmt.Errorf("no action for step %q", p.step)
+// effect is what came of a step, beside what was planned.
+type effect struct {
+	// outcome replaces the planned one, if its reason is not empty.
+	outcome kstatus.Outcome
+	// again is when to look again, at the latest; 0 for never.
+	again time.Duration
+	// finished says that a stand-down has come to its end.
+	finished bool
+	// edit changes status further.
+	edit func(*v1alpha1.CephTuningSweepStatus)
+	// told are told as events, once status is written, beside the outcome.
+	told []told
+}
+
+// told is one event.
+type told struct {
+	kind, reason, message string
+}
+
+// act carries out the step of a plan, and keeps in mind what it waits for.
+func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
+	if seen.memory != nil && p.step != stepLock {
+		seen.memory.noteWait(p.patience.what, seen.now)
 	}
+	came, err := r.carryOut(ctx, seen, p)
+	if came.again == 0 {
+		came.again = p.again
+	}
+	return came, err
+}
+
+func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, error) {
+	switch p.step {
+	case stepNone, stepIdle, stepStall, stepAcknowledge, stepWait:
+		return effect{}, nil
+	case stepBegin:
+		return begun(seen), r.removeChildren(ctx, seen)
+	case stepProtect:
+		return effect{again: time.Millisecond}, r.protect(ctx, seen.sweep)
+	case stepLock:
+		return r.takeLock(ctx, seen)
+	case stepRestoreOther:
+		return r.restoreOther(ctx, seen)
+	case stepPlan:
+		return r.makePlan(ctx, seen)
+	case stepApply:
+		return r.applyConfiguration(ctx, seen)
+	case stepSettle:
+		return r.settle(ctx, seen)
+	case stepMeasure:
+		return r.measure(ctx, seen)
+	case stepWatch:
+		return r.watch(ctx, seen)
+	case stepEnter:
+		return r.enter(ctx, seen)
+	case stepFail:
+		return failed(p.outcome), nil
+	case stepStandDown:
+		return r.standDown(ctx, seen, p)
+	default:
+		return effect{}, fmt.Errorf("no action for step %q", p.step)
+	}
+}
+
+// noteWait keeps since when the same thing has been waited for.
+func (m *memory) noteWait(what string, now time.Time) {
+	if m.waitsFor != what {
+		m.waitsFor, m.waitsSince = what, now
+	}
+}
+
+// begun starts a run ID afresh, or goes on with one that was suspended: its plan and its
+// ledger stay.
+func begun(seen facts) effect {
+	spec, started := seen.sweep.Spec, metav1.NewTime(seen.now)
+	return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+		if s.ObservedRunID == spec.RunID && s.StartTime != nil && !seen.ended() {
+			return
+		}
+		conditions := s.Conditions
+		*s = v1alpha1.CephTuningSweepStatus{
+			ObservedGeneration: s.ObservedGeneration, ObservedRunID: spec.RunID, Conditions: conditions, StartTime: &started,
+		}
+		removeEnds(&s.Conditions)
+	}}
+}
+
+// failed notes why the run has no verdict. Putting back comes first, so Failed is not
+// True yet.
+func failed(o kstatus.Outcome) effect {
+	return effect{again: time.Millisecond, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+		setCondition(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, o)
+	}}
+}
+
+// protect adds the finalizer, before anything is changed.
+func (r *Reconciler) protect(ctx context.Context, s *v1alpha1.CephTuningSweep) error {
+	return r.patchFinalizer(ctx, s, controllerutil.AddFinalizer)
+}
+
+func (r *Reconciler) unprotect(ctx context.Context, s *v1alpha1.CephTuningSweep) error {
+	return r.patchFinalizer(ctx, s, controllerutil.RemoveFinalizer)
+}
+
+func (r *Reconciler) patchFinalizer(ctx context.Context, s *v1alpha1.CephTuningSweep, change func(client.Object, string) bool) error {
+	before := s.DeepCopy()
+	if !change(s, Finalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, s, patch); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("change the finalizer: %w", err))
+	}
+	return nil
 }

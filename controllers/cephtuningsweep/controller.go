@@ -1,59 +1,126 @@
 // Package cephtuningsweep reconciles CephTuningSweep objects. One pass reads as
 // observe, decide, act, record: look at the world, choose one step by a list of
 // named rules, carry it out, and write status once.
+//
+// What a sweep has come to is in its status and in the journal, and follows from them:
+// the ledger in status says which run is next, a child that exists says that its settings
+// were proven, and the journal says what has to be put back. A manager that was killed at
+// any moment finds its way from there; memory.go holds what it may lose.
 package cephtuningsweep
 
 import (
 	"context"
 	"errors"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Name of the controller in logs, metrics and events.
 const Name = "cephtuningsweep"
 
+// Finalizer keeps a CephTuningSweep until what it changed is put back.
+const Finalizer = "cephtune.dev/restore"
+
+// AnnotationAbandon on a CephTuningSweep gives up putting back what it changed, for a
+// Ceph cluster that is gone for good. Its value is "true".
+const AnnotationAbandon = "cephtune.dev/abandon-restore"
+
+// Options are what a Reconciler works with.
+type Options struct {
+	// Client reads CephTuningSweeps from a cache; Reader reads what must not be old.
+	Client   client.Client
+	Reader   client.Reader
+	Recorder events.EventRecorder
+	Settings *settings.Settings
+	Rook     Rook
+	Ceph     tuning.Ceph
+	Lock     Lock
+	// Journals keeps journals in Kubernetes. They are mirrored into Ceph.
+	Journals tuning.Store
+	// Writer names this process, and no earlier or later one.
+	Writer string
+	// Patience is how long the cluster may take to settle after changes.
+	Patience func([]tuning.Change) tuning.Patience
+	// Now is the clock, Draw a source of seeds; tests may set both.
+	Now  func() time.Time
+	Draw func() uint64
+}
+
 // Reconciler moves one CephTuningSweep one step forward.
 type Reconciler struct {
-	client   client.Client
-	recorder events.EventRecorder
+	Options
+
+	memories memories
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
-// New returns a Reconciler that reads and writes through c.
-func New(c client.Client, recorder events.EventRecorder) *Reconciler {
-	return &Reconciler{client: c, recorder: recorder}
-}
+// New returns a Reconciler.
+func New(o Options) *Reconciler { return &Reconciler{Options: o} }
+
+// A step that failed is tried again, at first soon. Ceph or a network that was away is
+// noticed half a minute after it is back.
+const (
+	retryFirst  = 100 * time.Millisecond
+	retryAtMost = 30 * time.Second
+	// sideBySide is how many sweeps are looked at together: one that waits for its Ceph
+	// cluster should not keep those of others.
+	sideBySide = 4
+)
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		// Our own status writes do not change the generation, so they do not
-		// start another pass.
-		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: sideBySide,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryAtMost),
+		}).
+		// Our own status writes change neither, so they do not start another pass.
+		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
+			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Owns(&v1alpha1.CephBenchmark{}).
 		Complete(r)
 }
 
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/finalizers,verbs=update
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephTuningSweep one step forward. Status is written even when the step
-// failed, so that the user sees why.
+// Reconcile moves one CephTuningSweep one step forward. Status is written even when the
+// step failed, so that the user sees why.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	seen, err := r.observe(ctx, req.NamespacedName)
+	s, err := r.read(ctx, req.NamespacedName)
+	if apierrors.IsNotFound(err) {
+		r.memories.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
 	if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, err
+	}
+	seen, err := r.observe(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	next := decide(seen)
-	return ctrl.Result{}, errors.Join(r.act(ctx, next), r.record(ctx, seen, next))
+	came, failure := r.act(ctx, seen, next)
+	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: came.again}, nil
 }

@@ -1,8 +1,17 @@
 package cephtuningsweep
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // step is one thing to do.
@@ -15,13 +24,69 @@ const (
 	stepIdle step = "Idle"
 	// stepStall waits for a change of the spec or of the operator.
 	stepStall step = "Stall"
+	// stepAcknowledge notes a change of the spec that asks for no run.
+	stepAcknowledge step = "Acknowledge"
+	// stepWait waits for something that comes by itself.
+	stepWait step = "Wait"
+	// stepBegin starts the run that the spec asks for, or goes on with one that was
+	// suspended.
+	stepBegin step = "Begin"
+	// stepProtect adds the finalizer.
+	stepProtect step = "Protect"
+	// stepLock takes or renews the lock of the Ceph cluster.
+	stepLock step = "Lock"
+	// stepRestoreOther puts back what a sweep has left that is gone.
+	stepRestoreOther step = "RestoreOther"
+	// stepPlan looks at the cluster and makes the plan.
+	stepPlan step = "Plan"
+	// stepApply tells Ceph the values of the configuration that is next.
+	stepApply step = "Apply"
+	// stepSettle looks whether the cluster has them and is at rest.
+	stepSettle step = "Settle"
+	// stepMeasure proves that they have effect and starts the benchmark.
+	stepMeasure step = "Measure"
+	// stepWatch looks after the cluster while the benchmark runs.
+	stepWatch step = "Watch"
+	// stepEnter proves them again and enters the run into the ledger.
+	stepEnter step = "Enter"
+	// stepFail gives the run up; what follows is stepStandDown.
+	stepFail step = "Fail"
+	// stepStandDown ends what goes on and puts everything back.
+	stepStandDown step = "StandDown"
 )
 
 // plan is what a pass decided, and what to tell the user about it.
 type plan struct {
-	step    step
-	outcome kstatus.Outcome
+	step     step
+	outcome  kstatus.Outcome
+	progress string        // what goes on, in a few words
+	again    time.Duration // when to look again at the latest; 0 for never
+
+	// patience is how long the same plan may be made without getting on.
+	patience patience
+	// then is what follows stepStandDown.
+	then ending
 }
+
+// patience is how long something is waited for that is expected to come by itself, and
+// what is said when it has not.
+type patience struct {
+	what   string // tells it from other things that are waited for
+	within time.Duration
+	late   kstatus.Outcome
+}
+
+// ending is what follows, once everything is put back.
+type ending string
+
+const (
+	endsComplete ending = "Complete" // with a verdict
+	endsFailed   ending = "Failed"   // without
+	endsPaused   ending = "Paused"   // until it is resumed
+	endsClosed   ending = "Closed"   // until the window opens
+	endsReplaced ending = "Replaced" // with another run
+	endsGone     ending = "Gone"     // with the object
+)
 
 // rule decides, if it applies.
 type rule func(facts) (plan, bool)
@@ -30,31 +95,272 @@ type rule func(facts) (plan, bool)
 // The first rule that applies decides; reading the list is reading the behaviour.
 func decide(seen facts) plan {
 	for _, apply := range []rule{
-		leaveDeletedAlone, // nothing was changed, so there is nothing to restore
-		idleWhileSuspended,
-		stallWithoutPlanner, // this build can neither plan nor change settings
+		leaveDeletedAlone,     // nothing is left of it
+		standDownDeleted,      // the finalizer keeps it until then
+		leaveEndedAlone,       // until the run ID changes
+		acknowledgeEnded,      // changes that ask for no run
+		standDownReplaced,     // before another run begins
+		standDownFailing,      // what it changed comes first
+		standDownSuspended,    // and waits
+		idleSuspended,         //
+		stallOnSettings,       // what the administrator does not allow
+		begin,                 // a new run ID, or one that was suspended
+		protect,               // before anything is changed
+		waitForCluster,        // a CephCluster that is not there
+		makePlanOnly,          // which changes nothing, and needs no lock
+		standDownOutOfWindow,  // after the run under way
+		waitForWindow,         // nothing begins outside
+		takeLock,              // one at a time
+		restoreOther,          // what a sweep has left that is gone
+		makePlan,              // from what the cluster is like
+		failWithoutPlan,       // what cannot be carried out
+		standDownConcluded,    // the planner has a verdict
+		enterRun,              // a benchmark that has ended
+		watchRun,              // one that goes on
+		applyConfiguration,    // written down before
+		settleConfiguration,   // by looking, not by waiting
 	} {
 		if p, applies := apply(seen); applies {
-			return p
+			return seen.orGiveUp(p)
 		}
 	}
-	return plan{step: stepNone}
+	return seen.orGiveUp(measure(seen))
+}
+
+// orGiveUp ends what has not got on for too long.
+func (f facts) orGiveUp(p plan) plan {
+	if p.patience.within == 0 || f.memory.waitsFor != p.patience.what || f.now.Sub(f.memory.waitsSince) <= p.patience.within {
+		return p
+	}
+	return fail(p.patience.late.Reason, p.patience.late.Message)
 }
 
 func leaveDeletedAlone(seen facts) (plan, bool) {
-	return plan{step: stepNone}, !seen.sweep.DeletionTimestamp.IsZero()
+	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
 }
 
-func idleWhileSuspended(seen facts) (plan, bool) {
-	return plan{step: stepIdle, outcome: kstatus.Outcome{
+func standDownDeleted(seen facts) (plan, bool) {
+	return standDown(endsGone, "Putting everything back, because the sweep is deleted."), seen.deleted()
+}
+
+func leaveEndedAlone(seen facts) (plan, bool) {
+	return plan{step: stepNone}, seen.ended() && !seen.replaced() && seen.sweep.Status.ObservedGeneration == seen.sweep.Generation
+}
+
+func acknowledgeEnded(seen facts) (plan, bool) {
+	return plan{step: stepAcknowledge}, seen.ended() && !seen.replaced()
+}
+
+func standDownReplaced(seen facts) (plan, bool) {
+	return standDown(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
+}
+
+func standDownFailing(seen facts) (plan, bool) {
+	failing := seen.failing()
+	if !seen.atWork() || failing == nil {
+		return plan{}, false
+	}
+	return standDown(endsFailed, "Putting everything back. "+failing.Message), true
+}
+
+func standDownSuspended(seen facts) (plan, bool) {
+	return standDown(endsPaused, "Putting everything back, because the sweep is suspended."), seen.atWork() && seen.sweep.Spec.Suspend
+}
+
+func idleSuspended(seen facts) (plan, bool) {
+	return plan{step: stepIdle, outcome: suspended()}, seen.sweep.Spec.Suspend
+}
+
+func suspended() kstatus.Outcome {
+	return kstatus.Outcome{
 		Reason:  v1alpha1.ReasonSuspended,
-		Message: "The sweep does not start while spec.suspend is true. Nothing was changed in Ceph.",
-	}}, seen.sweep.Spec.Suspend
+		Message: "The sweep does not run while spec.suspend is true. Set it to false to go on.",
+	}
 }
 
-func stallWithoutPlanner(facts) (plan, bool) {
-	return plan{step: stepStall, outcome: kstatus.Outcome{
-		Reason:  v1alpha1.ReasonNotImplemented,
-		Message: "This build of the operator can neither plan a sweep nor change settings. Nothing was changed in Ceph. Install a release that can.",
+func stallOnSettings(seen facts) (plan, bool) {
+	problem := notAllowed(seen.sweep.Spec, seen.settings)
+	if problem == "" {
+		return plan{}, false
+	}
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}
+	if seen.atWork() {
+		return plan{step: stepFail, outcome: o}, true
+	}
+	return plan{step: stepStall, outcome: o}, true
+}
+
+func begin(seen facts) (plan, bool) {
+	return plan{step: stepBegin, outcome: preparing("Looking at the cluster.")}, !seen.atWork()
+}
+
+func protect(seen facts) (plan, bool) {
+	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
+}
+
+func waitForCluster(seen facts) (plan, bool) {
+	if seen.rookErr == nil {
+		return plan{}, false
+	}
+	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), retryAtMost)
+	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
+}
+
+// unplanned reports whether the plan is still to be made, of which a child of an earlier
+// pass would be a sign.
+func (f facts) unplanned() bool {
+	return f.sweep.Status.Plan == nil || f.sweep.Status.Plan.Seed == nil
+}
+
+func makePlanOnly(seen facts) (plan, bool) {
+	return seen.planning(), seen.unplanned() && seen.sweep.Spec.Mode == v1alpha1.SweepModePlan
+}
+
+func takeLock(seen facts) (plan, bool) {
+	return plan{step: stepLock, again: time.Millisecond}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
+}
+
+// restoreOther puts back what a sweep has left whose finalizer was taken off: nobody else
+// will, and what is measured now would be measured with its values.
+func restoreOther(seen facts) (plan, bool) {
+	left := seen.journal
+	if left == nil || left.Sweep == seen.self() {
+		return plan{}, false
+	}
+	return plan{step: stepRestoreOther, again: time.Second, outcome: kstatus.Outcome{
+		Reason:  v1alpha1.ReasonRestoring,
+		Message: fmt.Sprintf("Putting back what sweep %s has changed, which had the Ceph cluster before.", left.Sweep),
 	}}, true
+}
+
+func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned() }
+
+// planning makes a plan, for which a cluster that is not healthy or quiet is waited for.
+func (f facts) planning() plan {
+	p := plan{step: stepPlan, progress: "planning", again: 2 * time.Second, outcome: preparing("Looking at the cluster.")}
+	limit := f.sweep.Spec.Quiescence.Timeout.Duration
+	return p.atMost(limit, "plan", kstatus.Outcome{
+		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v.", limit),
+	})
+}
+
+func failWithoutPlan(seen facts) (plan, bool) {
+	switch refusals := seen.sweep.Status.Plan.Refusals; {
+	case len(refusals) > 0:
+		return fail(v1alpha1.ReasonNotPossible, strings.Join(refusals, " ")), true
+	case seen.planErr == nil:
+		return plan{}, false
+	case errors.Is(seen.planErr, sweep.ErrPlan) && int(seen.sweep.Status.Plan.PlannerVersion) != sweep.Version:
+		return fail(v1alpha1.ReasonPlannerChanged, fmt.Sprintf(
+			"The sweep was begun by an operator whose planner has version %d, and this one's has %d: the runs so far stay in status. Change runID to start afresh.",
+			seen.sweep.Status.Plan.PlannerVersion, sweep.Version)), true
+	}
+	return fail(v1alpha1.ReasonNotPossible, seen.planErr.Error()), true
+}
+
+func standDownConcluded(seen facts) (plan, bool) {
+	p := standDown(endsComplete, "The verdict is in status. Putting everything back.")
+	return p, seen.next.Action == sweep.Conclude
+}
+
+func enterRun(seen facts) (plan, bool) {
+	return plan{step: stepEnter, again: time.Second, progress: seen.doing("proving"), outcome: seen.running()}, seen.child != nil && childHasEnded(seen.child)
+}
+
+// watchEvery is how often the cluster is looked at while a benchmark runs: the benchmark
+// itself looks after its health.
+const watchEvery = 5 * time.Second
+
+func watchRun(seen facts) (plan, bool) {
+	return plan{step: stepWatch, again: watchEvery, progress: seen.doing("measuring"), outcome: seen.running()}, seen.child != nil
+}
+
+func standDownOutOfWindow(seen facts) (plan, bool) {
+	if seen.openErr != nil {
+		return fail(v1alpha1.ReasonNotPossible, seen.openErr.Error()), true
+	}
+	return standDown(endsClosed, "The window for changes has closed. Putting everything back."), seen.outOfWindow() && seen.underWay()
+}
+
+// outOfWindow reports whether nothing may begin. What has begun ends.
+func (f facts) outOfWindow() bool {
+	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
+}
+
+// underWay reports whether something would have to be held until the window opens again:
+// settings, the lock, or a block of which a part is measured.
+func (f facts) underWay() bool {
+	_, begun := sweepspec.Interrupt(f.next)
+	return f.changedCeph() || f.memory.lock != nil || begun
+}
+
+func waitForWindow(seen facts) (plan, bool) {
+	return plan{
+		step: stepWait, again: seen.opens.Sub(seen.now) + time.Second, progress: "waiting for the window",
+		outcome: kstatus.Outcome{
+			Reason:  v1alpha1.ReasonWaitingForWindow,
+			Message: fmt.Sprintf("Changes may start from %s on.", seen.opens.UTC().Format(time.RFC3339)),
+		},
+	}, seen.outOfWindow()
+}
+
+func applyConfiguration(seen facts) (plan, bool) {
+	known := seen.memory.slot.run == seen.run() && seen.memory.slot.want != nil
+	return plan{
+		step: stepApply, again: time.Millisecond, progress: seen.doing("changing settings"), outcome: seen.settling("Changing settings."),
+	}, !known
+}
+
+// settleEvery is how often the cluster is looked at while it settles.
+const settleEvery = 2 * time.Second
+
+func settleConfiguration(seen facts) (plan, bool) {
+	return plan{
+		step: stepSettle, again: settleEvery, progress: seen.doing("settling"), outcome: seen.settling("Waiting for the cluster to settle."),
+	}, !seen.memory.slot.settled
+}
+
+// measure is what is left: the cluster has the configuration.
+func measure(seen facts) plan {
+	return plan{step: stepMeasure, again: settleEvery, progress: seen.doing("proving"), outcome: seen.running()}
+}
+
+func (f facts) doing(what string) string {
+	if f.planner == nil {
+		return what
+	}
+	return fmt.Sprintf("run %d, %s: %s", f.run(), f.configuration().Name, what)
+}
+
+func (f facts) running() kstatus.Outcome {
+	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d: %s.", f.run(), f.configuration().Name)}
+}
+
+func (f facts) settling(message string) kstatus.Outcome {
+	return kstatus.Outcome{Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Run %d: %s. %s", f.run(), f.configuration().Name, message)}
+}
+
+func standDown(then ending, message string) plan {
+	return plan{step: stepStandDown, then: then, again: settleEvery, progress: "restoring", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonRestoring, Message: message,
+	}}
+}
+
+// atMost limits how long the plan may be made again and again, for the same thing, and
+// says what is told then.
+func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
+	p.patience = patience{what: what, within: within, late: late}
+	return p
+}
+
+func waiting(reason, message string, again time.Duration) plan {
+	return plan{step: stepWait, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: again}
+}
+
+func preparing(message string) kstatus.Outcome {
+	return kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: message}
+}
+
+func fail(reason, message string) plan {
+	return plan{step: stepFail, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: time.Millisecond}
 }

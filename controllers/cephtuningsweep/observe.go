@@ -2,22 +2,233 @@ package cephtuningsweep
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// facts are what one pass saw. Nobody downstream looks again.
+// facts are what one pass saw. Nobody downstream looks again, but for what Ceph has
+// while settings are changed, proven and put back: those steps look themselves.
 type facts struct {
-	sweep *v1alpha1.CephTuningSweep
+	now      time.Time
+	settings *settings.Settings
+	sweep    *v1alpha1.CephTuningSweep
+	cluster  settings.Cluster
+	known    bool // that cluster is in the settings
+	memory   *memory
+
+	rook    *rook.ClusterInfo
+	rookErr error
+	locked  bool
+
+	// journal is the copy in Kubernetes of what has to be put back in the Ceph cluster,
+	// by whomever; nil if nothing has.
+	journal *tuning.Journal
+
+	// What the ledger in status has led to; next is empty before there is a plan.
+	planner *sweep.Planner
+	ledger  []sweepspec.Entry
+	next    sweep.Decision
+	planErr error
+
+	// child is the benchmark of the run that is next; nil before it was made. Others are
+	// children that have not ended, of whatever run.
+	child  *v1alpha1.CephBenchmark
+	others []v1alpha1.CephBenchmark
+
+	open    bool // the window for changes
+	opens   time.Time
+	openErr error
 }
 
-// observe gathers the facts. It only reads.
-func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (facts, error) {
-	sweep := &v1alpha1.CephTuningSweep{}
-	if err := r.client.Get(ctx, key, sweep); err != nil {
+// read reads the object: one that has ended from the cache, any other from the API
+// server, because a cache may not have seen yet what the last pass has written, and a
+// run that is entered twice into the ledger is worse than a request.
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
+	s := &v1alpha1.CephTuningSweep{}
+	if err := r.Client.Get(ctx, key, s); err != nil {
+		return nil, err
+	}
+	if cached := (facts{sweep: s}); cached.ended() && !cached.replaced() && !cached.deleted() {
+		return s, nil
+	}
+	return s, r.Reader.Get(ctx, key, s)
+}
+
+// observe gathers the facts. It only reads, and no more than the object's stage needs:
+// one that has ended costs a look into a cache.
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (facts, error) {
+	seen := facts{now: r.Now(), settings: r.Settings, sweep: s}
+	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
+	if !seen.mayHaveMade() {
+		return seen, nil
+	}
+	seen.memory = r.memories.of(client.ObjectKeyFromObject(s), string(s.UID)+"/"+string(s.Status.ObservedRunID))
+	if err := r.observeChildren(ctx, &seen); err != nil {
 		return facts{}, err
 	}
-	return facts{sweep: sweep}, nil
+	seen.open, seen.opens, seen.openErr = sweepspec.WindowAt(s.Spec.Window, seen.now)
+	seen.observePlan()
+	if err := r.observeChild(ctx, &seen); err != nil {
+		return facts{}, err
+	}
+	return seen, r.observeCluster(ctx, &seen)
+}
+
+// observePlan goes through the ledger anew: the planner is a pure function of it.
+func (f *facts) observePlan() {
+	status := &f.sweep.Status
+	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
+		return
+	}
+	if f.ledger, f.planErr = sweepspec.ReadLedger(status.Runs); f.planErr != nil {
+		return
+	}
+	planned, err := sweepspec.PlanOf(&f.sweep.Spec, status.Plan)
+	if err == nil {
+		f.planner, err = sweep.New(planned)
+	}
+	if err == nil {
+		f.next, err = f.planner.Next(sweepspec.Runs(f.ledger))
+	}
+	f.planErr = err
+}
+
+// observeChild looks at the benchmark of the run that is next.
+func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
+	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
+		return nil
+	}
+	child := &v1alpha1.CephBenchmark{}
+	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, seen.run())}
+	err := r.Reader.Get(ctx, key, child)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the benchmark of run %d: %w", seen.run(), err)
+	case !metav1.IsControlledBy(child, seen.sweep):
+		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove or rename it", key)
+	}
+	seen.child = child
+	return nil
+}
+
+// observeChildren looks for benchmarks that have not ended, where the sweep is about to
+// put back what they are measured with. A cache may not know of the latest one.
+func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
+	if !seen.mustStandDown() {
+		return nil
+	}
+	var all v1alpha1.CephBenchmarkList
+	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {
+		return fmt.Errorf("list the benchmarks of the sweep: %w", err)
+	}
+	for i := range all.Items {
+		child := &all.Items[i]
+		if metav1.IsControlledBy(child, seen.sweep) && !childHasEnded(child) {
+			seen.others = append(seen.others, *child)
+		}
+	}
+	return nil
+}
+
+// observeCluster looks at Rook's CephCluster, the lock and the journal.
+func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
+	info, err := r.Rook.Cluster(ctx, seen.sweep.Spec.ClusterRef)
+	if err != nil {
+		seen.rookErr = err
+		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+	}
+	seen.rook = &info
+	if info.FSID == "" {
+		seen.rookErr = fmt.Errorf("CephCluster %s/%s has no Ceph cluster yet: Rook is in phase %s", info.Namespace, info.Name, info.Phase)
+		return nil
+	}
+	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
+	seen.journal, err = r.Journals.Load(ctx, info.FSID)
+	return err
+}
+
+// run is the number of the run that is next, or under way.
+func (f facts) run() int { return len(f.ledger) + 1 }
+
+// configuration is what it measures.
+func (f facts) configuration() sweep.Configuration {
+	return f.planner.Configurations()[f.next.Slot.Configuration]
+}
+
+// holder is who has the lock: its children have it through their owner.
+func (f facts) holder() lock.Holder {
+	return lock.Holder{Kind: "CephTuningSweep", Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: f.sweep.UID}
+}
+
+// self is how the journal knows the sweep.
+func (f facts) self() tuning.Sweep {
+	return tuning.Sweep{Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: string(f.sweep.UID)}
+}
+
+func (f facts) deleted() bool { return !f.sweep.DeletionTimestamp.IsZero() }
+
+// atWork reports whether something may exist that belongs to the run which status is
+// about.
+func (f facts) atWork() bool {
+	return meta.IsStatusConditionTrue(f.sweep.Status.Conditions, v1alpha1.ConditionReconciling)
+}
+
+// mayHaveMade reports whether something may be there that the sweep has made or changed.
+func (f facts) mayHaveMade() bool {
+	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
+}
+
+// ended reports whether the run that status is about has come to its end.
+func (f facts) ended() bool {
+	conditions := f.sweep.Status.Conditions
+	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
+}
+
+// failing is why a sweep is about to end without a verdict, once its settings are put
+// back: Failed is False until then.
+func (f facts) failing() *metav1.Condition {
+	failed := meta.FindStatusCondition(f.sweep.Status.Conditions, v1alpha1.ConditionFailed)
+	if failed == nil || failed.Status != metav1.ConditionFalse {
+		return nil
+	}
+	return failed
+}
+
+// replaced reports whether the spec asks for another run than the one in status.
+func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
+
+// mustStandDown reports whether nothing of the sweep may go on.
+func (f facts) mustStandDown() bool {
+	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || f.failing() != nil
+}
+
+// changedCeph reports whether Ceph may have values of this sweep's.
+func (f facts) changedCeph() bool {
+	restored := meta.FindStatusCondition(f.sweep.Status.Conditions, v1alpha1.ConditionRestored)
+	return f.journal != nil && f.journal.Sweep == f.self() ||
+		restored != nil && restored.Status == metav1.ConditionFalse && restored.Reason != v1alpha1.ReasonAbandoned
+}
+
+// childHasEnded reports whether nothing of a benchmark goes on any more, its teardown
+// included.
+func childHasEnded(b *v1alpha1.CephBenchmark) bool {
+	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
+	return (is(v1alpha1.ConditionComplete) || is(v1alpha1.ConditionFailed) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)
 }

@@ -1,39 +1,239 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// record writes what the pass came to into status, and then tells it as an
-// event, if it is news.
-func (r *Reconciler) record(ctx context.Context, seen facts, p plan) error {
-	if p.step == stepNone {
+// Bounds of texts, in bytes.
+const (
+	maxMessage = 1024 // of a condition, and of the note of an event
+	maxStep    = 128
+)
+
+// tellEvery is how often status is written to tell what goes on at most, where nothing
+// else has changed: each time is a write.
+const tellEvery = 10 * time.Second
+
+// record writes what the pass came to into status, and then tells it as events, if it is
+// news.
+func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
+	if p.step == stepNone || (p.then == endsGone && e.finished) {
 		return nil
 	}
-	after := seen.sweep.DeepCopy()
-	after.Status.ObservedGeneration = after.Generation
-	after.Status.ObservedRunID = after.Spec.RunID
-	mark := kstatus.MarkIdle
-	if p.step == stepStall {
-		mark = kstatus.MarkStalled
+	after := statusAfter(seen, p, e, failure)
+	if seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellEvery && sameButForWords(seen.sweep.Status, after.Status) {
+		return nil
 	}
-	mark(&after.Status.Conditions, after.Generation, p.outcome)
-
-	written, err := kstatus.Patch(ctx, r.client, seen.sweep, after)
+	before := reasonOf(seen.sweep)
+	written, err := kstatus.Patch(ctx, r.Client, seen.sweep, after)
 	if err != nil || !written {
 		return err
 	}
-	r.recorder.Eventf(after, nil, eventType(p.step), p.outcome.Reason, string(p.step), "%s", p.outcome.Message)
+	if seen.memory != nil {
+		seen.memory.toldAt = seen.now
+	}
+	for _, t := range e.told {
+		r.tell(after, t.kind, t.reason, p, t.message)
+	}
+	if reason := reasonOf(after); reason != before {
+		r.tell(after, eventType(after.Status), reason, p, messageOf(after))
+	}
 	return nil
 }
 
-func eventType(s step) string {
-	if s == stepStall {
+func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p plan, message string) {
+	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", cut(message, maxMessage))
+}
+
+// statusAfter is the object with the status that a pass came to.
+func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuningSweep {
+	after := seen.sweep.DeepCopy()
+	after.Status.ObservedGeneration = after.Generation
+	if e.edit != nil {
+		e.edit(&after.Status)
+	}
+	mark(after, p, e, outcomeOf(seen, p, e, failure))
+	setStep(&after.Status, p)
+	return after
+}
+
+func sameButForWords(a, b v1alpha1.CephTuningSweepStatus) bool {
+	return equality.Semantic.DeepEqual(withoutWords(a), withoutWords(b))
+}
+
+func withoutWords(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweepStatus {
+	s = *s.DeepCopy()
+	for i := range s.Conditions {
+		s.Conditions[i].Message = ""
+	}
+	if s.Progress != nil {
+		s.Progress.Step = ""
+	}
+	return &s
+}
+
+// eventType is a warning where someone has to do something.
+func eventType(s v1alpha1.CephTuningSweepStatus) string {
+	if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionFailed) || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal
+}
+
+// outcomeOf is what the user is told: a failure of the step itself before anything else,
+// since it may last.
+func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
+	switch {
+	case failure != nil:
+		reason := cmp.Or(p.outcome.Reason, reasonOf(seen.sweep), v1alpha1.ReasonPreparing)
+		return kstatus.Outcome{Reason: reason, Message: failure.Error()}
+	case e.outcome.Reason != "":
+		return e.outcome
+	}
+	return p.outcome
+}
+
+// mark sets the conditions.
+func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
+	conditions := &s.Status.Conditions
+	switch {
+	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
+		markEnded(s)
+	case e.finished:
+		kstatus.MarkIdle(conditions, s.Generation, suspended())
+	case o.Reason == "":
+		return // A step that has nothing to tell.
+	case p.step == stepStall:
+		kstatus.MarkStalled(conditions, s.Generation, o)
+	case p.step == stepIdle:
+		kstatus.MarkIdle(conditions, s.Generation, o)
+	default:
+		kstatus.MarkReconciling(conditions, s.Generation, o)
+	}
+}
+
+// markEnded makes the outcome of the run, which is in status already, the last word.
+func markEnded(s *v1alpha1.CephTuningSweep) {
+	conditions := &s.Status.Conditions
+	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+		kstatus.MarkStalled(conditions, s.Generation, kstatus.Outcome{Reason: failed.Reason, Message: failed.Message})
+		return
+	}
+	complete := meta.FindStatusCondition(*conditions, v1alpha1.ConditionComplete)
+	kstatus.MarkReady(conditions, s.Generation, kstatus.Outcome{Reason: complete.Reason, Message: complete.Message})
+}
+
+// concludePlan ends a run that only had to be planned.
+func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
+	message := fmt.Sprintf("The plan is in status: %d to %d runs, at most %v.", s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration)
+	if n := len(s.Plan.Refusals); n > 0 {
+		message = fmt.Sprintf("The plan is in status. It could not be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
+	}
+	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: cut(message, maxMessage)})(s)
+}
+
+// setRestored tells what became of the settings that were changed.
+func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) {
+	left := report.LeftAlone()
+	var messages []string
+	for _, entry := range left {
+		messages = append(messages, sentence(entry.Message()))
+	}
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonRestored, Message: "Everything was read back as it was before."}
+	status := metav1.ConditionTrue
+	switch {
+	case !report.Done:
+		status = metav1.ConditionFalse
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
+	case len(left) > 0 && left[0].State == tuning.Abandoned:
+		status = metav1.ConditionFalse
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.Join(messages, " ")}
+	case len(left) > 0:
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonLeftAlone, Message: strings.Join(messages, " ")}
+	}
+	setCondition(s, v1alpha1.ConditionRestored, status, o)
+}
+
+// notRestored says what Ceph differs in from how the sweep found it.
+func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
+	var texts []string
+	for _, change := range want {
+		texts = append(texts, change.String())
+	}
+	return func(s *v1alpha1.CephTuningSweepStatus) {
+		if len(want) == 0 {
+			return
+		}
+		setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, kstatus.Outcome{
+			Reason: v1alpha1.ReasonNotRestored, Message: "While the sweep runs: " + strings.Join(texts, ", ") + ".",
+		})
+	}
+}
+
+func setCondition(s *v1alpha1.CephTuningSweepStatus, kind string, status metav1.ConditionStatus, o kstatus.Outcome) {
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: o.Reason, Message: cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
+	})
+}
+
+func removeEnds(conditions *[]metav1.Condition) {
+	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionRestored} {
+		meta.RemoveStatusCondition(conditions, kind)
+	}
+}
+
+// setStep tells what goes on at present.
+func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
+	if s.Progress == nil {
+		if p.progress == "" {
+			return
+		}
+		s.Progress = &v1alpha1.Progress{}
+	}
+	s.Progress.Step = cut(p.progress, maxStep)
+}
+
+// orderOf is the current block, as status has it.
+func orderOf(next sweep.Decision) (block int32, order []int32) {
+	for _, c := range next.Progress.Order {
+		order = append(order, int32(c)) //nolint:gosec // At most 64.
+	}
+	return int32(next.Progress.Block), order //nolint:gosec // At most MaxLedger.
+}
+
+// reasonOf is what the printer column Phase shows.
+func reasonOf(s *v1alpha1.CephTuningSweep) string {
+	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Reason
+	}
+	return ""
+}
+
+func messageOf(s *v1alpha1.CephTuningSweep) string {
+	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Message
+	}
+	return ""
+}
+
+// cut shortens a text to that many bytes at most.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

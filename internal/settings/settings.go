@@ -90,6 +90,9 @@ const (
 	ComponentBenchmark = "benchmark"
 )
 
+// AnnotationBenchmark names the CephBenchmark of a pod.
+const AnnotationBenchmark = "cephtune.dev/benchmark"
+
 // Cluster returns what is allowed in a cluster, or false if nothing is.
 func (s *Settings) Cluster(ref v1alpha1.ClusterReference) (Cluster, bool) {
 	at := slices.IndexFunc(s.Clusters, func(c Cluster) bool {

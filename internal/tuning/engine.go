@@ -113,7 +113,7 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	if j == nil {
 		j = newJournal(e.cluster.FSID, sweep)
 	}
-	before, err := e.facts(ctx, settingsOf(changes))
+	before, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
 		return Applied{}, err
 	}
@@ -202,7 +202,7 @@ func noted(j *Journal, changes []Change) bool {
 
 // noteStored reads back what Ceph made of the values, and writes it into the journal.
 func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, applied Applied) (Applied, error) {
-	after, err := e.facts(ctx, settingsOf(changes))
+	after, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
 		return applied, err
 	}
@@ -314,7 +314,8 @@ func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settin
 	return facts, nil
 }
 
-func settingsOf(changes []Change) []Setting {
+// SettingsOf are the settings that are changed, in order.
+func SettingsOf(changes []Change) []Setting {
 	settings := make([]Setting, 0, len(changes))
 	for _, change := range changes {
 		settings = append(settings, change.Setting)

@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,26 @@ const (
 	profileCustom  = "custom"
 	mClock         = "mclock_scheduler"
 )
+
+// HelpFor are the options whose help it takes to judge settings: their own, and those by
+// which mClock unlocks others.
+func HelpFor(settings []Setting) []string {
+	var options []string
+	for _, s := range settings {
+		if s.Kind == KindConfig && !slices.Contains(options, s.Option) {
+			options = append(options, s.Option)
+		}
+	}
+	if len(options) == 0 {
+		return nil
+	}
+	for _, unlocks := range []string{optionProfile, optionOverride} {
+		if !slices.Contains(options, unlocks) {
+			options = append(options, unlocks)
+		}
+	}
+	return options
+}
 
 // What mClock keeps to itself. An OSD that is told one of the first two removes it from
 // the central configuration within seconds, for all OSDs.

@@ -194,7 +194,7 @@ func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 // repeated; some seconds after a change the manager may not have heard of it yet, so
 // that InertUnproven is worth another look.
 func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
-	facts, err := ReadFacts(ctx, from, at, settingsOf(want))
+	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
 	if err != nil {
 		return Proof{}, err
 	}

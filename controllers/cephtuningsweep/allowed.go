@@ -1,0 +1,46 @@
+package cephtuningsweep
+
+import (
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// notAllowed says what of a spec the administrator does not allow, and how to ask for
+// it; "" if everything is. Which options may be varied is a question of the plan.
+func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) string {
+	if refusal := allowed.Refusal(spec.ClusterRef, spec.Template); refusal != "" {
+		return refusal
+	}
+	cluster, _ := allowed.Cluster(spec.ClusterRef)
+	if cluster.Identities.Tuner != "" {
+		return ""
+	}
+	const ask = "Ask the administrator to name one in identities.tuner of the cluster"
+	switch {
+	case changesCeph(spec):
+		return "The operator has no identity that may change settings of Ceph. " + ask + ", or vary the load or a scratch pool alone."
+	case spec.Quiescence.Scrub == v1alpha1.ScrubPause:
+		return "The operator has no identity that may pause scrubs. " + ask + ", or set quiescence.scrub to Record."
+	}
+	return ""
+}
+
+// changesCeph reports whether a sweep varies settings of something that is there before
+// it and after it.
+func changesCeph(spec v1alpha1.CephTuningSweepSpec) bool {
+	return len(sweepspec.Changes(&spec, nil)) > 0
+}
+
+// heldPools are the existing pools whose autoscaler would change what is varied.
+func heldPools(spec v1alpha1.CephTuningSweepSpec) []string {
+	var pools []string
+	for _, change := range sweepspec.Changes(&spec, nil) {
+		if change.Option == "pg_num" && change.Config == nil && !slices.Contains(pools, string(change.Pool)) {
+			pools = append(pools, string(change.Pool))
+		}
+	}
+	return pools
+}

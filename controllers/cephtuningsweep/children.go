@@ -1,0 +1,107 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// writtenBytes is what the clients of a benchmark wrote, what was prefilled included. A
+// run whose results were not kept is reckoned with what the plan expects.
+func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (int64, error) {
+	prefilled := int64(0)
+	if size := seen.sweep.Status.Plan.DatasetSize; size != nil {
+		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
+	}
+	for _, run := range child.Status.Runs {
+		if run.Results == "" {
+			continue
+		}
+		cm := &corev1.ConfigMap{}
+		if err := r.Reader.Get(ctx, types.NamespacedName{Namespace: child.Namespace, Name: run.Results}, cm); err != nil {
+			return 0, fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
+		}
+		kept, err := archive.FromConfigMap(cm)
+		if err != nil {
+			return 0, fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
+		}
+		return prefilled + kept.WrittenBytes(), nil
+	}
+	if expected := seen.sweep.Status.Plan.RunBytesWritten; expected != nil {
+		return expected.Value(), nil
+	}
+	return prefilled, nil
+}
+
+// nodesOf are the nodes of a benchmark's clients, once all of them have one.
+func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) ([]v1alpha1.NodeName, error) {
+	var pods corev1.PodList
+	err := r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
+		settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the clients of benchmark %s: %w", child.Name, err)
+	}
+	var nodes []v1alpha1.NodeName
+	placed := int32(0)
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		node := v1alpha1.NodeName(pod.Spec.NodeName)
+		if pod.Annotations[settings.AnnotationBenchmark] != child.Name || node == "" || pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		placed++
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	if placed < child.Spec.Template.Clients.Count {
+		return nil, nil
+	}
+	slices.Sort(nodes)
+	return nodes, nil
+}
+
+// prune removes the benchmark whose results are older than historyLimit allows. Its
+// figures stay in the ledger.
+func (r *Reconciler) prune(ctx context.Context, seen facts) error {
+	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
+	if oldest < 1 {
+		return nil
+	}
+	child := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{
+		Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, oldest),
+	}}
+	if err := r.Client.Delete(ctx, child); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove benchmark %s, which is older than historyLimit allows: %w", child.Name, err)
+	}
+	return nil
+}
+
+// removeChildren removes the benchmarks of earlier run IDs.
+func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
+	var all v1alpha1.CephBenchmarkList
+	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {
+		return fmt.Errorf("list the benchmarks of earlier runs: %w", err)
+	}
+	for i := range all.Items {
+		child := &all.Items[i]
+		if !metav1.IsControlledBy(child, seen.sweep) || child.Labels[sweepspec.LabelSweep] == sweepspec.SweepLabel(seen.sweep) {
+			continue
+		}
+		if err := r.Client.Delete(ctx, child); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("remove benchmark %s of an earlier run: %w", child.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// connect finds the ways to the Ceph cluster anew, because monitors move and keys are
+// rotated. Without an identity for tuning, nothing is changed.
+func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, error) {
+	identities := seen.cluster.Identities
+	observer, err := r.Rook.Connection(ctx, seen.cluster, identities.Observer)
+	if err != nil {
+		return tuning.Cluster{}, err
+	}
+	to := tuning.Cluster{FSID: seen.rook.FSID, Observer: observer}
+	if identities.Tuner != "" {
+		to.Tuner, err = r.Rook.Connection(ctx, seen.cluster, identities.Tuner)
+	}
+	return to, err
+}
+
+// engine is what changes settings. It outlives passes, because it knows since when it has
+// seen a journal of an earlier manager.
+func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return nil, err
+	}
+	if seen.memory.engine == nil || seen.memory.connected != to {
+		seen.memory.connected = to
+		seen.memory.engine = tuning.NewEngine(r.Ceph, to, tuning.Options{
+			Store:  tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, to.Observer)),
+			Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+			Writer: r.Writer, Now: r.Now,
+		})
+	}
+	return seen.memory.engine, nil
+}
+
+// surveyed asks once for what does not change while a sweep is at work.
+func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connection, osds []ceph.OSD) (*survey, error) {
+	if seen.memory.survey != nil {
+		return seen.memory.survey, nil
+	}
+	owned, err := r.Rook.Owned(ctx, seen.sweep.Spec.ClusterRef)
+	if err != nil {
+		return nil, err
+	}
+	s := &survey{
+		help: map[string]ceph.OptionHelp{}, objects: owned.PoolObjects,
+		owned: tuning.Owned{PoolParameters: owned.PoolParameters, CephConfig: owned.CephConfig},
+	}
+	for _, option := range tuning.HelpFor(settingsOf(seen.sweep.Spec)) {
+		help, err := r.Ceph.ConfigHelp(ctx, at, option)
+		if err != nil {
+			return nil, err
+		}
+		s.help[option] = *help
+	}
+	if s.opQueue, err = r.opQueue(ctx, at, osds); err != nil {
+		return nil, err
+	}
+	seen.memory.survey = s
+	return s, nil
+}
+
+// opQueue is the scheduler of the first OSD that is up: mClock keeps options to itself.
+func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (string, error) {
+	const option = "osd_op_queue"
+	first := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.Status == "up" })
+	if first < 0 {
+		return "", nil
+	}
+	running, err := r.Ceph.RunningConfig(ctx, at, []int{osds[first].ID}, []string{option})
+	if err != nil || len(running) == 0 {
+		return "", err
+	}
+	queue, _ := running[0].Option(option)
+	return queue.Value, nil
+}
+
+// known is what changes are judged against.
+func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) (tuning.Known, error) {
+	osds, err := r.Ceph.OSDs(ctx, at)
+	if err != nil {
+		return tuning.Known{}, err
+	}
+	s, err := r.surveyed(ctx, seen, at, osds)
+	if err != nil {
+		return tuning.Known{}, err
+	}
+	return tuning.Known{Help: s.help, OSDs: osds, Owned: s.owned, OpQueue: s.opQueue}, nil
+}
+
+// settingsOf are all settings that a sweep varies.
+func settingsOf(spec sweepspec.Spec) []tuning.Setting {
+	var settings []tuning.Setting
+	for _, change := range sweepspec.Changes(&spec, nil) {
+		settings = append(settings, settingOf(change))
+	}
+	return settings
+}
+
+func settingOf(c sweepspec.Change) tuning.Setting {
+	if c.Config != nil {
+		return tuning.Setting{Kind: tuning.KindConfig, Mask: c.Config.Mask, Option: string(c.Config.Option)}
+	}
+	return tuning.Setting{Kind: tuning.KindPoolOption, Pool: string(c.Pool), Option: string(c.Option)}
+}
+
+// changesOf are the settings of a configuration, with its values.
+func changesOf(spec sweepspec.Spec, values map[string]sweep.Value, about tuning.Known) []tuning.Change {
+	var changes []tuning.Change
+	for _, c := range sweepspec.Changes(&spec, values) {
+		changes = append(changes, tuning.Change{
+			Setting: settingOf(c), To: tuning.Value{Set: c.Value.IsSet, Text: c.Value.Text},
+		})
+	}
+	return about.Typed(changes)
+}

@@ -1,0 +1,99 @@
+package cephtuningsweep
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// memories are those of all sweeps at work.
+type memories struct {
+	mu     sync.Mutex
+	bySelf map[types.NamespacedName]*memory
+}
+
+// of returns the memory of a sweep in one of its runs. One of another sweep of that
+// name, or of another run of it, is dropped.
+func (m *memories) of(key types.NamespacedName, session string) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.bySelf[key]; known != nil && known.session == session {
+		return known
+	}
+	if m.bySelf == nil {
+		m.bySelf = map[types.NamespacedName]*memory{}
+	}
+	fresh := &memory{session: session}
+	m.bySelf[key] = fresh
+	return fresh
+}
+
+func (m *memories) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.bySelf, key)
+}
+
+// memory is what this process knows of a sweep and may lose: then it looks again, and
+// what has to be waited for begins anew. One pass at a time works on a sweep, so it has
+// no lock.
+type memory struct {
+	session string
+	// engine is for these connections.
+	engine    *tuning.Engine
+	connected tuning.Cluster
+
+	lock     *lock.Grant
+	lockedAt time.Time
+
+	// survey is what does not change while a sweep is at work, or should not.
+	survey *survey
+	slot   slotMemory
+	// restored is how far the cluster is with settling after everything was put back.
+	restored tuning.Settling
+	// foreign are the latest looks at pools whose users are protected.
+	foreign []sweepspec.ForeignSample
+
+	waitsFor   string // what the current plan waits for
+	waitsSince time.Time
+	toldAt     time.Time // when status was last written
+}
+
+// slotMemory is about the run that is next, or under way.
+type slotMemory struct {
+	run int
+	// since is when it began; what it waited before that, for the lock or a window, does
+	// not count.
+	since time.Time
+	// want is what Ceph has to have meanwhile; nil before it was told.
+	want []tuning.Change
+	// changed says that it did not have all of it before.
+	changed  bool
+	settling tuning.Settling
+	settled  bool
+	// unproven is since when daemons have not shown that they have it.
+	unproven time.Time
+}
+
+// survey is what is asked once for all runs.
+type survey struct {
+	help    map[string]ceph.OptionHelp
+	owned   tuning.Owned
+	objects map[string]string // CephBlockPools by pool
+	opQueue string
+}
+
+// ofSlot is what is known of that run.
+func (m *memory) ofSlot(run int, now time.Time) *slotMemory {
+	if m.slot.run != run {
+		m.slot = slotMemory{run: run, since: now}
+		m.foreign = nil
+	}
+	return &m.slot
+}

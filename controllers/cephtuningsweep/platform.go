@@ -1,0 +1,28 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// Rook is what the controller needs of Rook.
+type Rook interface {
+	// Cluster tells about a CephCluster.
+	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
+	// Connection is the way to its Ceph as one of its CephClients.
+	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
+	// Owned is what Rook's custom resources set, and set again.
+	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
+}
+
+// Lock lets one holder at a time have a Ceph cluster.
+type Lock interface {
+	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
+	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
+}

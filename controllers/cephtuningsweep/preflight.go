@@ -1,0 +1,323 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// sizeAuto is the dataset.size that depends on the cluster.
+const sizeAuto = "Auto"
+
+// preflight is what the cluster is like before anything is changed.
+type preflight struct {
+	known      tuning.Known
+	cluster    quiescence.Facts
+	cacheBytes int64
+	drawn      uint64
+}
+
+// makePlan looks at the cluster and writes the plan into status. What cannot be done is
+// among its refusals, of which the next pass makes an end.
+func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
+	before, err := r.look(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	spec := &seen.sweep.Spec
+	if waits := before.waitsFor(spec); waits != "" && spec.Mode != v1alpha1.SweepModePlan {
+		return effect{outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiet, Message: waits}}, nil
+	}
+	plan, err := before.plan(spec, seen.cluster)
+	if err != nil {
+		return unplannable(err)
+	}
+	environment := before.environment(seen)
+	came := effect{edit: func(s *v1alpha1.CephTuningSweepStatus) {
+		s.Plan, s.Environment = plan, environment
+		if spec.Mode == v1alpha1.SweepModePlan {
+			concludePlan(s, seen.now)
+		}
+	}}
+	if spec.Mode == v1alpha1.SweepModePlan {
+		came.finished = true
+	} else {
+		came.again = time.Millisecond
+	}
+	return came, nil
+}
+
+// unplannable is what came of a spec that has no plan at all. Other errors are tried
+// again.
+func unplannable(err error) (effect, error) {
+	if errors.Is(err, sweepspec.ErrSpec) || errors.Is(err, sweep.ErrPlan) {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
+	}
+	return effect{}, err
+}
+
+// look asks Ceph for all that a plan depends on.
+func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return nil, err
+	}
+	at := to.Observer
+	p := &preflight{drawn: r.Draw(), cluster: quiescence.Facts{Phase: seen.rook.Phase, OwnPools: targetPools(&seen.sweep.Spec)}}
+	group, part := errgroup.WithContext(ctx)
+	group.Go(into(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, at) }))
+	group.Go(into(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, at) }))
+	group.Go(into(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, at) }))
+	group.Go(into(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, at) }))
+	group.Go(into(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, at) }))
+	group.Go(into(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, at) }))
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	config := p.known.Facts.Config
+	if p.known, err = r.known(ctx, seen, at); err != nil {
+		return nil, err
+	}
+	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
+	p.cluster.OSDs = p.known.OSDs
+	if seen.sweep.Spec.Template.Dataset.Size == sizeAuto {
+		p.cacheBytes, err = ceph.CacheBytes(ctx, r.Ceph, at, p.known.OSDs)
+	}
+	return p, err
+}
+
+// into is a function for an errgroup that keeps what another returns.
+func into[T any](place *T, get func() (T, error)) func() error {
+	return func() error {
+		got, err := get()
+		*place = got
+		return err
+	}
+}
+
+// waitsFor is the first thing that keeps the cluster from being measured and can go away
+// by itself; "" if nothing does.
+func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
+	for _, o := range p.obstacles(spec) {
+		if o.Waits {
+			return o.Message
+		}
+	}
+	return ""
+}
+
+func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
+	return quiescence.Check(p.cluster, spec.Quiescence, nil)
+}
+
+// plan drafts it twice: what the configurations are follows from a first plan, and what
+// is wrong with them belongs into the second.
+func (p *preflight) plan(spec *sweepspec.Spec, allowed settings.Cluster) (*v1alpha1.SweepPlan, error) {
+	facts, err := p.facts(spec)
+	if err != nil {
+		return nil, err
+	}
+	first, err := sweepspec.Draft(spec, facts)
+	if err != nil {
+		return nil, err
+	}
+	planned, err := sweepspec.PlanOf(spec, first)
+	if err != nil {
+		return nil, err
+	}
+	planner, err := sweep.New(planned)
+	if err != nil {
+		return nil, err
+	}
+	facts.Drawn = uint64(*first.Seed) //nolint:gosec // At least 0.
+	facts.Refusals = p.refusals(spec, planner.Configurations(), allowed)
+	plan, err := sweepspec.Draft(spec, facts)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Template.Dataset.Size == sizeAuto && sweepspec.PrefillBytes(spec.Template, 1) > 0 {
+		plan.DatasetSize = resource.NewQuantity(facts.DatasetBytes, resource.BinarySI)
+	}
+	return plan, nil
+}
+
+// facts are what the plan depends on.
+func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
+	facts := sweepspec.Facts{
+		Present: sweepspec.Present{}, OSDs: len(p.known.OSDs), Drawn: p.drawn, DefaultPGs: p.defaultPGs(),
+	}
+	asked := map[v1alpha1.ParameterName]bool{}
+	for _, name := range sweepspec.AskedOfCeph(spec) {
+		asked[name] = true
+	}
+	for _, change := range sweepspec.Changes(spec, nil) {
+		if change.Config != nil && !p.known.Help[string(change.Config.Option)].Runtime {
+			facts.NeedRestart = append(facts.NeedRestart, change.Parameter)
+		}
+		if !asked[change.Parameter] {
+			continue
+		}
+		now, err := p.known.Facts.Value(settingOf(change))
+		if errors.Is(err, tuning.ErrPoolGone) {
+			return facts, fmt.Errorf("%w: %w: name a pool that `ceph osd pool ls` lists", sweepspec.ErrSpec, err)
+		}
+		if err != nil {
+			return facts, err
+		}
+		facts.Present[change.Parameter] = sweep.Value{Text: now.Text, IsSet: now.Set}
+	}
+	var err error
+	facts.DatasetBytes, err = p.datasetBytes(spec)
+	return facts, err
+}
+
+// datasetBytes is what each client prefills.
+func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
+	if sweepspec.PrefillBytes(spec.Template, 1) == 0 {
+		return 0, nil
+	}
+	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec))
+	bytes, _, err := quiescence.DatasetBytes(spec.Template.Dataset, int(spec.Template.Clients.Count), p.cacheBytes, free)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", sweepspec.ErrSpec, err)
+	}
+	return bytes, nil
+}
+
+// overhead is how many bytes OSDs store for one of a client, at most: of a target whose
+// pool is not known, three.
+func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
+	const copies = 3
+	switch target := spec.Template.Target; {
+	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
+		ec := target.ScratchPool.ErasureCoded
+		return float64(ec.DataChunks+ec.CodingChunks) / float64(ec.DataChunks)
+	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
+		return float64(target.ScratchPool.Replicated.Size)
+	case target.ExistingPool != nil:
+		if pool, found := p.known.Facts.Pool(string(target.ExistingPool.Name)); found && pool.Size > 0 {
+			return float64(pool.Size)
+		}
+	}
+	return copies
+}
+
+// defaultPGs is what a pool gets that is made without a number.
+func (p *preflight) defaultPGs() int {
+	for _, entry := range p.known.Facts.Config {
+		if entry.Name == "osd_pool_default_pg_num" && entry.Mask == "" {
+			if n, err := strconv.Atoi(entry.Value); err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// refusals are what makes the sweep impossible, as sentences.
+func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Configuration, allowed settings.Cluster) []string {
+	var all []string
+	var changes [][]tuning.Change
+	for _, c := range configurations {
+		changes = append(changes, changesOf(*spec, c.Values, p.known))
+	}
+	for _, problem := range tuning.Validate(changes, p.known, tuning.Permissions{Cluster: allowed}) {
+		all = append(all, sentence(problem.Message))
+	}
+	p.cluster.Demand = p.demand(spec, configurations)
+	for _, o := range p.obstacles(spec) {
+		if !o.Waits {
+			all = append(all, sentence(o.Message))
+		}
+	}
+	return all
+}
+
+// demand is what the configuration with the most PGs adds to the cluster.
+func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration) quiescence.Demand {
+	var demand quiescence.Demand
+	if pool := spec.Template.Target.ScratchPool; pool != nil {
+		demand.DeviceClass = pool.DeviceClass
+	}
+	for _, c := range configurations {
+		demand.PGReplicas = max(demand.PGReplicas, p.addedPGs(spec, c.Values))
+	}
+	return demand
+}
+
+// addedPGs are the PGs, times their copies, that a configuration adds.
+func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]sweep.Value) int {
+	added := 0
+	for _, parameter := range spec.Parameters {
+		if parameter.PoolOption == nil || parameter.PoolOption.Option != "pg_num" {
+			continue
+		}
+		wanted, err := strconv.Atoi(values[string(parameter.Name)].Text)
+		if err != nil {
+			continue // Ceph's default, which is small.
+		}
+		if spec.Template.Target.ScratchPool != nil {
+			added += int(float64(wanted) * p.copies(spec))
+			continue
+		}
+		for _, change := range sweepspec.Changes(spec, values) {
+			if pool, found := p.known.Facts.Pool(string(change.Pool)); change.Parameter == parameter.Name && found {
+				added += (wanted - pool.PGNum) * pool.Size
+			}
+		}
+	}
+	return added
+}
+
+func (p *preflight) copies(spec *sweepspec.Spec) float64 {
+	if ec := spec.Template.Target.ScratchPool.ErasureCoded; ec != nil {
+		return float64(ec.DataChunks + ec.CodingChunks)
+	}
+	return p.overhead(spec)
+}
+
+// environment is what results depend on besides what is varied.
+func (p *preflight) environment(seen facts) *v1alpha1.Environment {
+	detail := quiescence.Describe(quiescence.Inputs{
+		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
+		OSDs: p.known.OSDs, DeviceClass: p.cluster.Demand.DeviceClass, Config: p.known.Facts.Config,
+	})
+	return detail.Environment()
+}
+
+// targetPools are the pools whose I/O is the sweep's own.
+func targetPools(spec *sweepspec.Spec) []string {
+	if pool := spec.Template.Target.ExistingPool; pool != nil {
+		return []string{string(pool.Name), string(pool.DataPool)}
+	}
+	return nil
+}
+
+// sentence makes one of a message that begins in lower case.
+func sentence(message string) string {
+	if message == "" {
+		return ""
+	}
+	text := string(message[0]-'a'+'A') + message[1:]
+	if message[0] < 'a' || message[0] > 'z' {
+		text = message
+	}
+	if last := text[len(text)-1]; last != '.' && last != '!' {
+		text += "."
+	}
+	return text
+}

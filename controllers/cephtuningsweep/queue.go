@@ -1,0 +1,77 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/lock"
+)
+
+// queueAgain is when somebody who waits for the lock asks again.
+const queueAgain = 2 * time.Second
+
+// takeLock takes or renews the lock of the Ceph cluster.
+func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
+	grant, err := r.acquire(ctx, seen)
+	switch held := seen.memory.lock; {
+	case err != nil && held != nil && seen.now.After(held.Expires):
+		return lockLost(fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)), nil
+	case err != nil:
+		return effect{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)
+	case !grant.Held && (held != nil || seen.child != nil || seen.changedCeph()):
+		return lockLost(fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)), nil
+	case !grant.Held:
+		return effect{again: queueAgain, outcome: kstatus.Outcome{
+			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
+		}}, nil
+	}
+	return effect{}, nil
+}
+
+// lockLost ends a sweep that must not do anything any more but put back, once it has the
+// lock again.
+func lockLost(message string) effect {
+	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
+}
+
+// acquire asks for the lock, and keeps in mind that it is held.
+func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error) {
+	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return lock.Grant{}, err
+	}
+	grant, err := r.Lock.Acquire(ctx, at, seen.rook.FSID, seen.holder(), r.Now())
+	if err == nil && grant.Held {
+		seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
+	}
+	return grant, err
+}
+
+// fence makes sure that the lock is held, at once before each change.
+func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
+	grant, err := r.acquire(ctx, seen)
+	if err != nil {
+		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+	}
+	if !grant.Held {
+		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
+	}
+	return ceph.Fence{FSID: seen.rook.FSID, Epoch: grant.Epoch, Until: grant.Expires}, nil
+}
+
+// release lets the next one have the cluster.
+func (r *Reconciler) release(ctx context.Context, seen facts) error {
+	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return err
+	}
+	if err := r.Lock.Release(ctx, at, seen.rook.FSID, seen.holder()); err != nil {
+		return fmt.Errorf("release the lock of the Ceph cluster: %w", err)
+	}
+	seen.memory.lock = nil
+	return nil
+}

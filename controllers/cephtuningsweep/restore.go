@@ -1,0 +1,312 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// standDown ends what goes on, puts everything back and lets the next one have the
+// cluster. Every part can be repeated.
+func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect, error) {
+	concluded, err := seen.concluded(p)
+	if err != nil {
+		return effect{}, err
+	}
+	came, done, err := r.cleared(ctx, seen, p)
+	if err != nil {
+		return effect{}, err
+	}
+	if done {
+		after, err := r.stoodDown(ctx, seen, p)
+		if err != nil {
+			return effect{}, err
+		}
+		after.told = append(came.told, after.told...)
+		after.edit = inTurn(came.edit, after.edit)
+		came = after
+	}
+	came.edit = inTurn(concluded, came.edit)
+	return came, nil
+}
+
+// inTurn is both edits, of which some may be nil.
+func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephTuningSweepStatus) {
+	return func(s *v1alpha1.CephTuningSweepStatus) {
+		for _, edit := range edits {
+			if edit != nil {
+				edit(s)
+			}
+		}
+	}
+}
+
+// cleared reports whether nothing of the sweep's is left in the cluster, and what that
+// came to.
+func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+	if waits, err := r.endChildren(ctx, seen); err != nil || waits != "" {
+		return goesOn(p, waits), false, err
+	}
+	switch {
+	case seen.abandons():
+		return r.abandon(ctx, seen)
+	case !seen.reachable() && seen.changedCeph():
+		return goesOn(p, seen.whyUnreachable()), false, nil
+	case !seen.reachable(): // The lock expires by itself.
+		return effect{}, true, nil
+	}
+	came := effect{}
+	if seen.changedCeph() {
+		back, done, err := r.restore(ctx, seen, p)
+		if err != nil || !done {
+			return back, false, err
+		}
+		came = back
+	}
+	return came, true, r.release(ctx, seen)
+}
+
+// reachable reports whether there is a way to the Ceph cluster, as far as that is known
+// without asking it.
+func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
+
+func (f facts) whyUnreachable() string {
+	why := "The operator's settings do not list the CephCluster any more."
+	if f.rookErr != nil {
+		why = sentence(f.rookErr.Error())
+	}
+	return fmt.Sprintf("What the sweep has changed cannot be put back: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, AnnotationAbandon)
+}
+
+// endChildren removes benchmarks that have not ended, and what they have made with them.
+// Nothing is put back under a benchmark that still runs.
+func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error) {
+	for i := range seen.others {
+		child := &seen.others[i]
+		if child.DeletionTimestamp.IsZero() {
+			uid := child.UID
+			if err := r.Client.Delete(ctx, child, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+				return "", fmt.Errorf("end benchmark %s: %w", child.Name, err)
+			}
+		}
+	}
+	if len(seen.others) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("Waiting for benchmark %s to remove what it has made.", seen.others[0].Name), nil
+}
+
+// restore puts everything back, waits until the cluster has settled, and closes the
+// journal once status says what became of it.
+func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+	report, err := r.putBack(ctx, seen)
+	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+		came := goesOn(p, sentence(wait.Why))
+		came.again = wait.Until.Sub(seen.now) + time.Second
+		return came, false, nil
+	}
+	if err != nil && len(report.Waiting) == 0 {
+		return effect{}, false, err
+	}
+	if !report.Done {
+		came := goesOn(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " "))
+		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report) }
+		return came, false, nil
+	}
+	waits, err := r.settledAgain(ctx, seen, report)
+	if err != nil || waits != "" {
+		return goesOn(p, sentence(waits)), false, err
+	}
+	if meta.IsStatusConditionTrue(seen.sweep.Status.Conditions, v1alpha1.ConditionRestored) {
+		return effect{}, true, seen.memory.engine.Close(ctx)
+	}
+	came := goesOn(p, p.outcome.Message)
+	came.again = time.Millisecond
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report) }
+	for _, entry := range report.LeftAlone() {
+		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonLeftAlone, sentence(entry.Message())})
+	}
+	return came, false, nil
+}
+
+// putBack puts back what the journal has, whoever has changed it.
+func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, error) {
+	if seen.cluster.Identities.Tuner == "" {
+		return tuning.Report{}, errors.New("the operator has no identity that may put settings back: ask the administrator to name it again in identities.tuner of the cluster")
+	}
+	engine, err := r.engine(ctx, seen)
+	if err != nil {
+		return tuning.Report{}, err
+	}
+	return engine.Restore(ctx)
+}
+
+// settledAgain says what the cluster is still at after its settings were put back; "" if
+// it is at rest, or has had its time.
+func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+	var want []tuning.Change
+	for _, entry := range report.Entries {
+		if entry.State == tuning.Restored {
+			want = append(want, tuning.Change{Setting: entry.Setting, To: entry.Original, Type: entry.Type})
+		}
+	}
+	patience := seen.patience(r.Patience(want), true)
+	patience.Polls, patience.Soak = min(patience.Polls, 2), 0
+	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, patience)
+	if _, unhealthy := errors.AsType[*unhealthyError](err); unhealthy || settled.Done || settled.Failed || len(settled.Inert) > 0 {
+		return "", nil // Everything was put back; what goes on is not the sweep's.
+	}
+	return "Everything is put back. " + settled.Progress, err
+}
+
+// stoodDown notes what follows, and forgets what is over.
+func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect, error) {
+	switch p.then {
+	case endsGone:
+		r.memories.forget(client.ObjectKeyFromObject(seen.sweep))
+		return effect{finished: true}, r.unprotect(ctx, seen.sweep)
+	case endsReplaced:
+		return begun(seen), r.removeChildren(ctx, seen)
+	case endsPaused, endsClosed:
+		seen.memory.slot, seen.memory.restored = slotMemory{}, tuning.Settling{}
+		came, err := seen.interrupted()
+		came.finished = p.then == endsPaused
+		return came, err
+	case endsFailed:
+		failing := seen.failing()
+		o := kstatus.Outcome{Reason: failing.Reason, Message: failing.Message}
+		return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionFailed, o)}, nil
+	case endsComplete:
+	}
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: cut(seen.next.Conclusion.Sentence, maxMessage)}
+	return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionComplete, o)}, nil
+}
+
+// ended is the end of a run.
+func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTuningSweepStatus) {
+	at := metav1.NewTime(now)
+	return func(s *v1alpha1.CephTuningSweepStatus) {
+		s.CompletionTime = &at
+		if s.Progress != nil {
+			s.Progress.EstimatedCompletionTime = nil
+		}
+		setCondition(s, kind, metav1.ConditionTrue, o)
+	}
+}
+
+// interrupted gives up what the current block holds.
+func (f facts) interrupted() (effect, error) {
+	if f.planner == nil {
+		return effect{again: time.Millisecond}, nil
+	}
+	entry, begun := sweepspec.Interrupt(f.next)
+	if !begun {
+		return effect{again: time.Millisecond}, nil
+	}
+	return f.entered(append(slices.Clip(f.ledger), entry))
+}
+
+// concluded writes the verdict into status, as soon as there is one: people should not
+// have to wait for the restore. It is nil where there is none.
+func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
+	if p.then != endsComplete {
+		return nil, nil //nolint:nilnil // Documented.
+	}
+	var pools map[v1alpha1.PoolName]string
+	if f.memory.survey != nil {
+		pools = map[v1alpha1.PoolName]string{}
+		for pool, object := range f.memory.survey.objects {
+			pools[v1alpha1.PoolName(pool)] = object
+		}
+	}
+	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.next.Conclusion, f.ledger, pools)
+	if err != nil {
+		return nil, fmt.Errorf("conclude: %w", err)
+	}
+	return outcome.Write, nil
+}
+
+// restoreOther puts back what a sweep has left that is gone.
+func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, error) {
+	left := seen.journal.Sweep
+	other := &v1alpha1.CephTuningSweep{}
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
+	if client.IgnoreNotFound(err) != nil {
+		return effect{}, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
+	}
+	if err == nil && string(other.UID) == left.UID {
+		return effect{again: queueAgain, outcome: kstatus.Outcome{
+			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", left),
+		}}, nil
+	}
+	report, err := r.putBack(ctx, seen)
+	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+		return effect{again: wait.Until.Sub(seen.now) + time.Second}, nil
+	}
+	if err != nil || !report.Done {
+		return effect{}, err
+	}
+	came := effect{}
+	for _, entry := range report.Entries {
+		came.told = append(came.told, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
+	}
+	return came, seen.memory.engine.Close(ctx)
+}
+
+// abandons reports whether a person has given up putting back.
+func (f facts) abandons() bool {
+	return f.sweep.Annotations[AnnotationAbandon] == "true" && f.changedCeph()
+}
+
+// abandon leaves Ceph as it is, and says what that is.
+func (r *Reconciler) abandon(ctx context.Context, seen facts) (effect, bool, error) {
+	fsid := ""
+	if e := seen.sweep.Status.Environment; e != nil {
+		fsid = e.FSID
+	}
+	left, err := r.Journals.Load(ctx, fsid)
+	if err != nil {
+		return effect{}, false, err
+	}
+	came := effect{}
+	report := tuning.Report{Done: true}
+	if left != nil && left.Sweep == seen.self() {
+		for _, entry := range left.Entries {
+			if entry.State == tuning.Open {
+				entry.State = tuning.Abandoned
+			}
+			report.Entries = append(report.Entries, entry)
+		}
+		if err := r.Journals.Remove(ctx, fsid); err != nil {
+			return effect{}, false, err
+		}
+	}
+	if seen.reachable() { // A copy that stays in a cluster that is gone harms nobody.
+		to, err := r.connect(ctx, seen)
+		if err == nil {
+			err = tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, fsid)
+		}
+		if err != nil {
+			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed: " + err.Error()})
+		}
+	}
+	for _, entry := range report.LeftAlone() {
+		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
+	}
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report) }
+	return came, true, nil
+}

@@ -1,0 +1,421 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// applyConfiguration tells Ceph the values of the configuration that is next, and to hold
+// still what would change them.
+func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
+	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	if seen.cluster.Identities.Tuner == "" { // Nothing of Ceph's is varied then.
+		slot.want, slot.settled = []tuning.Change{}, true
+		return effect{}, nil
+	}
+	engine, err := r.engine(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	want, err := r.wanted(ctx, seen, engine)
+	if err != nil {
+		return effect{}, err
+	}
+	applied, err := engine.Apply(ctx, seen.self(), want)
+	if foreign, is := errors.AsType[*tuning.ForeignChangeError](err); is {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
+	}
+	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+		return effect{again: wait.Until.Sub(seen.now) + time.Second, outcome: seen.settling(sentence(wait.Why))}, nil
+	}
+	if err != nil {
+		return effect{}, err
+	}
+	slot.want, slot.changed = want, len(applied.Changed) > 0
+	slot.settled = len(want) == 0
+	return effect{edit: notRestored(want)}, nil
+}
+
+// wanted is all that Ceph has to have: what is held still, and the configuration.
+func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engine) ([]tuning.Change, error) {
+	at := seen.memory.connected.Observer
+	about, err := r.known(ctx, seen, at)
+	if err != nil {
+		return nil, err
+	}
+	now, err := tuning.ReadFacts(ctx, r.Ceph, at, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
+	if err != nil {
+		return nil, err
+	}
+	spec := seen.sweep.Spec
+	held, err := tuning.HoldStill(now, heldPools(spec), spec.Quiescence.Scrub == v1alpha1.ScrubPause)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := engine.Journal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(holding(journal, held), held, changesOf(spec, seen.configuration().Values, about)), nil
+}
+
+// holding is what is held still already, as the journal has it, without what is to be
+// held again.
+func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
+	var changes []tuning.Change
+	if journal == nil {
+		return nil
+	}
+	for _, entry := range journal.Entries {
+		varied := entry.Setting.Kind == tuning.KindPoolOption || entry.Setting.Kind == tuning.KindConfig
+		known := slices.ContainsFunc(again, func(c tuning.Change) bool { return c.Setting == entry.Setting })
+		if entry.State == tuning.Open && !varied && !known && len(entry.Ours) > 0 {
+			changes = append(changes, tuning.Change{Setting: entry.Setting, To: entry.Ours[0].Intended, Type: entry.Type})
+		}
+	}
+	return changes
+}
+
+// settle looks whether the cluster has the settings and is at rest.
+func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
+	slot := &seen.memory.slot
+	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), slot.changed))
+	if unhealthy, is := errors.AsType[*unhealthyError](err); is {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: unhealthy.Error()}), nil
+	}
+	switch {
+	case err != nil:
+		return effect{}, err
+	case settled.Done:
+		slot.settled = true
+		return effect{again: time.Millisecond}, nil
+	case settled.Failed:
+		return r.enterAs(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
+	case len(settled.Inert) > 0:
+		return r.enterAs(ctx, seen, withoutEffect(settled.Inert))
+	}
+	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
+}
+
+// patience is that of the spec. Where nothing was changed there is nothing to wait for,
+// and a look or two will do.
+func (f facts) patience(p tuning.Patience, changed bool) tuning.Patience {
+	if limit := f.sweep.Spec.Guardrails.SettleTimeout; limit != nil {
+		p.Deadline = limit.Duration
+	}
+	if !changed {
+		p.Polls, p.Soak = min(p.Polls, 2), 0
+	}
+	return p
+}
+
+// unhealthyError says that the cluster has errors.
+type unhealthyError struct{ checks []string }
+
+// Error implements error.
+func (e *unhealthyError) Error() string {
+	return "Ceph has reported HEALTH_ERR since settings were changed: " + strings.Join(e.checks, ", ") + "."
+}
+
+// lookWhetherSettled takes one look at a cluster that has been told to change. One with
+// errors is an *unhealthyError: the sweep may be their cause.
+func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return tuning.Settled{}, err
+	}
+	about, err := r.known(ctx, seen, to.Observer)
+	if err != nil {
+		return tuning.Settled{}, err
+	}
+	sample := tuning.Sample{At: r.Now()}
+	if sample.Facts, err = tuning.ReadFacts(ctx, r.Ceph, to.Observer, tuning.SettingsOf(want)); err != nil {
+		return tuning.Settled{}, err
+	}
+	if sample.Status, err = r.Ceph.Status(ctx, to.Observer); err != nil {
+		return tuning.Settled{}, err
+	}
+	if sample.Status.Health.Status == "HEALTH_ERR" {
+		return tuning.Settled{}, &unhealthyError{checks: codesOf(sample.Status.Health)}
+	}
+	next, settled := so.Next(sample, want, patience, about)
+	*so = next
+	return settled, nil
+}
+
+// codesOf are the checks of a health that are errors.
+func codesOf(h ceph.Health) []string {
+	var codes []string
+	for _, check := range h.Checks {
+		if check.Severity == "HEALTH_ERR" && !check.Muted {
+			codes = append(codes, check.Code+" ("+check.Summary+")")
+		}
+	}
+	return codes
+}
+
+// unprovenFor is how long daemons may take to show what they run with: the manager hears
+// of a change within some seconds.
+const unprovenFor = 30 * time.Second
+
+// prove reads back what the daemons run with. It returns evidence where the settings have
+// no effect, and false where that is not known yet.
+func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
+	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	if len(want) == 0 {
+		return nil, true, nil
+	}
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return nil, false, err
+	}
+	about, err := r.known(ctx, seen, to.Observer)
+	if err != nil {
+		return nil, false, err
+	}
+	proof, err := tuning.Prove(ctx, r.Ceph, to.Observer, want, about, seen.run())
+	if err != nil {
+		return nil, false, err
+	}
+	if proof.Proven() {
+		slot.unproven = time.Time{}
+		return nil, true, nil
+	}
+	if slot.unproven.IsZero() {
+		slot.unproven = seen.now
+	}
+	open := slices.ContainsFunc(proof.Inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertUnproven })
+	if open && seen.now.Sub(slot.unproven) < unprovenFor {
+		return nil, false, nil
+	}
+	evidence := withoutEffect(proof.Inert)
+	return &evidence, true, nil
+}
+
+// withoutEffect is the evidence of a run whose settings have none: because somebody else
+// has changed them, or for another reason.
+func withoutEffect(inert []tuning.Inert) sweepspec.Evidence {
+	var messages []string
+	changed := false
+	for _, i := range inert {
+		messages = append(messages, sentence(i.Message))
+		changed = changed || i.Reason == tuning.InertReverted
+	}
+	message := strings.Join(messages, " ")
+	if changed {
+		return sweepspec.Evidence{Changed: message}
+	}
+	return sweepspec.Evidence{Inert: message}
+}
+
+// measure proves that the settings have effect, and starts the benchmark.
+func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
+	against, proven, err := r.prove(ctx, seen, seen.memory.slot.want)
+	switch {
+	case err != nil:
+		return effect{}, err
+	case against != nil:
+		return r.enterAs(ctx, seen, *against)
+	case !proven:
+		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
+	}
+	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration()}.Benchmark()
+	if err != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
+	}
+	if err := r.Client.Create(ctx, child); err != nil && !apierrors.IsAlreadyExists(err) {
+		return effect{}, fmt.Errorf("create the benchmark of run %d: %w", seen.run(), err)
+	}
+	return effect{}, nil
+}
+
+// enter proves the settings again, now that the benchmark has ended, and enters the run
+// into the ledger.
+func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
+	want, err := r.wantedOfRun(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	against, proven, err := r.prove(ctx, seen, want)
+	switch {
+	case err != nil:
+		return effect{}, err
+	case !proven:
+		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
+	case against != nil:
+		against.Child = seen.child
+		return r.enterAs(ctx, seen, *against)
+	}
+	return r.enterAs(ctx, seen, sweepspec.Evidence{Child: seen.child, Failure: stalled(seen.child)})
+}
+
+// stalled is why a benchmark has not begun and will not; "" if it has.
+func stalled(b *v1alpha1.CephBenchmark) string {
+	condition := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+	if condition == nil || condition.Status != metav1.ConditionTrue || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionFailed) {
+		return ""
+	}
+	return condition.Message
+}
+
+// wantedOfRun is what Ceph had to have during the run: as this process has told it, or
+// after a restart as it follows from the journal and the configuration.
+func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Change, error) {
+	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
+		return slot.want, nil
+	}
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return nil, err
+	}
+	about, err := r.known(ctx, seen, to.Observer)
+	if err != nil {
+		return nil, err
+	}
+	slot.since = seen.child.CreationTimestamp.Time
+	slot.want = slices.Concat(holding(seen.journal, nil), changesOf(seen.sweep.Spec, seen.configuration().Values, about))
+	return slot.want, nil
+}
+
+// enterAs enters the run into the ledger, as what the evidence makes of it, and asks the
+// planner what follows.
+func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
+	var err error
+	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	e.Seconds = int(seen.now.Sub(slot.since).Round(time.Second).Seconds())
+	if e.Child != nil {
+		if e.BytesWritten, err = r.writtenBytes(ctx, seen, e.Child); err != nil {
+			return effect{}, err
+		}
+	}
+	entry, why := sweepspec.Observe(&seen.sweep.Spec, seen.next.Slot, e)
+	came, err := seen.entered(append(slices.Clip(seen.ledger), entry))
+	if err != nil {
+		return effect{}, err
+	}
+	if why != "" {
+		came.told = append([]told{{"Warning", "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.told...)
+	}
+	if err := r.prune(ctx, seen); err != nil {
+		return effect{}, err
+	}
+	return came, nil
+}
+
+// entered is status with this ledger, and what the planner makes of it.
+func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
+	next, err := f.planner.Next(sweepspec.Runs(ledger))
+	if err != nil {
+		return effect{}, err
+	}
+	standing, err := sweepspec.Standing(f.planner, ledger)
+	if err != nil {
+		return effect{}, err
+	}
+	came := effect{again: time.Millisecond, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+		s.Runs = sweepspec.WriteLedger(ledger, next)
+		standing.Write(s)
+		progress := sweepspec.ProgressOf(next, "")
+		eta := metav1.NewTime(f.now.Add(next.Progress.TimeLeft + f.reserve()))
+		progress.EstimatedCompletionTime = &eta
+		s.Progress = &progress
+		s.Plan.Block, s.Plan.Order = orderOf(next)
+	}}
+	for _, e := range next.Events {
+		came.told = append(came.told, told{"Normal", string(e.Code), sentence(e.String())})
+	}
+	return came, nil
+}
+
+func (f facts) reserve() time.Duration {
+	if d := f.sweep.Status.Plan.RestoreDuration; d != nil {
+		return d.Duration
+	}
+	return 0
+}
+
+// watch looks after the users of the cluster while the benchmark runs, and notes where its
+// clients are.
+func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
+	came := effect{}
+	if len(seen.sweep.Status.Plan.Nodes) == 0 {
+		nodes, err := r.nodesOf(ctx, seen.child)
+		if err != nil {
+			return effect{}, err
+		}
+		if len(nodes) > 0 {
+			came.edit = func(s *v1alpha1.CephTuningSweepStatus) { s.Plan.Nodes = nodes }
+		}
+	}
+	limits := seen.sweep.Spec.Guardrails.ForeignClients
+	if len(limits) == 0 {
+		return came, nil
+	}
+	if err := r.lookAtForeign(ctx, seen); err != nil {
+		return effect{}, err
+	}
+	breach, err := sweepspec.Breached(limits, seen.memory.foreign)
+	if err != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
+	}
+	if breach != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonGuardrailBroken, Message: breach.Message}), nil
+	}
+	return came, nil
+}
+
+// maxForeign is how many looks at the users of the cluster are kept: two decide, and some
+// may know nothing.
+const maxForeign = 8
+
+// lookAtForeign asks how the users of the cluster fare.
+func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return err
+	}
+	pools, err := r.Ceph.PoolIO(ctx, to.Observer)
+	if err != nil {
+		return err
+	}
+	perf, err := r.Ceph.OSDPerf(ctx, to.Observer)
+	if err != nil {
+		return err
+	}
+	sample := sweepspec.ForeignSample{Time: seen.now, Pools: map[v1alpha1.PoolName]sweepspec.PoolUse{}}
+	for _, pool := range pools {
+		sample.Pools[v1alpha1.PoolName(pool.Name)] = sweepspec.PoolUse{
+			BytesPerSecond:      float64(pool.ReadBytesPerSecond + pool.WriteBytesPerSecond),
+			OperationsPerSecond: float64(pool.ReadOperationsPerSecond + pool.WriteOperationsPerSecond),
+			OSDLatencySeconds:   worstCommit(perf),
+		}
+	}
+	m := seen.memory
+	m.foreign = append(m.foreign, sample)
+	m.foreign = m.foreign[max(0, len(m.foreign)-maxForeign):]
+	return nil
+}
+
+// worstCommit is that of all OSDs: which of them store a pool changes with its PGs.
+func worstCommit(perf []ceph.OSDLatency) float64 {
+	worst := 0.0
+	for _, osd := range perf {
+		worst = max(worst, osd.CommitSeconds)
+	}
+	return worst
+}

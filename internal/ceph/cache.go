@@ -1,0 +1,38 @@
+package ceph
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// CacheBytes is what OSDs together may keep in memory, by the osd_memory_target that they
+// run with: one of each device class is asked.
+func CacheBytes(ctx context.Context, from Client, at Connection, osds []OSD) (int64, error) {
+	byClass := map[string]int64{}
+	total := int64(0)
+	for _, osd := range osds {
+		if _, asked := byClass[osd.DeviceClass]; !asked {
+			target, err := memoryTarget(ctx, from, at, osd.ID)
+			if err != nil {
+				return 0, err
+			}
+			byClass[osd.DeviceClass] = target
+		}
+		total += byClass[osd.DeviceClass]
+	}
+	return total, nil
+}
+
+func memoryTarget(ctx context.Context, from Client, at Connection, osd int) (int64, error) {
+	text, err := from.ConfigShow(ctx, at, osd, "osd_memory_target")
+	if err != nil {
+		return 0, err
+	}
+	bytes, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("osd.%d has osd_memory_target %q, which is no number", osd, text)
+	}
+	return bytes, nil
+}

@@ -1,0 +1,30 @@
+package settings
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// Refusal says what of a template, for a CephCluster, is not allowed, and how to ask for
+// it; "" if everything is.
+func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.BenchmarkTemplate) string {
+	cluster, ok := s.Cluster(ref)
+	if !ok {
+		return fmt.Sprintf("The operator's settings do not list CephCluster %s in namespace %s. "+
+			"Ask the administrator to add it to clusters, or name another in spec.clusterRef.", ref.Name, ref.Namespace)
+	}
+	if pool := template.Target.ExistingPool; pool != nil {
+		for _, name := range []v1alpha1.PoolName{pool.Name, pool.DataPool} {
+			if name != "" && !cluster.AllowsPool(string(name)) {
+				return fmt.Sprintf("The operator's settings do not open pool %s to benchmarks. "+
+					"Ask the administrator to add it to existingPools of the cluster, or use target.scratchPool.", name)
+			}
+		}
+	}
+	if template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase && cluster.Identities.CacheDropper == "" {
+		return "The operator has no identity that may drop the caches of OSDs. " +
+			"Ask the administrator to grant that power, or set template.osdCaches to Keep."
+	}
+	return ""
+}
