@@ -97,17 +97,27 @@ type networkSpec struct {
 
 // Cluster reads a CephCluster. An error that somebody has to put right is an *Error.
 func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (ClusterInfo, error) {
-	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
 	o := object(kindCluster, ref.Namespace, ref.Name)
 	read := cephCluster{}
-	if err := get(ctx, a.reader, o, &read); apierrors.IsNotFound(err) {
-		return ClusterInfo{}, &Error{Reason: ReasonClusterMissing, Message: fmt.Sprintf("there is no CephCluster %s: set clusterRef to one that `kubectl get cephclusters -A` shows", key)}
-	} else if err != nil {
-		return ClusterInfo{}, explain(err, "get", kindCluster, key)
+	if err := a.getCluster(ctx, o, &read); err != nil {
+		return ClusterInfo{}, err
 	}
 	info := clusterInfo(o, read)
 	info.RookVersion = a.rookVersion(ctx, ref.Namespace)
 	return info, nil
+}
+
+// getCluster reads a CephCluster, and the fields of it that into has.
+func (a *Access) getCluster(ctx context.Context, o *unstructured.Unstructured, into any) error {
+	key := client.ObjectKeyFromObject(o)
+	err := get(ctx, a.reader, o, into)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &Error{Reason: ReasonClusterMissing, Message: fmt.Sprintf("there is no CephCluster %s: set clusterRef to one that `kubectl get cephclusters -A` shows", key)}
+	case err != nil:
+		return explain(err, "get", kindCluster, key)
+	}
+	return nil
 }
 
 func clusterInfo(o *unstructured.Unstructured, read cephCluster) ClusterInfo {

@@ -1,12 +1,13 @@
 // Package rook is what the operator knows of Rook: how to reach a CephCluster, what
-// state it is in, and how to have scratch pools made and removed. It reads by name
-// alone and straight from the API server, never from a cache, so that it needs
-// neither list nor watch in Rook's namespaces.
+// state it is in, what it sets in Ceph, and how to have scratch pools made and removed.
+// It reads straight from the API server, never from a cache, and by name, so that it
+// needs no watch in Rook's namespaces, and list of CephBlockPools alone.
 package rook
 
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,14 +103,16 @@ func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured
 	return nil
 }
 
-// explain adds what to do to what the API server said about a kind of objects.
+// explain adds what to do to what the API server said about a kind of objects. A key
+// without a name is all that are in a namespace.
 func explain(err error, verb, kind string, key client.ObjectKey) error {
+	name := strings.TrimSuffix(key.String(), "/")
 	if apierrors.IsForbidden(err) {
 		return &Error{
 			Reason:  ReasonForbidden,
-			Message: fmt.Sprintf("the operator may not %s %s %s: the Role of config/ceph, in namespace %s, has to be applied and to name it", verb, kind, key, key.Namespace),
+			Message: fmt.Sprintf("the operator may not %s %s %s: the Role of config/ceph, in namespace %s, has to be applied and to name it", verb, kind, name, key.Namespace),
 			Err:     err,
 		}
 	}
-	return fmt.Errorf("%s %s %s: %w", verb, kind, key, err)
+	return fmt.Errorf("%s %s %s: %w", verb, kind, name, err)
 }

@@ -1,0 +1,335 @@
+package journals_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+var sweep = tuning.Sweep{Namespace: "bench", Name: "s", UID: "u1"}
+
+// world is a simulated Ceph cluster beside an API server, with a clock. Managers come and
+// go in it, each of which takes the lock in an epoch of its own.
+type world struct {
+	t       *testing.T
+	cluster *cephtest.Cluster
+	api     client.WithWatch
+	now     time.Time
+	started int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, cluster: cephtest.NewCluster("p"), api: fake.NewClientBuilder().Build(),
+		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+	}
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		c.Answers.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "939524096", Runtime: true}}
+	})
+	return w
+}
+
+// manager is a new one, whose engine is killed when kill says so.
+func (w *world) manager(api client.Client, kill func(tuning.Step) bool) *tuning.Engine {
+	w.started++
+	epoch := int64(w.started)
+	observer := ceph.Connection{MonHost: "m", User: "observer", Key: "AAAA"}
+	at := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
+	return tuning.NewEngine(w.cluster, at, tuning.Options{
+		Store: tuning.NewMirrored(storeOf(api), tuning.NewConfigKey(w.cluster, observer)),
+		Guard: func(context.Context) (ceph.Fence, error) {
+			return ceph.Fence{FSID: cephtest.FSID, Epoch: epoch, Until: w.now.Add(time.Hour)}, nil
+		},
+		Writer: fmt.Sprintf("manager-%d", w.started),
+		Now:    func() time.Time { return w.now },
+		Reached: func(step tuning.Step) error {
+			if kill != nil && kill(step) {
+				return cephtest.ErrKilled
+			}
+			return nil
+		},
+	})
+}
+
+func pgNum(value string) tuning.Change {
+	kind, _ := tuning.PoolOptionType("pg_num")
+	return tuning.Change{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "p", Option: "pg_num"}, To: tuning.Of(value), Type: kind}
+}
+
+func config(option string, to tuning.Value) tuning.Change {
+	return tuning.Change{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: option}, To: to, Type: cephtest.Options()[option].Type}
+}
+
+// life is what a sweep does to the settings: two configurations, and back.
+func (w *world) life(e *tuning.Engine) error {
+	ctx := w.t.Context()
+	facts, err := tuning.ReadFacts(ctx, w.cluster, ceph.Connection{}, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
+	if err != nil {
+		return err
+	}
+	held, err := tuning.HoldStill(facts, []string{"p"}, true)
+	if err != nil {
+		return err
+	}
+	for _, changes := range [][]tuning.Change{
+		held,
+		{pgNum("64"), config("osd_client_message_cap", tuning.Of("512")), config("osd_memory_target", tuning.Of("4G"))},
+		{pgNum("16"), config("osd_client_message_cap", tuning.Of("64")), config("osd_memory_target", tuning.Unset())},
+	} {
+		if _, err := e.Apply(ctx, sweep, changes); err != nil {
+			return err
+		}
+		w.cluster.Tick()
+	}
+	return w.putAllBack(e)
+}
+
+// putAllBack restores and closes, after the wait for what an earlier manager may have
+// asked for.
+func (w *world) putAllBack(e *tuning.Engine) error {
+	report, err := e.Restore(w.t.Context())
+	if wait, must := errors.AsType[*tuning.WaitError](err); must {
+		w.now = wait.Until
+		report, err = e.Restore(w.t.Context())
+	}
+	if err != nil {
+		return err
+	}
+	if !report.Done {
+		return fmt.Errorf("not done: %v", report.Waiting)
+	}
+	return e.Close(w.t.Context())
+}
+
+// state is everything that the life changes, at rest, and what is kept of it.
+func (w *world) state() string {
+	for range 16 {
+		w.cluster.Tick()
+	}
+	var text string
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		pool := c.Answers.OSDMap.Pools[0]
+		var entries []string
+		for _, entry := range c.Answers.ConfigDump {
+			entries = append(entries, fmt.Sprintf("%s/%s %s=%s", entry.Section, entry.Mask, entry.Name, entry.Value))
+		}
+		slices.Sort(entries)
+		text = fmt.Sprintf("pg_num %d of %d, autoscaler %s\nconfiguration %v\nbalancer %t\nflags %v\njournal in Ceph %q\n",
+			pool.PGNum, pool.PGNumTarget, pool.AutoscaleMode, entries, c.Answers.Balancer.Active, c.Answers.OSDMap.Flags, c.Keys["cephtune/journal"])
+	})
+	kept, err := storeOf(w.api).Load(w.t.Context(), cephtest.FSID)
+	return text + fmt.Sprintf("journal in Kubernetes %v, %v\n", kept, err)
+}
+
+func (w *world) wantState(want string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.state()); diff != "" {
+		w.t.Errorf("state -want +got:\n%s", diff)
+	}
+}
+
+// Whichever step a manager is killed at, each time that it passes it, the next one puts
+// everything back from the two copies of the journal.
+func TestKilledAtEachStep(t *testing.T) {
+	for _, step := range tuning.Steps() {
+		t.Run(string(step), func(t *testing.T) {
+			for n := 1; ; n++ {
+				w := newWorld(t)
+				before := w.state()
+				passed := 0
+				err := w.life(w.manager(w.api, func(s tuning.Step) bool {
+					if s == step {
+						passed++
+					}
+					return s == step && passed == n
+				}))
+				if passed < n {
+					if n == 1 || err != nil {
+						t.Fatalf("the step was passed %d times: %v", passed, err)
+					}
+					w.wantState(before)
+					return
+				}
+				if !errors.Is(err, cephtest.ErrKilled) {
+					t.Fatalf("killed at time %d, and it ended with %v", n, err)
+				}
+				if err := w.putAllBack(w.manager(w.api, nil)); err != nil {
+					t.Fatalf("killed at time %d: %v", n, err)
+				}
+				w.wantState(before)
+			}
+		})
+	}
+}
+
+// failing is an API server of which one call, the nth, fails: before it was carried out,
+// or, for writes alone, after, so that the answer is lost.
+func failing(c client.WithWatch, nth int, after bool) (_ client.WithWatch, failed *bool) {
+	failed = new(bool)
+	calls := 0
+	try := func(do func() error) error {
+		calls++
+		if calls != nth {
+			return do()
+		}
+		*failed = true
+		if after {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return apierrors.NewInternalError(errors.New("the connection was lost"))
+	}
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if after {
+				return c.Get(ctx, key, o, opts...)
+			}
+			return try(func() error { return c.Get(ctx, key, o, opts...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return try(func() error { return c.Create(ctx, o, opts...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return try(func() error { return c.Update(ctx, o, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return try(func() error { return c.Delete(ctx, o, opts...) })
+		},
+	}), failed
+}
+
+// The API server may fail at any call. The failure is told, and the same manager can put
+// everything back.
+func TestEachCallOfTheAPIServerFailsOnce(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after it was carried out: %t", after), func(t *testing.T) {
+			for n := 1; ; n++ {
+				w := newWorld(t)
+				before := w.state()
+				api, failed := failing(w.api, n, after)
+				e := w.manager(api, nil)
+				err := w.life(e)
+				if !*failed {
+					if n == 1 || err != nil {
+						t.Fatalf("%d calls were made: %v", n-1, err)
+					}
+					return
+				}
+				if err == nil {
+					t.Errorf("call %d: the failure was hidden", n)
+				}
+				if err := w.putAllBack(e); err != nil {
+					t.Fatalf("call %d: %v", n, err)
+				}
+				w.wantState(before)
+			}
+		})
+	}
+}
+
+// Ceph may refuse to keep its copy at any time: the copy in Kubernetes is one ahead then,
+// and what is kept there is what counts.
+func TestTheMirrorFailsOnce(t *testing.T) {
+	for n := 1; ; n++ {
+		w := newWorld(t)
+		before := w.state()
+		calls := 0
+		w.cluster.Act(func(c *cephtest.Cluster) {
+			c.Before = func(verb string) error {
+				if verb == "SetKey" {
+					calls++
+					if calls == n {
+						return &ceph.Error{Verb: verb, Errno: 1, Message: "Error EPERM"}
+					}
+				}
+				return nil
+			}
+		})
+		e := w.manager(w.api, nil)
+		err := w.life(e)
+		if calls < n {
+			if n == 1 || err != nil {
+				t.Fatalf("Ceph was asked to keep it %d times: %v", calls, err)
+			}
+			return
+		}
+		if err == nil {
+			t.Errorf("time %d: the failure was hidden", n)
+		}
+		if err := w.putAllBack(e); err != nil {
+			t.Fatalf("time %d: %v", n, err)
+		}
+		w.wantState(before)
+	}
+}
+
+// A namespace that was deleted with everything in it takes one copy away, and the other
+// is enough.
+func TestTheConfigMapIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	before := w.state()
+	e := w.manager(w.api, nil)
+	if _, err := e.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", tuning.Of("512"))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.api.Delete(t.Context(), configMap(t, w.api)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", tuning.Of("64"))}); err != nil {
+		t.Fatal(err)
+	}
+	if got := configMap(t, w.api).Annotations[journals.AnnotationSweep]; got != "bench/s" {
+		t.Errorf("the ConfigMap is of sweep %q", got)
+	}
+	if err := w.putAllBack(e); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(before)
+}
+
+// A manager that lost the lock without knowing it cannot go on with the journal once its
+// successor has written it.
+func TestAManagerThatWasReplaced(t *testing.T) {
+	w := newWorld(t)
+	before := w.state()
+	old := w.manager(w.api, nil)
+	if _, err := old.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", tuning.Of("512"))}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := storeOf(w.api).Load(t.Context(), cephtest.FSID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	successor := w.manager(w.api, nil)
+	if _, err := successor.Restore(t.Context()); err == nil {
+		t.Error("the successor did not wait")
+	}
+	w.now = w.now.Add(ceph.LongestChange)
+	if report, err := successor.Restore(t.Context()); err != nil || !report.Done {
+		t.Fatal(report, err)
+	}
+	kept.Revision++ // as the old one would, from what it had read
+	if err := storeOf(w.api).Save(t.Context(), kept); !errors.Is(err, journals.ErrOvertaken) {
+		t.Errorf("error is %v, want that it was overtaken", err)
+	}
+	if err := successor.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(before)
+}

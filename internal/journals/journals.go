@@ -1,0 +1,209 @@
+// Package journals keeps the journals of what has to be put back in Ceph clusters in
+// ConfigMaps, in the manager's own namespace. It is the half of a tuning.Mirrored that
+// can be read while Ceph cannot be reached; people can read it, too.
+package journals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+const (
+	// Key is the member of a ConfigMap's data that is the journal.
+	Key = "journal.json"
+	// AnnotationSweep names the sweep that changed the cluster, for people.
+	AnnotationSweep = "cephtune.dev/sweep"
+	// AnnotationState tells them what is left to do.
+	AnnotationState = "cephtune.dev/state"
+
+	// prefix begins the name of a ConfigMap, which ends with the FSID.
+	prefix = "cephtune-journal-"
+)
+
+// ErrOvertaken says that the journal that is kept is not the one that was read before:
+// somebody else has written it meanwhile. Whoever reads it again and begins afresh from
+// that is right.
+var ErrOvertaken = errors.New("somebody else has written the journal meanwhile")
+
+// ConfigMaps is the store. It remembers nothing, and is safe for concurrent use.
+type ConfigMaps struct {
+	reader    client.Reader
+	writer    client.Writer
+	namespace string
+}
+
+var _ tuning.Store = (*ConfigMaps)(nil)
+
+// New returns the store in a namespace, that of the manager. The reader must not keep a
+// cache, since an older journal would lead to other originals: use the manager's API
+// reader.
+func New(reader client.Reader, writer client.Writer, namespace string) *ConfigMaps {
+	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace}
+}
+
+// Load implements [tuning.Store].
+func (s *ConfigMaps) Load(ctx context.Context, fsid string) (*tuning.Journal, error) {
+	kept, err := s.read(ctx, fsid)
+	if err != nil || !exists(kept) {
+		return nil, err
+	}
+	return journalIn(kept, fsid)
+}
+
+// Save implements [tuning.Store]. It reads what is kept, refuses a journal that does not
+// follow it, and writes only what it has read: of two managers that both read one
+// journal and go on from it, the second is refused with ErrOvertaken, however close
+// behind the first it is.
+//
+// That the journal itself is the memory is what makes it hold: a manager that was
+// restarted, or that reads the journal for its status between two writes, is no
+// exception. It cannot tell a journal that was removed meanwhile from one that was
+// never there; against that, there is the lock.
+func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
+	text, err := tuning.Encode(j)
+	if err != nil {
+		return err
+	}
+	o, err := s.read(ctx, j.FSID)
+	if err != nil {
+		return err
+	}
+	if exists(o) {
+		if o.Data[Key] == string(text) {
+			return nil // an answer was lost, and this is the second time
+		}
+		kept, err := journalIn(o, j.FSID)
+		if err != nil {
+			return err
+		}
+		if err := follows(j, kept); err != nil {
+			return s.failed("write", j.FSID, err)
+		}
+	}
+	fill(o, j, text)
+	if exists(o) {
+		err = s.writer.Update(ctx, o)
+	} else {
+		err = s.writer.Create(ctx, o)
+	}
+	return s.failed("write", j.FSID, err)
+}
+
+// Remove implements [tuning.Store], for journals that are done. It removes what it has
+// read and nothing that came in its place.
+func (s *ConfigMaps) Remove(ctx context.Context, fsid string) error {
+	o, err := s.read(ctx, fsid)
+	if err != nil || !exists(o) {
+		return err
+	}
+	kept, err := journalIn(o, fsid)
+	if err != nil {
+		return err
+	}
+	if !kept.Done() {
+		return s.failed("remove", fsid, fmt.Errorf("settings that sweep %s changed are not put back yet: restore or abandon them first", kept.Sweep))
+	}
+	uid, version := o.UID, o.ResourceVersion
+	err = s.writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	return s.failed("remove", fsid, client.IgnoreNotFound(err))
+}
+
+// follows tells whether a journal may take the place of the one that is kept. A revision
+// is what makes it the next one: somebody else who began where this writer did has used
+// it up. One that is ahead by more comes after a copy of this one that was lost.
+func follows(next, kept *tuning.Journal) error {
+	switch {
+	case kept.Sweep.UID != next.Sweep.UID && kept.Done():
+		return nil
+	case kept.Sweep.UID != next.Sweep.UID:
+		return &tuning.OtherSweepError{Sweep: kept.Sweep}
+	case kept.Epoch > next.Epoch || kept.Revision >= next.Revision:
+		return fmt.Errorf("revision %d of epoch %d does not follow revision %d of epoch %d, which %s wrote: %w",
+			next.Revision, next.Epoch, kept.Revision, kept.Epoch, kept.Writer, ErrOvertaken)
+	}
+	return nil
+}
+
+// read returns the ConfigMap, or one that is not written yet.
+func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, error) {
+	o := &corev1.ConfigMap{}
+	err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: prefix + fsid}, o)
+	if apierrors.IsNotFound(err) {
+		o = &corev1.ConfigMap{}
+		o.Namespace, o.Name = s.namespace, prefix+fsid
+		return o, nil
+	}
+	return o, s.failed("read", fsid, err)
+}
+
+// exists tells whether a ConfigMap was read.
+func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
+
+// journalIn is the journal that a ConfigMap keeps.
+func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
+	text, has := o.Data[Key]
+	if !has {
+		return nil, fmt.Errorf("ConfigMap %s/%s has no %s, which says what to put back in Ceph: put it back from a backup, or compare Ceph's settings with what you want and delete the ConfigMap", o.Namespace, o.Name, Key)
+	}
+	j, err := tuning.Decode([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	if j.FSID != fsid {
+		return nil, fmt.Errorf("ConfigMap %s/%s is for the cluster %s, and its name is for %s: if it was copied, delete it", o.Namespace, o.Name, j.FSID, fsid)
+	}
+	return j, nil
+}
+
+// fill puts a journal into a ConfigMap, and leaves what others put there.
+func fill(o *corev1.ConfigMap, j *tuning.Journal, text []byte) {
+	o.Labels = with(o.Labels, settings.LabelManagedBy, settings.ManagedBy)
+	o.Annotations = with(o.Annotations, AnnotationSweep, j.Sweep.String())
+	o.Annotations = with(o.Annotations, AnnotationState, state(j))
+	o.Data = with(o.Data, Key, string(text))
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+// state says what is left to do, to those who find the ConfigMap.
+func state(j *tuning.Journal) string {
+	if j.Done() {
+		return "Nothing is left to put back in Ceph. cephtune removes this by itself."
+	}
+	open := 0
+	for _, entry := range j.Entries {
+		if entry.State == tuning.Open {
+			open++
+		}
+	}
+	return fmt.Sprintf("Settings to put back in Ceph: %d of %d. Keep this: it says what they were.", open, len(j.Entries))
+}
+
+// failed adds what was done and what to do now. It is nil where nothing failed.
+func (s *ConfigMaps) failed(what, fsid string, err error) error {
+	if err == nil {
+		return nil
+	}
+	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", what, s.namespace, prefix, fsid)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), what == "write" && apierrors.IsNotFound(err):
+		return fmt.Errorf("%s: %w; if that repeats, look for a second manager: %w", doing, ErrOvertaken, err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s: the Role cephtune-cluster-locks of config/rbac has to be applied in namespace %s: %w", doing, s.namespace, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,140 @@
+package rook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const (
+	paramCompressionMode = "compression_mode"
+	paramTargetRatio     = "target_size_ratio"
+)
+
+// Owned is what Rook's custom resources set in Ceph, and would set again whenever Rook
+// reconciles them: who changes that in Ceph changes it for a while only.
+type Owned struct {
+	// PoolParameters are the options that CephBlockPools set, by Ceph's name of the pool.
+	// Pools of CephFilesystems and CephObjectStores are not among them.
+	PoolParameters map[string]map[string]string
+	// PoolObjects are the names of the CephBlockPools, by Ceph's name of the pool.
+	PoolObjects map[string]string
+	// CephConfig is what the CephCluster sets, by section and option. Of a value that is
+	// kept in a Secret, which cephtune does not read, it names the Secret instead.
+	CephConfig map[string]map[string]string
+}
+
+// ownedConfig is the part of a CephCluster that sets options. Rook sets those from
+// Secrets first, so that the others win.
+type ownedConfig struct {
+	Spec struct {
+		CephConfig           map[string]map[string]string    `json:"cephConfig"`
+		CephConfigFromSecret map[string]map[string]secretKey `json:"cephConfigFromSecret"`
+	} `json:"spec"`
+}
+
+type secretKey struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+// ownedPool is the part of a CephBlockPool that sets options of its pool.
+type ownedPool struct {
+	Spec struct {
+		// Name is Ceph's, for pools of Ceph's own, whose names no object can have.
+		Name       string            `json:"name"`
+		Parameters map[string]string `json:"parameters"`
+		// CompressionMode and TargetSizeRatio are parameters that have fields of their
+		// own, which win.
+		CompressionMode string `json:"compressionMode"`
+		Replicated      struct {
+			TargetSizeRatio float64 `json:"targetSizeRatio"`
+		} `json:"replicated"`
+	} `json:"spec"`
+}
+
+// Owned reads what Rook sets in a cluster. All CephBlockPools in the namespace count,
+// because Rook has one CephCluster in a namespace; those that are being deleted do not,
+// because Rook sets nothing for them any more.
+func (a *Access) Owned(ctx context.Context, ref v1alpha1.ClusterReference) (Owned, error) {
+	o := object(kindCluster, ref.Namespace, ref.Name)
+	config := ownedConfig{}
+	if err := a.getCluster(ctx, o, &config); err != nil {
+		return Owned{}, err
+	}
+	pools := &unstructured.UnstructuredList{}
+	pools.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kindBlockPool + "List"})
+	if err := a.reader.List(ctx, pools, client.InNamespace(ref.Namespace)); err != nil {
+		return Owned{}, explain(err, "list", kindBlockPool+"s in namespace", client.ObjectKey{Namespace: ref.Namespace})
+	}
+	owned := Owned{PoolParameters: map[string]map[string]string{}, PoolObjects: map[string]string{}, CephConfig: config.options()}
+	for _, pool := range pools.Items {
+		if err := owned.add(&pool); err != nil {
+			return Owned{}, err
+		}
+	}
+	return owned, nil
+}
+
+// options are by the names that Ceph has for them. Rook takes other spellings, too.
+func (c ownedConfig) options() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	set := func(section, option, value string) {
+		if all[section] == nil {
+			all[section] = map[string]string{}
+		}
+		all[section][strings.NewReplacer(" ", "_", "-", "_").Replace(option)] = value
+	}
+	for section, options := range c.Spec.CephConfigFromSecret {
+		for option, from := range options {
+			set(section, option, fmt.Sprintf("what Secret %s has as %s", from.Name, from.Key))
+		}
+	}
+	for section, options := range c.Spec.CephConfig {
+		for option, value := range options {
+			set(section, option, value)
+		}
+	}
+	return all
+}
+
+// add notes a CephBlockPool.
+func (o *Owned) add(pool *unstructured.Unstructured) error {
+	if pool.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	read := ownedPool{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pool.Object, &read); err != nil {
+		return fmt.Errorf("read %s %s/%s: %w", kindBlockPool, pool.GetNamespace(), pool.GetName(), err)
+	}
+	name := read.Spec.Name
+	if name == "" {
+		name = pool.GetName()
+	}
+	o.PoolObjects[name] = pool.GetName()
+	if parameters := read.parameters(); len(parameters) > 0 {
+		o.PoolParameters[name] = parameters
+	}
+	return nil
+}
+
+func (p ownedPool) parameters() map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, p.Spec.Parameters)
+	if ratio := p.Spec.Replicated.TargetSizeRatio; ratio != 0 {
+		all[paramTargetRatio] = strconv.FormatFloat(ratio, 'f', -1, 32)
+	}
+	if p.Spec.CompressionMode != "" {
+		all[paramCompressionMode] = p.Spec.CompressionMode
+	}
+	return all
+}
