@@ -65,11 +65,14 @@ func newManager(ctx context.Context, config *rest.Config, opts *options) (ctrl.M
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	if err := addBenchmarks(ctx, mgr, config, opts); err != nil {
+	p, err := newPlatform(ctx, mgr, config, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := addBenchmarks(mgr, opts, p); err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", cephbenchmark.Name, err)
 	}
-	sweeps := cephtuningsweep.New(mgr.GetClient(), mgr.GetEventRecorder(cephtuningsweep.Name))
-	if err := sweeps.SetupWithManager(mgr); err != nil {
+	if err := addSweeps(mgr, opts, p); err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", cephtuningsweep.Name, err)
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

@@ -54,10 +54,23 @@ type Options struct {
 	Writer string
 	// Patience is how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
+	// Pace is how often the cluster is looked at.
+	Pace Pace
 	// Now is the clock, Draw a source of seeds; tests may set both.
 	Now  func() time.Time
 	Draw func() uint64
 }
+
+// Pace is how often a cluster is looked at, for want of events that Ceph would send.
+type Pace struct {
+	// Settle is for one that has been told to change, or is waited for.
+	Settle time.Duration
+	// Watch is for one that is measured: the benchmark itself looks after its health.
+	Watch time.Duration
+}
+
+// DefaultPace is for real clusters, each look at which takes about a second.
+func DefaultPace() Pace { return Pace{Settle: 2 * time.Second, Watch: 5 * time.Second} }
 
 // Reconciler moves one CephTuningSweep one step forward.
 type Reconciler struct {

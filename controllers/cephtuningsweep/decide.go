@@ -95,30 +95,30 @@ type rule func(facts) (plan, bool)
 // The first rule that applies decides; reading the list is reading the behaviour.
 func decide(seen facts) plan {
 	for _, apply := range []rule{
-		leaveDeletedAlone,     // nothing is left of it
-		standDownDeleted,      // the finalizer keeps it until then
-		leaveEndedAlone,       // until the run ID changes
-		acknowledgeEnded,      // changes that ask for no run
-		standDownReplaced,     // before another run begins
-		standDownFailing,      // what it changed comes first
-		standDownSuspended,    // and waits
-		idleSuspended,         //
-		stallOnSettings,       // what the administrator does not allow
-		begin,                 // a new run ID, or one that was suspended
-		protect,               // before anything is changed
-		waitForCluster,        // a CephCluster that is not there
-		makePlanOnly,          // which changes nothing, and needs no lock
-		standDownOutOfWindow,  // after the run under way
-		waitForWindow,         // nothing begins outside
-		takeLock,              // one at a time
-		restoreOther,          // what a sweep has left that is gone
-		makePlan,              // from what the cluster is like
-		failWithoutPlan,       // what cannot be carried out
-		standDownConcluded,    // the planner has a verdict
-		enterRun,              // a benchmark that has ended
-		watchRun,              // one that goes on
-		applyConfiguration,    // written down before
-		settleConfiguration,   // by looking, not by waiting
+		leaveDeletedAlone,    // nothing is left of it
+		standDownDeleted,     // the finalizer keeps it until then
+		leaveEndedAlone,      // until the run ID changes
+		acknowledgeEnded,     // changes that ask for no run
+		standDownReplaced,    // before another run begins
+		standDownFailing,     // what it changed comes first
+		standDownSuspended,   // and waits
+		idleSuspended,        //
+		stallOnSettings,      // what the administrator does not allow
+		begin,                // a new run ID, or one that was suspended
+		protect,              // before anything is changed
+		waitForCluster,       // a CephCluster that is not there
+		makePlanOnly,         // which changes nothing, and needs no lock
+		standDownOutOfWindow, // after the run under way
+		waitForWindow,        // nothing begins outside
+		takeLock,             // one at a time
+		restoreOther,         // what a sweep has left that is gone
+		makePlan,             // from what the cluster is like
+		failWithoutPlan,      // what cannot be carried out
+		standDownConcluded,   // the planner has a verdict
+		enterRun,             // a benchmark that has ended
+		watchRun,             // one that goes on
+		applyConfiguration,   // written down before
+		settleConfiguration,  // by looking, not by waiting
 	} {
 		if p, applies := apply(seen); applies {
 			return seen.orGiveUp(p)
@@ -140,7 +140,7 @@ func leaveDeletedAlone(seen facts) (plan, bool) {
 }
 
 func standDownDeleted(seen facts) (plan, bool) {
-	return standDown(endsGone, "Putting everything back, because the sweep is deleted."), seen.deleted()
+	return seen.standDown(endsGone, "Putting everything back, because the sweep is deleted."), seen.deleted()
 }
 
 func leaveEndedAlone(seen facts) (plan, bool) {
@@ -152,7 +152,7 @@ func acknowledgeEnded(seen facts) (plan, bool) {
 }
 
 func standDownReplaced(seen facts) (plan, bool) {
-	return standDown(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
+	return seen.standDown(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
 }
 
 func standDownFailing(seen facts) (plan, bool) {
@@ -160,11 +160,11 @@ func standDownFailing(seen facts) (plan, bool) {
 	if !seen.atWork() || failing == nil {
 		return plan{}, false
 	}
-	return standDown(endsFailed, "Putting everything back. "+failing.Message), true
+	return seen.standDown(endsFailed, "Putting everything back. "+failing.Message), true
 }
 
 func standDownSuspended(seen facts) (plan, bool) {
-	return standDown(endsPaused, "Putting everything back, because the sweep is suspended."), seen.atWork() && seen.sweep.Spec.Suspend
+	return seen.standDown(endsPaused, "Putting everything back, because the sweep is suspended."), seen.atWork() && seen.sweep.Spec.Suspend
 }
 
 func idleSuspended(seen facts) (plan, bool) {
@@ -227,7 +227,7 @@ func restoreOther(seen facts) (plan, bool) {
 	if left == nil || left.Sweep == seen.self() {
 		return plan{}, false
 	}
-	return plan{step: stepRestoreOther, again: time.Second, outcome: kstatus.Outcome{
+	return plan{step: stepRestoreOther, again: seen.pace.Settle, outcome: kstatus.Outcome{
 		Reason:  v1alpha1.ReasonRestoring,
 		Message: fmt.Sprintf("Putting back what sweep %s has changed, which had the Ceph cluster before.", left.Sweep),
 	}}, true
@@ -237,7 +237,7 @@ func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned(
 
 // planning makes a plan, for which a cluster that is not healthy or quiet is waited for.
 func (f facts) planning() plan {
-	p := plan{step: stepPlan, progress: "planning", again: 2 * time.Second, outcome: preparing("Looking at the cluster.")}
+	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}
 	limit := f.sweep.Spec.Quiescence.Timeout.Duration
 	return p.atMost(limit, "plan", kstatus.Outcome{
 		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v.", limit),
@@ -259,27 +259,23 @@ func failWithoutPlan(seen facts) (plan, bool) {
 }
 
 func standDownConcluded(seen facts) (plan, bool) {
-	p := standDown(endsComplete, "The verdict is in status. Putting everything back.")
+	p := seen.standDown(endsComplete, "The verdict is in status. Putting everything back.")
 	return p, seen.next.Action == sweep.Conclude
 }
 
 func enterRun(seen facts) (plan, bool) {
-	return plan{step: stepEnter, again: time.Second, progress: seen.doing("proving"), outcome: seen.running()}, seen.child != nil && childHasEnded(seen.child)
+	return plan{step: stepEnter, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, seen.child != nil && childHasEnded(seen.child)
 }
 
-// watchEvery is how often the cluster is looked at while a benchmark runs: the benchmark
-// itself looks after its health.
-const watchEvery = 5 * time.Second
-
 func watchRun(seen facts) (plan, bool) {
-	return plan{step: stepWatch, again: watchEvery, progress: seen.doing("measuring"), outcome: seen.running()}, seen.child != nil
+	return plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}, seen.child != nil
 }
 
 func standDownOutOfWindow(seen facts) (plan, bool) {
 	if seen.openErr != nil {
 		return fail(v1alpha1.ReasonNotPossible, seen.openErr.Error()), true
 	}
-	return standDown(endsClosed, "The window for changes has closed. Putting everything back."), seen.outOfWindow() && seen.underWay()
+	return seen.standDown(endsClosed, "The window for changes has closed. Putting everything back."), seen.outOfWindow() && seen.underWay()
 }
 
 // outOfWindow reports whether nothing may begin. What has begun ends.
@@ -311,18 +307,15 @@ func applyConfiguration(seen facts) (plan, bool) {
 	}, !known
 }
 
-// settleEvery is how often the cluster is looked at while it settles.
-const settleEvery = 2 * time.Second
-
 func settleConfiguration(seen facts) (plan, bool) {
 	return plan{
-		step: stepSettle, again: settleEvery, progress: seen.doing("settling"), outcome: seen.settling("Waiting for the cluster to settle."),
+		step: stepSettle, again: seen.pace.Settle, progress: seen.doing("settling"), outcome: seen.settling("Waiting for the cluster to settle."),
 	}, !seen.memory.slot.settled
 }
 
 // measure is what is left: the cluster has the configuration.
 func measure(seen facts) plan {
-	return plan{step: stepMeasure, again: settleEvery, progress: seen.doing("proving"), outcome: seen.running()}
+	return plan{step: stepMeasure, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}
 }
 
 func (f facts) doing(what string) string {
@@ -340,8 +333,8 @@ func (f facts) settling(message string) kstatus.Outcome {
 	return kstatus.Outcome{Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Run %d: %s. %s", f.run(), f.configuration().Name, message)}
 }
 
-func standDown(then ending, message string) plan {
-	return plan{step: stepStandDown, then: then, again: settleEvery, progress: "restoring", outcome: kstatus.Outcome{
+func (f facts) standDown(then ending, message string) plan {
+	return plan{step: stepStandDown, then: then, again: f.pace.Settle, progress: "restoring", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoring, Message: message,
 	}}
 }

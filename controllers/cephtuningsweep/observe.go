@@ -25,6 +25,7 @@ import (
 // while settings are changed, proven and put back: those steps look themselves.
 type facts struct {
 	now      time.Time
+	pace     Pace
 	settings *settings.Settings
 	sweep    *v1alpha1.CephTuningSweep
 	cluster  settings.Cluster
@@ -72,7 +73,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 // observe gathers the facts. It only reads, and no more than the object's stage needs:
 // one that has ended costs a look into a cache.
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (facts, error) {
-	seen := facts{now: r.Now(), settings: r.Settings, sweep: s}
+	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
 	if !seen.mayHaveMade() {
 		return seen, nil

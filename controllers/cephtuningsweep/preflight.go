@@ -46,7 +46,10 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	if err != nil {
 		return unplannable(err)
 	}
-	environment := before.environment(seen)
+	environment, err := before.environment(seen)
+	if err != nil {
+		return effect{}, err
+	}
 	came := effect{edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Plan, s.Environment = plan, environment
 		if spec.Mode == v1alpha1.SweepModePlan {
@@ -291,12 +294,13 @@ func (p *preflight) copies(spec *sweepspec.Spec) float64 {
 }
 
 // environment is what results depend on besides what is varied.
-func (p *preflight) environment(seen facts) *v1alpha1.Environment {
+func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
 		OSDs: p.known.OSDs, DeviceClass: p.cluster.Demand.DeviceClass, Config: p.known.Facts.Config,
 	})
-	return detail.Environment()
+	environment, err := quiescence.Fingerprint(detail)
+	return &environment, err
 }
 
 // targetPools are the pools whose I/O is the sweep's own.

@@ -3,16 +3,12 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 )
-
-// queueAgain is when somebody who waits for the lock asks again.
-const queueAgain = 2 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
 func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
@@ -25,7 +21,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	case !grant.Held && (held != nil || seen.child != nil || seen.changedCeph()):
 		return lockLost(fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)), nil
 	case !grant.Held:
-		return effect{again: queueAgain, outcome: kstatus.Outcome{
+		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
 		}}, nil
 	}

@@ -92,6 +92,10 @@ func (f facts) whyUnreachable() string {
 	return fmt.Sprintf("What the sweep has changed cannot be put back: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, AnnotationAbandon)
 }
 
+func goesOn(p plan, message string) effect {
+	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
+}
+
 // endChildren removes benchmarks that have not ended, and what they have made with them.
 // Nothing is put back under a benchmark that still runs.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error) {
@@ -249,7 +253,7 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 		return effect{}, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
 	}
 	if err == nil && string(other.UID) == left.UID {
-		return effect{again: queueAgain, outcome: kstatus.Outcome{
+		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", left),
 		}}, nil
 	}

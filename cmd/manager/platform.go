@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/masterkey"
+)
+
+// startTimeout bounds what the manager asks the API server before it starts.
+const startTimeout = 30 * time.Second
+
+// platform is what both controllers work on.
+type platform struct {
+	// namespace is the manager's own, where its locks, its key and its journals are.
+	namespace string
+	// direct reads Secrets, and what Rook has, by name, and never keeps them.
+	direct    client.Client
+	core      *corev1client.CoreV1Client
+	sidecar   *ceph.Sidecar
+	lock      *lock.Both
+	masterKey []byte
+}
+
+func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opts *options) (*platform, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	p := &platform{sidecar: ceph.NewSidecar(opts.cephSocket)}
+	var err error
+	if p.namespace, err = opts.ownNamespace(); err != nil {
+		return nil, err
+	}
+	if p.direct, err = client.New(config, client.Options{Scheme: mgr.GetScheme()}); err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
+	}
+	if p.core, err = corev1client.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
+	}
+	if p.masterKey, err = masterkey.LoadOrCreate(ctx, p.direct, p.namespace); err != nil {
+		return nil, err
+	}
+	id, err := lock.ClusterID(ctx, p.direct, p.namespace)
+	if err != nil {
+		return nil, err
+	}
+	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace), lock.NewRecords(p.sidecar, id))
+	return p, nil
+}
+
+// namespaceFile names the namespace of a pod, in the pod.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace is that of the manager's pod, where its locks and its key are.
+func (o *options) ownNamespace() (string, error) {
+	if o.leaderNamespace != "" {
+		return o.leaderNamespace, nil
+	}
+	name, err := os.ReadFile(namespaceFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", errors.New("say with --leader-elect-namespace in which namespace the manager keeps its locks, since it does not run in a pod")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the manager's namespace: %w", err)
+	}
+	return strings.TrimSpace(string(name)), nil
+}

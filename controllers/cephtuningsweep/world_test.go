@@ -1,0 +1,383 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+const (
+	rookNamespace = "rook-ceph"
+	clusterName   = "my-cluster"
+	// soon is the deadline of whatever should happen soon.
+	soon = time.Minute
+)
+
+// world is a namespace of a real API server with a controller, and around it what a
+// cluster has beside: Ceph in memory, Rook, somebody who runs benchmarks, and a clock
+// that can be put forward.
+type world struct {
+	client.Client
+	t         *testing.T
+	server    *rest.Config
+	namespace string
+	ceph      *cephtest.Cluster
+	rook      *fakeRook
+	bench     *bench
+	allowed   *settings.Settings
+	ahead     atomic.Int64 // of the clock, in nanoseconds
+	stop      context.CancelFunc
+}
+
+// newWorld starts a world with a namespace of its own on an API server.
+func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
+	t.Helper()
+	scheme := kruntime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(server, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		Client: c, t: t, server: server, namespace: namespace,
+		ceph: quietCeph(), rook: &fakeRook{}, allowed: allowances(),
+	}
+	w.bench = &bench{world: w}
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	go w.every(10*time.Millisecond, w.ceph.Tick)
+	go w.every(20*time.Millisecond, w.bench.work)
+	w.start()
+	return w
+}
+
+// every does something again and again, until the test has ended.
+func (w *world) every(pause time.Duration, do func()) {
+	for w.t.Context().Err() == nil {
+		do()
+		time.Sleep(pause)
+	}
+}
+
+// start starts the manager, anew if it ran before.
+func (w *world) start() {
+	w.t.Helper()
+	skip := true
+	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
+		Scheme:     w.Scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &skip},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	err = New(Options{
+		Client: mgr.GetClient(), Reader: w.Client, Recorder: mgr.GetEventRecorder(Name),
+		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
+		Lock:     lock.NewBoth(lock.NewLeases(w.Client, w.Client, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Journals: journals.New(w.Client, w.Client, w.namespace),
+		Writer:   string(uuid.NewUUID()),
+		Patience: func([]tuning.Change) tuning.Patience {
+			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
+		},
+		Pace: Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
+		Now:  w.now, Draw: func() uint64 { return 7 },
+	}).SetupWithManager(mgr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := mgr.Start(ctx); err != nil {
+			w.t.Errorf("the manager ended: %v", err)
+		}
+	}()
+	w.stop = func() { stop(); <-ended }
+	w.t.Cleanup(w.stop)
+}
+
+// restart is the crash of a manager, and the start of the next.
+func (w *world) restart() {
+	w.t.Helper()
+	w.stop()
+	w.start()
+}
+
+func allowances() *settings.Settings {
+	return &settings.Settings{Clusters: []settings.Cluster{{
+		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"},
+		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
+		Options: []settings.Option{
+			{Name: "osd_mclock_profile"}, {Name: "osd_client_message_cap", Min: "16", Max: "16384"},
+			{Name: "osd_max_backfills"}, {Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
+		},
+	}}}
+}
+
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+// quietCeph is a healthy cluster of three OSDs with nothing to do, and a pool whose
+// autoscaler is on.
+func quietCeph() *cephtest.Cluster {
+	c := cephtest.NewCluster("open")
+	c.Change(func(a *cephtest.Answers) {
+		a.Status.Monitors, a.Status.QuorumNames = 1, []string{"a"}
+		a.OSDMap.FullRatio, a.OSDMap.BackfillFullRatio, a.OSDMap.NearFullRatio = 0.95, 0.9, 0.85
+		for i := range a.OSDs {
+			a.OSDs[i].TotalBytes, a.OSDs[i].AvailableBytes, a.OSDs[i].PGs = 1<<40, 1<<40, 32
+		}
+		a.DF = ceph.DF{TotalBytes: 3 << 40, AvailableBytes: 3 << 40}
+		a.PoolIO = []ceph.PoolIO{{Name: "open"}}
+		a.Versions = ceph.Versions{Overall: map[string]int{"18.2.7": 5}, OSD: map[string]int{"18.2.7": 3}}
+		a.ConfigShow = map[string]string{"osd.0 osd_memory_target": "4294967296"}
+		a.Keys = map[string]string{}
+	})
+	return c
+}
+
+// fakeRook has one CephCluster.
+type fakeRook struct {
+	mu sync.Mutex
+	// clusterIs is what is wrong with the CephCluster.
+	clusterIs error
+	owned     rook.Owned
+}
+
+func (f *fakeRook) set(change func(*fakeRook)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+func (f *fakeRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clusterIs != nil {
+		return rook.ClusterInfo{}, f.clusterIs
+	}
+	return rook.ClusterInfo{
+		Namespace: ref.Namespace, Name: ref.Name, FSID: cephtest.FSID,
+		Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2",
+	}, nil
+}
+
+func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string) (ceph.Connection, error) {
+	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
+}
+
+func (f *fakeRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owned, nil
+}
+
+// bench runs the benchmarks of the world: each has its result in the second look at it.
+type bench struct {
+	world *world
+	mu    sync.Mutex
+	// speed is the figure of a benchmark, as the cluster is when it ends; nil gives 1000.
+	speed func(*v1alpha1.CephBenchmark) float64
+	// hold keeps benchmarks from ending.
+	hold bool
+	// spoil may make a benchmark end otherwise.
+	spoil func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun
+	seen  map[string]bool
+	ended int
+}
+
+func (b *bench) set(change func(*bench)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(b)
+}
+
+func (b *bench) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
+}
+
+// work goes round once.
+func (b *bench) work() {
+	var all v1alpha1.CephBenchmarkList
+	if err := b.world.List(b.world.t.Context(), &all, client.InNamespace(b.world.namespace)); err != nil {
+		return // The API server is ending.
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range all.Items {
+		child := &all.Items[i]
+		if childHasEnded(child) || !child.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if b.seen == nil {
+			b.seen = map[string]bool{}
+		}
+		if !b.seen[child.Name] || b.hold {
+			b.seen[child.Name] = true
+			continue
+		}
+		b.end(child)
+	}
+}
+
+// end writes the result of a benchmark.
+func (b *bench) end(child *v1alpha1.CephBenchmark) {
+	b.ended++
+	value := 1000.0
+	if b.speed != nil {
+		value = b.speed(child)
+	}
+	// Noise of about one in a hundred, the same each time.
+	value *= 1 + float64(b.ended*7919%21-10)/1000
+	run := v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunValid}
+	if b.spoil != nil {
+		if other := b.spoil(child); other != nil {
+			run = *other
+		}
+	}
+	status := &child.Status
+	status.ObservedRunID, status.Runs = child.Spec.RunID, []v1alpha1.BenchmarkRun{run}
+	kind := v1alpha1.ConditionComplete
+	if run.State == v1alpha1.RunValid {
+		status.Phases = []v1alpha1.PhaseResult{{Name: "write", ValidRuns: 1, Metrics: []v1alpha1.MetricResult{
+			{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: v1alpha1.Decimal(strconv.FormatFloat(value, 'f', 3, 64))},
+		}}}
+	} else {
+		kind = v1alpha1.ConditionFailed
+	}
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Ended", Message: run.Reason})
+	if err := b.world.Status().Update(b.world.t.Context(), child); client.IgnoreNotFound(err) != nil && b.world.t.Context().Err() == nil {
+		b.ended-- // Somebody else has written it: next time.
+	}
+}
+
+// create makes a sweep from a spec, without clusterRef.
+func (w *world) create(name, spec string) *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	s := &v1alpha1.CephTuningSweep{}
+	if err := yaml.UnmarshalStrict([]byte(spec), &s.Spec); err != nil {
+		w.t.Fatal(err)
+	}
+	s.Namespace, s.Name = w.namespace, name
+	s.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: clusterName}
+	if err := w.Create(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// await waits until a sweep is as it should be.
+func (w *world) await(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha1.CephTuningSweep) bool) {
+	w.t.Helper()
+	for end := time.Now().Add(soon); ; time.Sleep(20 * time.Millisecond) {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
+			w.t.Fatalf("wait for the sweep %s: %v", what, err)
+		}
+		if is(s) {
+			return
+		}
+		if time.Now().After(end) {
+			status, _ := yaml.Marshal(s.Status)
+			w.t.Fatalf("the sweep is not %s within %v; its status:\n%s", what, soon, status)
+		}
+	}
+}
+
+func is(kind string) func(*v1alpha1.CephTuningSweep) bool {
+	return func(s *v1alpha1.CephTuningSweep) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
+}
+
+func hasReason(reason string) func(*v1alpha1.CephTuningSweep) bool {
+	return func(s *v1alpha1.CephTuningSweep) bool { return reasonOf(s) == reason }
+}
+
+// change edits the spec of a sweep.
+func (w *world) change(s *v1alpha1.CephTuningSweep, edit func(*v1alpha1.CephTuningSweep)) {
+	w.t.Helper()
+	before := s.DeepCopy()
+	edit(s)
+	if err := w.Patch(w.t.Context(), s, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// state is everything in Ceph that a sweep may change, once it is at rest.
+func (w *world) state() string {
+	for range 16 {
+		w.ceph.Tick()
+	}
+	text := ""
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		for _, pool := range c.Answers.OSDMap.Pools {
+			text += fmt.Sprintf("%s %d %s %v\n", pool.Name, pool.PGNumTarget, pool.AutoscaleMode, pool.Options)
+		}
+		for _, entry := range c.Answers.ConfigDump {
+			text += fmt.Sprintf("%s/%s %s=%s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
+		}
+		text += fmt.Sprintf("balancer %t, flags %v, keys %v", c.Answers.Balancer.Active, c.Answers.OSDMap.Flags, c.Keys)
+	})
+	return text
+}
+
+// wantState checks that Ceph is as it was.
+func (w *world) wantState(before string) {
+	w.t.Helper()
+	if now := w.state(); now != before {
+		w.t.Errorf("Ceph is\n%s\nwant it as it was:\n%s", now, before)
+	}
+	var maps corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil {
+		w.t.Fatal(err)
+	}
+	if len(maps.Items) > 0 {
+		w.t.Errorf("the journal %s is still there", maps.Items[0].Name)
+	}
+}
+
+// TestMain lets more stories be told at once than there are processors: they wait most
+// of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(16, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
