@@ -59,6 +59,9 @@ type Options struct {
 	// Now is the clock, Draw a source of seeds; tests may set both.
 	Now  func() time.Time
 	Draw func() uint64
+	// Reached is called at each step of a change, and ends what is being done with its
+	// error. It is for tests, which kill the manager in it; nil does nothing.
+	Reached func(tuning.Step) error
 }
 
 // Pace is how often a cluster is looked at, for want of events that Ceph would send.
