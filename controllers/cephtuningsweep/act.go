@@ -68,6 +68,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.watch(ctx, seen)
 	case stepEnter:
 		return r.enter(ctx, seen)
+	case stepKeep:
+		return r.keep(ctx, seen)
 	case stepFail:
 		return failed(p.outcome), nil
 	case stepStandDown:

@@ -3,6 +3,7 @@ package cephtuningsweep
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // step is one thing to do.
@@ -49,6 +51,8 @@ const (
 	stepWatch step = "Watch"
 	// stepEnter proves them again and enters the run into the ledger.
 	stepEnter step = "Enter"
+	// stepKeep proves that the winner has effect and has it stay.
+	stepKeep step = "Keep"
 	// stepFail gives the run up; what follows is stepStandDown.
 	stepFail step = "Fail"
 	// stepStandDown ends what goes on and puts everything back.
@@ -114,6 +118,7 @@ func decide(seen facts) plan {
 		restoreOther,         // what a sweep has left that is gone
 		makePlan,             // from what the cluster is like
 		failWithoutPlan,      // what cannot be carried out
+		keepWinner,           // if that was asked for
 		standDownConcluded,   // the planner has a verdict
 		enterRun,             // a benchmark that has ended
 		watchRun,             // one that goes on
@@ -263,6 +268,31 @@ func standDownConcluded(seen facts) (plan, bool) {
 	return p, seen.next.Action == sweep.Conclude
 }
 
+// keepWinner brings the cluster into the winning configuration and leaves it there.
+func keepWinner(seen facts) (plan, bool) {
+	if !seen.keeps() {
+		return plan{}, false
+	}
+	for _, apply := range []rule{applyConfiguration, settleConfiguration} {
+		if p, applies := apply(seen); applies {
+			return p, true
+		}
+	}
+	return plan{step: stepKeep, again: seen.pace.Settle, progress: "keeping the winner", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Leaving %s applied, which has won.", seen.configuration().Name),
+	}}, true
+}
+
+// keeps reports whether the winner is to be applied still. What has been kept is closed
+// in the journal.
+func (f facts) keeps() bool {
+	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
+		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.journal == nil || f.journal.Sweep != f.self() {
+		return false
+	}
+	return !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
+}
+
 func enterRun(seen facts) (plan, bool) {
 	return plan{step: stepEnter, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, seen.child != nil && childHasEnded(seen.child)
 }
@@ -319,9 +349,6 @@ func measure(seen facts) plan {
 }
 
 func (f facts) doing(what string) string {
-	if f.planner == nil {
-		return what
-	}
 	return fmt.Sprintf("run %d, %s: %s", f.run(), f.configuration().Name, what)
 }
 

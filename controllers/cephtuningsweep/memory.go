@@ -55,6 +55,8 @@ type memory struct {
 	// survey is what does not change while a sweep is at work, or should not.
 	survey *survey
 	slot   slotMemory
+	// cannotKeep says that the winner could not be left applied.
+	cannotKeep bool
 	// restored is how far the cluster is with settling after everything was put back.
 	restored tuning.Settling
 	// foreign are the latest looks at pools whose users are protected.

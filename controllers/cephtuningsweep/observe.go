@@ -168,8 +168,11 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 // run is the number of the run that is next, or under way.
 func (f facts) run() int { return len(f.ledger) + 1 }
 
-// configuration is what it measures.
+// configuration is what it measures; in the end, the one that has won.
 func (f facts) configuration() sweep.Configuration {
+	if f.next.Action == sweep.Conclude {
+		return f.planner.Configurations()[f.next.Conclusion.Winner]
+	}
 	return f.planner.Configurations()[f.next.Slot.Configuration]
 }
 

@@ -154,6 +154,12 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) {
 		messages = append(messages, sentence(entry.Message()))
 	}
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonRestored, Message: "Everything was read back as it was before."}
+	if kept := report.Kept(); len(kept) > 0 {
+		o.Message = "Everything was read back as it was before, but for the winner, which is kept:"
+		for _, entry := range kept {
+			o.Message += " " + sentence(entry.Message())
+		}
+	}
 	status := metav1.ConditionTrue
 	switch {
 	case !report.Done:

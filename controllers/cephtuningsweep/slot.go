@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,9 +105,9 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 		slot.settled = true
 		return effect{again: time.Millisecond}, nil
 	case settled.Failed:
-		return r.enterAs(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
+		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
 	case len(settled.Inert) > 0:
-		return r.enterAs(ctx, seen, withoutEffect(settled.Inert))
+		return r.without(ctx, seen, withoutEffect(settled.Inert))
 	}
 	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
 }
@@ -229,7 +230,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	case err != nil:
 		return effect{}, err
 	case against != nil:
-		return r.enterAs(ctx, seen, *against)
+		return r.without(ctx, seen, *against)
 	case !proven:
 		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
 	}
@@ -241,6 +242,36 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, fmt.Errorf("create the benchmark of run %d: %w", seen.run(), err)
 	}
 	return effect{}, nil
+}
+
+// without is what comes of a configuration that the cluster does not have: a run that is
+// no evidence, or a winner that cannot stay.
+func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
+	if !seen.keeps() {
+		return r.enterAs(ctx, seen, e)
+	}
+	seen.memory.cannotKeep = true
+	return effect{again: time.Millisecond, told: []told{{
+		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", seen.configuration().Name, e.Failure+e.Inert+e.Changed),
+	}}}, nil
+}
+
+// keep proves that the winner has effect, and has it stay.
+func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
+	slot := &seen.memory.slot
+	against, proven, err := r.prove(ctx, seen, slot.want)
+	switch {
+	case err != nil:
+		return effect{}, err
+	case against != nil:
+		return r.without(ctx, seen, *against)
+	case !proven:
+		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
+	}
+	varied := slices.DeleteFunc(slices.Clone(slot.want), func(c tuning.Change) bool {
+		return c.Setting.Kind != tuning.KindConfig && c.Setting.Kind != tuning.KindPoolOption
+	})
+	return effect{again: time.Millisecond}, seen.memory.engine.Keep(ctx, varied)
 }
 
 // enter proves the settings again, now that the benchmark has ended, and enters the run
@@ -309,7 +340,7 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 		return effect{}, err
 	}
 	if why != "" {
-		came.told = append([]told{{"Warning", "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.told...)
+		came.told = append([]told{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.told...)
 	}
 	if err := r.prune(ctx, seen); err != nil {
 		return effect{}, err
@@ -337,7 +368,7 @@ func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
 		s.Plan.Block, s.Plan.Order = orderOf(next)
 	}}
 	for _, e := range next.Events {
-		came.told = append(came.told, told{"Normal", string(e.Code), sentence(e.String())})
+		came.told = append(came.told, told{corev1.EventTypeNormal, string(e.Code), sentence(e.String())})
 	}
 	return came, nil
 }

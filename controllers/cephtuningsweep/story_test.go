@@ -36,6 +36,7 @@ func TestStories(t *testing.T) {
 	config := apiserver.Start(t)
 	number := 0
 	for topic, stories := range map[string]map[string]story{
+		"keep": keepStories(),
 		"life": lifeStories(),
 	} {
 		for name, tell := range stories {

@@ -70,6 +70,8 @@ const (
 	LeftAlone State = "LeftAlone"
 	// Gone ones belong to a pool that does not exist any more.
 	Gone State = "Gone"
+	// Kept ones have a value of ours, which is to stay.
+	Kept State = "Kept"
 	// Abandoned ones were given up by a person. They may have a value of ours.
 	Abandoned State = "Abandoned"
 )

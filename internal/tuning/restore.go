@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
@@ -18,11 +19,17 @@ type Report struct {
 	Waiting []string
 }
 
-// LeftAlone are the entries in a final state other than Restored.
+// Kept are the entries whose value stays.
+func (r Report) Kept() []Entry {
+	return slices.DeleteFunc(slices.Clone(r.Entries), func(e Entry) bool { return e.State != Kept })
+}
+
+// LeftAlone are the entries that are closed without being as they were, or as they were
+// meant to be.
 func (r Report) LeftAlone() []Entry {
 	var left []Entry
 	for _, entry := range r.Entries {
-		if entry.State != Open && entry.State != Restored {
+		if entry.State != Open && entry.State != Restored && entry.State != Kept {
 			left = append(left, entry)
 		}
 	}
@@ -38,6 +45,8 @@ func (e Entry) Message() string {
 		return fmt.Sprintf("%s was %s before, and somebody else has made it %s meanwhile: left alone", e.Setting, e.Original, e.Found)
 	case Gone:
 		return fmt.Sprintf("%s was %s, and the pool does not exist any more", e.Setting, e.Original)
+	case Kept:
+		return fmt.Sprintf("%s was %s before, and stays as it is now", e.Setting, e.Original)
 	case Abandoned:
 		return fmt.Sprintf("%s was %s before, and was not put back: look at it yourself", e.Setting, e.Original)
 	default:
@@ -149,6 +158,40 @@ func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State,
 		return err
 	}
 	*j = *next
+	return e.reached(StepRestoredWritten)
+}
+
+// Keep has settings stay as they are, of which each has the value that is to stay. One
+// that has another value is an error: it is still to be put back.
+func (e *Engine) Keep(ctx context.Context, changes []Change) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j, err := e.load(ctx)
+	if err != nil || j == nil {
+		return err
+	}
+	now, err := e.facts(ctx, SettingsOf(changes))
+	if err != nil {
+		return err
+	}
+	next := j.clone()
+	for _, change := range changes {
+		entry, journalled := next.Entry(change.Setting)
+		if !journalled || entry.State != Open {
+			continue
+		}
+		value, err := now.Value(change.Setting)
+		if err != nil {
+			return err
+		}
+		if !entry.same(value, change.To) {
+			return fmt.Errorf("%s is %s, and %s was to be kept", change.Setting, value, change.To)
+		}
+		next.closeEntry(change.Setting, Kept, nil)
+	}
+	if err := e.save(ctx, next); err != nil {
+		return err
+	}
 	return e.reached(StepRestoredWritten)
 }
 
