@@ -52,6 +52,18 @@ func TestASeedIsDrawnWhereThereIsNone(t *testing.T) {
 	}
 }
 
+// The sample for the lab is what people try first: it is the smallest design that there
+// is, and its budget is enough for it.
+func TestTheLabsSampleIsSmall(t *testing.T) {
+	plan, err := Draft(&sampleOf(t, "lab").Spec, Facts{OSDs: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Configurations != 1 || plan.MinimumRuns != 24 || plan.MaximumRuns != 24 || len(plan.Refusals) > 0 || plan.EstimatedDuration.Duration > 40*time.Minute {
+		t.Errorf("%d configurations, %d to %d runs, %s, refusals %q", plan.Configurations, plan.MinimumRuns, plan.MaximumRuns, plan.EstimatedDuration.Duration, plan.Refusals)
+	}
+}
+
 func TestPlansThatAreNone(t *testing.T) {
 	spec := &specOf(t, `{}`).Spec
 	if _, err := PlanOf(spec, &v1alpha1.SweepPlan{PlannerVersion: sweep.Version}); !errors.Is(err, ErrSpec) {

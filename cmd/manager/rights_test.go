@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+const (
+	rookNamespace = "rook-ceph"
+	// deployedAccount is the manager's once kustomize has named it.
+	deployedAccount = "system:serviceaccount:cephtune-system:cephtune-manager"
+)
+
+// TestRights asks a real API server what the manifests allow the manager, and what not.
+func TestRights(t *testing.T) {
+	config := apiserver.Start(t)
+	admin, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{systemNamespace, benchNamespace, otherNamespace, rookNamespace} {
+		create(t, admin, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	applyRBAC(t, admin)
+	for _, folder := range []string{"bench", "ceph", "ceph-tuner"} {
+		for _, object := range manifests(t, filepath.Join(apiserver.Root(t), "config", folder, "role.yaml")) {
+			create(t, admin, object)
+		}
+	}
+	t.Run("are enough and no more", func(t *testing.T) { testRights(t, admin) })
+	t.Run("keep journals", func(t *testing.T) { testJournals(t, config) })
+}
+
+// right is something that is done to a kind of objects, or to one of them.
+type right struct{ user, namespace, group, resource, name string }
+
+func testRights(t *testing.T, admin client.Client) {
+	tests := map[string]struct {
+		right
+		can, cannot []string
+	}{
+		"journals": {
+			right: right{user: serviceAccount, namespace: systemNamespace, resource: "configmaps", name: "cephtune-journal-f"},
+			can:   []string{"create", "delete", "get", "update"}, cannot: []string{"list", "watch", "deletecollection"},
+		},
+		"ConfigMaps elsewhere": {
+			right:  right{user: serviceAccount, namespace: otherNamespace, resource: "configmaps", name: "cephtune-journal-f"},
+			cannot: []string{"create", "delete", "get", "update"},
+		},
+		"the runs of sweeps": {
+			right: right{user: deployedAccount, namespace: benchNamespace, group: "cephtune.dev", resource: "cephbenchmarks"},
+			can:   []string{"create", "delete"}, cannot: []string{"deletecollection"},
+		},
+		"sweeps": {
+			right:  right{user: deployedAccount, namespace: benchNamespace, group: "cephtune.dev", resource: "cephtuningsweeps"},
+			cannot: []string{"create", "delete"},
+		},
+		"all pools": {
+			right: right{user: deployedAccount, namespace: rookNamespace, group: "ceph.rook.io", resource: "cephblockpools"},
+			can:   []string{"list"}, cannot: []string{"watch", "patch", "update", "delete"},
+		},
+		"somebody's pool": {
+			right:  right{user: deployedAccount, namespace: rookNamespace, group: "ceph.rook.io", resource: "cephblockpools", name: "replicapool"},
+			cannot: []string{"patch", "update", "delete"},
+		},
+		"a scratch pool": {
+			right: right{user: deployedAccount, namespace: rookNamespace, group: "ceph.rook.io", resource: "cephblockpools", name: settings.ScratchPool},
+			can:   []string{"get", "patch", "delete"},
+		},
+		"the tuner's key": {
+			right: right{user: deployedAccount, namespace: rookNamespace, resource: "secrets", name: "rook-ceph-client-cephtune-tuner"},
+			can:   []string{"get"}, cannot: []string{"list", "watch", "update", "delete"},
+		},
+		"the administrator's key": {
+			right:  right{user: deployedAccount, namespace: rookNamespace, resource: "secrets", name: "rook-ceph-admin-keyring"},
+			cannot: []string{"get"},
+		},
+	}
+	// The API server takes a moment to know all Roles. What it refuses counts afterwards.
+	for _, test := range tests {
+		for _, verb := range test.can {
+			eventually(t, func() error { return wantRight(t, admin, test.right, verb, true) })
+		}
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, verb := range test.cannot {
+				if err := wantRight(t, admin, test.right, verb, false); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func wantRight(t *testing.T, admin client.Client, of right, verb string, want bool) error {
+	t.Helper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:   of.user,
+		Groups: []string{"system:serviceaccounts", "system:authenticated"},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: of.namespace, Group: of.group, Resource: of.resource, Name: of.name, Verb: verb,
+		},
+	}}
+	if err := admin.Create(deadline(t), review); err != nil {
+		return err
+	}
+	if review.Status.Allowed != want {
+		return fmt.Errorf("%s may %s %s %q in %s: %t, want %t", of.user, verb, of.resource, of.name, of.namespace, review.Status.Allowed, want)
+	}
+	return nil
+}
+
+// testJournals keeps a journal in the manager's name, where the API server, and no fake,
+// keeps two writers apart.
+func testJournals(t *testing.T, config *rest.Config) {
+	config = rest.CopyConfig(config)
+	config.Impersonate.UserName = serviceAccount
+	c, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := journals.New(c, c, systemNamespace)
+	journal := func(revision int64, state tuning.State) *tuning.Journal {
+		return &tuning.Journal{
+			SchemaVersion: tuning.SchemaVersion, FSID: "f", Sweep: tuning.Sweep{Namespace: benchNamespace, Name: "s", UID: "u"},
+			Epoch: 1, Writer: "w", Revision: revision, Entries: []tuning.Entry{{Setting: tuning.Setting{Kind: tuning.KindBalancer}, State: state}},
+		}
+	}
+	eventually(t, func() error { return kept.Save(deadline(t), journal(1, tuning.Open)) })
+	if err := kept.Save(deadline(t), journal(2, tuning.Open)); err != nil {
+		t.Error(err)
+	}
+	if err := kept.Save(deadline(t), journal(2, tuning.Restored)); !errors.Is(err, journals.ErrOvertaken) {
+		t.Errorf("error %v, want that it was overtaken", err)
+	}
+	if err := kept.Remove(deadline(t), "f"); err == nil {
+		t.Error("a journal that is not done was removed")
+	}
+	if err := kept.Save(deadline(t), journal(3, tuning.Restored)); err != nil {
+		t.Error(err)
+	}
+	if err := kept.Remove(deadline(t), "f"); err != nil {
+		t.Error(err)
+	}
+	if j, err := kept.Load(deadline(t), "f"); j != nil || err != nil {
+		t.Errorf("%v, %v after it was removed", j, err)
+	}
+}
+
+// What the settings allow, the caps of the tuner have to allow too, where we deploy both:
+// by default, which is what needs no naming, and on the lab.
+func TestTheTunersCapsNameEveryOption(t *testing.T) {
+	root := apiserver.Root(t)
+	for name, files := range map[string]struct{ settings, caps string }{
+		"by default": {"config/manager/config.yaml", "config/ceph-tuner/client.yaml"},
+		"on the lab": {"test/lab/manifests/operator/config.yaml", "test/lab/manifests/operator/kustomization.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed, err := settings.Load(filepath.Join(root, files.settings))
+			if err != nil {
+				t.Fatal(err)
+			}
+			caps, err := os.ReadFile(filepath.Join(root, files.caps))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cluster := allowed.Clusters[0]
+			if cluster.Identities.Tuner != "cephtune-tuner" {
+				t.Errorf("the tuner is %q", cluster.Identities.Tuner)
+			}
+			for _, option := range append(cluster.Options, settings.DefaultOptions()...) {
+				for _, want := range neededCaps(option) {
+					if !strings.Contains(string(caps), want+",\n") && !strings.Contains(string(caps), want+"\n") {
+						t.Errorf("%s has no %s", files.caps, want)
+					}
+				}
+				if _, named := cluster.AllowsOption(option.Name, option.Pool, option.Mask); !named {
+					t.Errorf("%s does not allow %s", files.settings, option.Name)
+				}
+			}
+		})
+	}
+}
+
+// neededCaps are the commands that change an option and put it back.
+func neededCaps(option settings.Option) []string {
+	if option.Pool == "" {
+		return []string{
+			fmt.Sprintf("allow command \"config set\" with who=osd name=%s", option.Name),
+			fmt.Sprintf("allow command \"config rm\" with who=osd name=%s", option.Name),
+		}
+	}
+	return []string{
+		fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", option.Pool, option.Name),
+		fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=pg_autoscale_mode", option.Pool),
+	}
+}
