@@ -80,7 +80,7 @@ func TestManager(t *testing.T) {
 		eventually(t, func() error { return wantStatus(t, url, token(t, admin, otherNamespace), http.StatusForbidden) })
 		eventually(t, func() error { return wantStatus(t, url, token(t, admin, systemNamespace), http.StatusOK) })
 	})
-	t.Run("says what it cannot do yet", func(t *testing.T) { testStalls(t, admin) })
+	t.Run("says what is not allowed", func(t *testing.T) { testStalls(t, admin) })
 	t.Run("says that something is suspended", func(t *testing.T) { testSuspended(t, admin) })
 	t.Run("leaves other namespaces alone", func(t *testing.T) { testOtherNamespace(t, admin) })
 	t.Run("runs in a pod that restricted namespaces take", func(t *testing.T) { testPodSecurity(t, admin) })
@@ -119,13 +119,13 @@ func testStalls(t *testing.T, admin client.Client) {
 		return wantConditions(t, admin, benchmark, func() []metav1.Condition { return benchmark.Status.Conditions }, stalled("NotAllowed"))
 	})
 	eventually(t, func() error {
-		return wantConditions(t, admin, sweep, func() []metav1.Condition { return sweep.Status.Conditions }, stalled("NotImplemented"))
+		return wantConditions(t, admin, sweep, func() []metav1.Condition { return sweep.Status.Conditions }, stalled("NotAllowed"))
 	})
 	if benchmark.Status.ObservedRunID != "" || benchmark.Status.ObservedGeneration != 1 {
 		t.Errorf("status is about run %q and generation %d, want none and 1", benchmark.Status.ObservedRunID, benchmark.Status.ObservedGeneration)
 	}
 	eventually(t, func() error { return wantEvent(t, admin, "CephBenchmark", "NotAllowed") })
-	eventually(t, func() error { return wantEvent(t, admin, "CephTuningSweep", "NotImplemented") })
+	eventually(t, func() error { return wantEvent(t, admin, "CephTuningSweep", "NotAllowed") })
 	quiet(t, admin, benchmark)
 
 	// A label is nothing to write about.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -249,7 +250,8 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	left := seen.journal.Sweep
 	other := &v1alpha1.CephTuningSweep{}
 	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
-	if client.IgnoreNotFound(err) != nil {
+	// One in a namespace that the manager has no business in any more is nobody's.
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
 		return effect{}, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
 	}
 	if err == nil && string(other.UID) == left.UID {
@@ -289,13 +291,9 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts) (effect, bool, err
 	came := effect{}
 	report := tuning.Report{Done: true}
 	if left != nil && left.Sweep == seen.self() {
-		for _, entry := range left.Entries {
-			if entry.State == tuning.Open {
-				entry.State = tuning.Abandoned
-			}
-			report.Entries = append(report.Entries, entry)
-		}
-		if err := r.Journals.Remove(ctx, fsid); err != nil {
+		left.GiveUp()
+		report.Entries = left.Entries
+		if err := errors.Join(r.Journals.Save(ctx, left), r.Journals.Remove(ctx, fsid)); err != nil {
 			return effect{}, false, err
 		}
 	}

@@ -172,6 +172,17 @@ func (j *Journal) closeEntry(of Setting, state State, found *Value) {
 
 func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
 
+// GiveUp abandons all entries that are open, in a copy of a journal that is to be written
+// by itself, because the Ceph cluster does not answer any more.
+func (j *Journal) GiveUp() {
+	for i := range j.Entries {
+		if j.Entries[i].State == Open {
+			j.Entries[i].State = Abandoned
+		}
+	}
+	j.Revision++
+}
+
 // action is what to do about an entry.
 type action int
 
