@@ -19,6 +19,8 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// Owned is what Rook's custom resources set, and set again.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
+	// RestartOSD ends an OSD, in whose place Kubernetes starts another.
+	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }
 
 // Lock lets one holder at a time have a Ceph cluster.

@@ -36,8 +36,9 @@ func TestStories(t *testing.T) {
 	config := apiserver.Start(t)
 	number := 0
 	for topic, stories := range map[string]map[string]story{
-		"keep": keepStories(),
-		"life": lifeStories(),
+		"keep":    keepStories(),
+		"restart": restartStories(),
+		"life":    lifeStories(),
 	} {
 		for name, tell := range stories {
 			number++
