@@ -182,6 +182,12 @@ func (c *cluster) endManager(t *testing.T) {
 	for i := range pods {
 		c.deleteAndWait(t, &pods[i])
 	}
+	c.awaitManager(t)
+}
+
+// awaitManager waits for a manager that is ready.
+func (c *cluster) awaitManager(t *testing.T) {
+	t.Helper()
 	eventually(t, time.Minute, "another manager to be ready", func(ctx context.Context) error {
 		pods, err := c.managerPods(ctx)
 		if err != nil {

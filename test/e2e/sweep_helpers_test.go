@@ -1,0 +1,320 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const (
+	// How long a sweep may take until its first benchmark measures, and until a
+	// configuration is measured that is not the baseline.
+	sweepStartsWithin = 4 * time.Minute
+	sweepChangesIn    = 10 * time.Minute
+	// restoreWithin is how long it may take until everything is put back. A manager that
+	// was killed has to be waited for, and what it has asked of Ceph.
+	restoreWithin = 5 * time.Minute
+)
+
+// sweep returns a CephTuningSweep with the smallest design that there is, over
+// parameters, on a target. It is not created yet.
+func (c *cluster) sweep(name string, target v1alpha1.Target, parameters ...v1alpha1.Parameter) *v1alpha1.CephTuningSweep {
+	template := c.benchmark(name, target, v1alpha1.Phase{Name: "write", RadosBench: &v1alpha1.RadosBench{
+		Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("16Ki"), Concurrency: 4,
+		Duration: metav1.Duration{Duration: shortest}, Ramp: &metav1.Duration{Duration: time.Second},
+	}}).Spec.Template
+	template.Clients.Resources = v1alpha1.ClientResources{CPU: resource.MustParse("500m"), Memory: resource.MustParse("256Mi")}
+	return &v1alpha1.CephTuningSweep{
+		ObjectMeta: metav1.ObjectMeta{Namespace: benchNamespace, Name: "cephtune-e2e-" + name},
+		Spec: v1alpha1.CephTuningSweepSpec{
+			ClusterRef: v1alpha1.ClusterReference{Namespace: c.rookNamespace, Name: c.cephCluster},
+			Template:   template,
+			Parameters: parameters,
+			Objective:  v1alpha1.Objective{MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: v1alpha1.MetricIOPS}},
+			Strategy: v1alpha1.Strategy{
+				Blocks: v1alpha1.Blocks{Min: 3, Max: 3}, ConfirmationBlocks: 3, Seed: new(int64(42)),
+			},
+			Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: 5 * time.Minute}},
+		},
+	}
+}
+
+// messageCap varies how many operations an OSD takes in.
+func messageCap(values ...v1alpha1.ParameterValue) v1alpha1.Parameter {
+	return v1alpha1.Parameter{
+		Name: "message_cap", Config: &v1alpha1.ConfigParameter{Option: "osd_client_message_cap"}, Values: values,
+	}
+}
+
+// createSweep creates a sweep. At the test's end it is removed, and Ceph has to be as it
+// was; before that a test that failed tells all there is to know.
+func (c *cluster) createSweep(t testing.TB, s *v1alpha1.CephTuningSweep) {
+	t.Helper()
+	since := time.Now()
+	before := c.tunables(t)
+	if err := c.Create(t.Context(), s); err != nil {
+		t.Fatalf("create CephTuningSweep %s: %v", s.Name, err)
+	}
+	t.Cleanup(func() {
+		c.deleteAndWait(t, s)
+		c.wantTunables(t, before)
+	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+			defer cancel()
+			t.Log(c.storyOfSweep(ctx, s, since))
+		}
+	})
+}
+
+// awaitSweep polls a sweep until something holds. One that has failed will not become
+// anything else.
+func (c *cluster) awaitSweep(t testing.TB, s *v1alpha1.CephTuningSweep, within time.Duration, what string, holds func(*v1alpha1.CephTuningSweep) error) {
+	t.Helper()
+	eventually(t, within, "CephTuningSweep "+s.Name+" "+what, func(ctx context.Context) error {
+		read := &v1alpha1.CephTuningSweep{}
+		if err := c.Get(ctx, client.ObjectKeyFromObject(s), read); err != nil {
+			return err
+		}
+		*s = *read
+		if err := holds(s); err != nil {
+			if failed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed); failed != nil {
+				t.Fatalf("CephTuningSweep %s fails, want it %s: %s: %s", s.Name, what, failed.Reason, failed.Message)
+			}
+			return fmt.Errorf("%w; %s", err, toldBySweep(s))
+		}
+		return nil
+	})
+}
+
+func toldBySweep(s *v1alpha1.CephTuningSweep) string {
+	step := ""
+	if s.Status.Progress != nil {
+		step = s.Status.Progress.Summary + " " + s.Status.Progress.Step
+	}
+	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return fmt.Sprintf("it is %s (%s): %s", ready.Reason, step, ready.Message)
+	}
+	return "it says nothing yet"
+}
+
+// sweepIs says why a sweep is not in a phase of its life.
+func sweepIs(reason string) func(*v1alpha1.CephTuningSweep) error {
+	return func(s *v1alpha1.CephTuningSweep) error {
+		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+		if ready == nil || ready.Reason != reason {
+			return fmt.Errorf("it is not %s", reason)
+		}
+		return nil
+	}
+}
+
+// awaitRunOf waits until a configuration is measured, and returns the benchmark.
+func (c *cluster) awaitRunOf(t testing.TB, s *v1alpha1.CephTuningSweep, configuration string) *v1alpha1.CephBenchmark {
+	t.Helper()
+	c.awaitSweep(t, s, sweepChangesIn, "to measure "+configuration, func(s *v1alpha1.CephTuningSweep) error {
+		if s.Status.Progress == nil || !strings.Contains(s.Status.Progress.Step, configuration+": measuring") {
+			return fmt.Errorf("it does not measure %s", configuration)
+		}
+		return nil
+	})
+	child := c.childOf(t, s)
+	c.awaitMeasuring(t, child)
+	return child
+}
+
+// childOf is the benchmark of a sweep that has not ended.
+func (c *cluster) childOf(t testing.TB, s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+	t.Helper()
+	var all v1alpha1.CephBenchmarkList
+	if err := c.List(t.Context(), &all, client.InNamespace(s.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range all.Items {
+		b := &all.Items[i]
+		if metav1.IsControlledBy(b, s) && hasEnded(b, v1alpha1.ConditionComplete) != nil && hasEnded(b, v1alpha1.ConditionFailed) != nil {
+			return b
+		}
+	}
+	t.Fatalf("CephTuningSweep %s has no benchmark at work", s.Name)
+	return nil
+}
+
+// tunables is everything in Ceph that a sweep may change, as text.
+func (c *cluster) tunables(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	text, err := c.tunablesNow(ctx)
+	if err != nil {
+		t.Fatalf("look what Ceph is set to: %v", err)
+	}
+	return text
+}
+
+func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
+	var osdMap struct {
+		Flags string `json:"flags"`
+		Pools []struct {
+			Name      string `json:"pool_name"`
+			PGNum     int    `json:"pg_num_target"`
+			PGPNum    int    `json:"pg_placement_num_target"`
+			Autoscale string `json:"pg_autoscale_mode"`
+		} `json:"pools"`
+	}
+	var config []struct {
+		Section, Name, Value, Mask string
+	}
+	var balancer struct {
+		Active bool `json:"active"`
+	}
+	var keys []string
+	for _, ask := range []struct {
+		into any
+		args []string
+	}{
+		{&osdMap, []string{"osd", "dump"}},
+		{&config, []string{"config", "dump"}},
+		{&balancer, []string{"balancer", "status"}},
+		{&keys, []string{"config-key", "ls"}},
+	} {
+		if err := c.cephJSON(ctx, ask.into, ask.args...); err != nil {
+			return "", err
+		}
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "flags %s, balancer %t\n", osdMap.Flags, balancer.Active)
+	for _, pool := range osdMap.Pools {
+		fmt.Fprintf(&text, "pool %s: %d PGs, placed as %d, autoscaler %s\n", pool.Name, pool.PGNum, pool.PGPNum, pool.Autoscale)
+	}
+	for _, entry := range config {
+		fmt.Fprintf(&text, "%s %s %s = %s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
+	}
+	for _, key := range keys {
+		if strings.HasPrefix(key, "cephtune/") {
+			fmt.Fprintf(&text, "key %s\n", key)
+		}
+	}
+	return text.String(), nil
+}
+
+// wantTunables waits until Ceph is set to what it was.
+func (c *cluster) wantTunables(t testing.TB, before string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	for {
+		now, err := c.tunablesNow(ctx)
+		if err == nil && now == before {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Errorf("Ceph is set to\n%s(%v)\nwant it as it was:\n%s", now, err, before)
+			return
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+// wantRestored checks that a sweep says that everything is put back, and that it is.
+func (c *cluster) wantRestored(t testing.TB, s *v1alpha1.CephTuningSweep, before string) {
+	t.Helper()
+	c.awaitSweep(t, s, restoreWithin, "to have put everything back", func(s *v1alpha1.CephTuningSweep) error {
+		if !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionRestored) {
+			return fmt.Errorf("condition %s is not True", v1alpha1.ConditionRestored)
+		}
+		return nil
+	})
+	c.wantTunables(t, before)
+}
+
+// storyOfSweep is everything that there is to know of a sweep and of its benchmark at
+// work.
+func (c *cluster) storyOfSweep(ctx context.Context, s *v1alpha1.CephTuningSweep, since time.Time) string {
+	var text strings.Builder
+	read := &v1alpha1.CephTuningSweep{}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(s), read); err != nil {
+		fmt.Fprintf(&text, "CephTuningSweep %s cannot be read: %v\n", s.Name, err)
+	}
+	read.ManagedFields = nil
+	object, err := yaml.Marshal(read)
+	fmt.Fprintf(&text, "=== CephTuningSweep %s (%v)\n%s", s.Name, err, object)
+	var all eventsv1.EventList
+	err = c.List(ctx, &all, client.InNamespace(s.Namespace))
+	fmt.Fprintf(&text, "=== Events (%v)\n", err)
+	slices.SortStableFunc(all.Items, func(x, y eventsv1.Event) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
+	for _, e := range all.Items {
+		if e.CreationTimestamp.After(since.Add(-time.Second)) && strings.HasPrefix(e.Regarding.Name, s.Name) {
+			fmt.Fprintf(&text, "%s %s %s %s: %s\n", e.CreationTimestamp.Format(time.TimeOnly), e.Regarding.Name, e.Type, e.Reason, e.Note)
+		}
+	}
+	maps := &corev1.ConfigMapList{}
+	if err := c.List(ctx, maps, client.InNamespace(c.managerService.Namespace), client.MatchingLabels{"app.kubernetes.io/managed-by": "cephtune"}); err == nil {
+		for _, cm := range maps.Items {
+			journal, _ := json.Marshal(cm.Data)
+			fmt.Fprintf(&text, "=== ConfigMap %s\n%s\n", cm.Name, journal)
+		}
+	}
+	fmt.Fprintf(&text, "=== Ceph\n%s=== Manager\n%s", c.tunablesText(ctx), c.managerLogs(ctx, since))
+	return text.String()
+}
+
+func (c *cluster) tunablesText(ctx context.Context) string {
+	text, err := c.tunablesNow(ctx)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return text
+}
+
+// verdictsOf is the table of configurations, for the log of a test.
+func verdictsOf(s *v1alpha1.CephTuningSweep) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Status.Summary)
+	for _, row := range s.Status.Configurations {
+		fmt.Fprintf(&text, "  %-40s %3d runs  ratio %s (%s to %s)  %s %s\n", row.Name, row.Runs, row.Ratio, row.Low, row.High, row.Verdict, row.Reason)
+	}
+	if noise := s.Status.Noise; noise != nil {
+		fmt.Fprintf(&text, "  noise floor %s, drift %s, smallest effect %s\n", noise.Floor, noise.Drift, noise.SmallestEffect)
+	}
+	for _, run := range s.Status.Runs {
+		fmt.Fprintf(&text, "  %s\n", run)
+	}
+	if s.Status.StartTime != nil && s.Status.CompletionTime != nil {
+		fmt.Fprintf(&text, "  %d runs in %v\n", len(s.Status.Runs), s.Status.CompletionTime.Sub(s.Status.StartTime.Time))
+	}
+	return text.String()
+}
+
+// validities counts the runs of a sweep by what they are.
+func validities(s *v1alpha1.CephTuningSweep) string {
+	counts := map[string]int{}
+	for _, run := range s.Status.Runs {
+		words := strings.Fields(string(run))
+		counts[words[len(words)-1]]++
+	}
+	var texts []string
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, fmt.Sprintf("%d %s", counts[word], word))
+	}
+	return strings.Join(texts, ", ")
+}

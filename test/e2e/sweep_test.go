@@ -1,0 +1,226 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// A plan says what a sweep would do, what it would take, and what keeps it from being
+// done, and does nothing.
+func TestSweepPlan(t *testing.T) {
+	c := forTest(t)
+	before := c.tunables(t)
+	s := c.sweep("plan", c.replicatedScratch(), messageCap("64"), v1alpha1.Parameter{
+		Name: "shards", Config: &v1alpha1.ConfigParameter{Option: "osd_op_num_shards"}, Values: []v1alpha1.ParameterValue{"2"},
+	})
+	s.Spec.Mode = v1alpha1.SweepModePlan
+	c.createSweep(t, s)
+
+	c.awaitSweep(t, s, time.Minute, "to be planned", sweepIs(v1alpha1.ReasonPlanned))
+
+	plan := s.Status.Plan
+	if plan.MinimumRuns < 12 || plan.MaximumRuns < plan.MinimumRuns || plan.EstimatedDuration.Duration < 12*shortest || plan.SmallestEffect == "" {
+		t.Errorf("the plan is %+v, want runs, time and the smallest effect", plan)
+	}
+	if refusals := strings.Join(plan.Refusals, " "); !strings.Contains(refusals, "osd_op_num_shards") {
+		t.Errorf("refusals %q, want one of osd_op_num_shards, which OSDs take only when they start", refusals)
+	}
+	c.wantTunables(t, before)
+}
+
+// A sweep over the number of PGs of a pool that is there is deleted while it measures.
+func TestSweepDeletedInMidRun(t *testing.T) {
+	c := forTest(t)
+	c.createOwnPool(t, existingPool, 8)
+	before := c.tunables(t)
+	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}
+	s := c.sweep("pg-num", target, v1alpha1.Parameter{
+		Name: "pg_num", PoolOption: &v1alpha1.PoolOptionParameter{Option: "pg_num"}, Values: []v1alpha1.ParameterValue{"16"},
+	})
+	c.createSweep(t, s)
+
+	child := c.awaitRunOf(t, s, "pg_num=16")
+
+	now := c.tunables(t)
+	for _, want := range []string{
+		"balancer false", fmt.Sprintf("pool %s: 16 PGs, placed as 16, autoscaler off", existingPool), "key cephtune/journal", "key cephtune/lock",
+	} {
+		if !strings.Contains(now, want) {
+			t.Errorf("while pg_num=16 is measured, Ceph is set to\n%s\nwant %s in it", now, want)
+		}
+	}
+	c.deleteAndWait(t, s)
+	c.wantTunables(t, before)
+	c.wantNoTraces(t, child)
+}
+
+// The manager is killed while settings are changed and while they are measured; then the
+// sweep is suspended, goes on, and is deleted.
+func TestSweepOutlivesItsManager(t *testing.T) {
+	c := forTest(t)
+	before := c.tunables(t)
+	s := c.sweep("killed", c.replicatedScratch(), messageCap("64"))
+	c.createSweep(t, s)
+	eventually(t, sweepChangesIn, "Ceph to be changed", func(ctx context.Context) error {
+		now, err := c.tunablesNow(ctx)
+		if err != nil || !strings.Contains(now, "osd_client_message_cap = 64") {
+			return fmt.Errorf("osd_client_message_cap is not 64 (%v)", err)
+		}
+		return nil
+	})
+
+	c.killManager(t) // before the cluster has settled
+
+	child := c.awaitRunOf(t, s, "message_cap=64")
+	c.killManager(t) // while it measures
+	c.awaitSweep(t, s, restoreWithin, "to enter the run", func(s *v1alpha1.CephTuningSweep) error {
+		number := 0
+		if _, err := fmt.Sscanf(child.Name[strings.LastIndex(child.Name, "-")+1:], "%d", &number); err != nil {
+			return err
+		}
+		if len(s.Status.Runs) < number {
+			return fmt.Errorf("it has %d runs, want %d", len(s.Status.Runs), number)
+		}
+		return nil
+	})
+
+	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
+	c.awaitSweep(t, s, restoreWithin, "to be suspended", sweepIs(v1alpha1.ReasonSuspended))
+	c.wantRestored(t, s, before)
+	if !strings.Contains(validities(s), "Discarded") {
+		t.Errorf("runs %s, want those of the block that was interrupted Discarded", validities(s))
+	}
+	entered := len(s.Status.Runs)
+	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = false })
+	c.awaitSweep(t, s, sweepChangesIn, "to go on", func(s *v1alpha1.CephTuningSweep) error {
+		if len(s.Status.Runs) <= entered {
+			return fmt.Errorf("it has %d runs still", entered)
+		}
+		return nil
+	})
+	c.deleteAndWait(t, s)
+	c.wantTunables(t, before)
+}
+
+// Settings that have no effect are found out: because an OSD was told otherwise before,
+// and because somebody sets it more narrowly meanwhile.
+func TestSweepFindsInertSettings(t *testing.T) {
+	c := forTest(t)
+	t.Run("one OSD was told otherwise", func(t *testing.T) {
+		t.Cleanup(func() { c.mustCeph(t, "tell", "osd.1", "config", "unset", "osd_client_message_cap") })
+		c.mustCeph(t, "tell", "osd.1", "config", "set", "osd_client_message_cap", "99")
+		s := c.sweep("overridden", c.replicatedScratch(), messageCap("64"))
+		s.Spec.Baseline = &v1alpha1.Baseline{Values: map[string]v1alpha1.ParameterValue{"message_cap": "128"}}
+		c.createSweep(t, s)
+		c.awaitInert(t, s, "osd.1")
+	})
+	t.Run("an OSD gets an entry of its own", func(t *testing.T) {
+		s := c.sweep("shadowed", c.replicatedScratch(), messageCap("64"))
+		c.createSweep(t, s)
+		t.Cleanup(func() { c.mustCeph(t, "config", "rm", "osd.2", "osd_client_message_cap") })
+		c.awaitRunOf(t, s, "message_cap=64")
+		c.mustCeph(t, "config", "set", "osd.2", "osd_client_message_cap", "77")
+		c.awaitInert(t, s, "osd.2")
+	})
+}
+
+// awaitInert waits until a run is Inert, and an event says who is the cause.
+func (c *cluster) awaitInert(t *testing.T, s *v1alpha1.CephTuningSweep, cause string) {
+	t.Helper()
+	c.awaitSweep(t, s, sweepChangesIn, "to find a run without effect", func(s *v1alpha1.CephTuningSweep) error {
+		if !strings.Contains(validities(s), "Inert") {
+			return fmt.Errorf("its runs are %q", validities(s))
+		}
+		return nil
+	})
+	eventually(t, conditionWithin, "an event to name "+cause, func(ctx context.Context) error {
+		story := c.storyOfSweep(ctx, s, time.Now().Add(-time.Hour))
+		if !strings.Contains(story, "RunInvalid") || !strings.Contains(story, cause) {
+			return fmt.Errorf("none does")
+		}
+		return nil
+	})
+}
+
+func (c *cluster) mustCeph(t testing.TB, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	if _, err := c.ceph(ctx, args...); err != nil {
+		t.Errorf("ceph %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+func (c *cluster) changeSweep(t testing.TB, s *v1alpha1.CephTuningSweep, edit func(*v1alpha1.CephTuningSweepSpec)) {
+	t.Helper()
+	before := s.DeepCopy()
+	edit(&s.Spec)
+	if err := c.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
+		t.Fatalf("change CephTuningSweep %s: %v", s.Name, err)
+	}
+}
+
+// killManager ends the manager's pod without a chance to say goodbye, and waits for
+// another.
+func (c *cluster) killManager(t *testing.T) {
+	t.Helper()
+	pods, err := c.managerPods(t.Context())
+	if err != nil || len(pods) == 0 {
+		t.Fatalf("the manager has %d pods: %v", len(pods), err)
+	}
+	for i := range pods {
+		if err := client.IgnoreNotFound(c.Delete(t.Context(), &pods[i], client.GracePeriodSeconds(0))); err != nil {
+			t.Fatalf("kill the manager: %v", err)
+		}
+	}
+	c.awaitManager(t)
+}
+
+// createOwnPool makes a pool whose number of PGs and autoscaler are nobody's but Ceph's:
+// what Rook's object has, Rook would set again.
+func (c *cluster) createOwnPool(t testing.TB, name string, pgs int) {
+	t.Helper()
+	t.Cleanup(func() { c.wantNoPool(t, name) })
+	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
+		"failureDomain": c.failureDomain,
+		"replicated":    map[string]any{"size": int64(3)},
+	}))
+	t.Cleanup(func() { c.removeImages(t, name) })
+	c.mustCeph(t, "osd", "pool", "set", name, "pg_autoscale_mode", "warn")
+	c.mustCeph(t, "osd", "pool", "set", name, "pg_num", fmt.Sprint(pgs))
+	c.awaitClean(t, name, pgs)
+}
+
+// awaitClean waits until a pool has so many PGs and all PGs are at rest.
+func (c *cluster) awaitClean(t testing.TB, pool string, pgs int) {
+	t.Helper()
+	want := fmt.Sprintf("pool %s: %d PGs, placed as %d,", pool, pgs, pgs)
+	clean := 0
+	eventually(t, 4*time.Minute, "PGs to be clean ten times in a row", func(ctx context.Context) error {
+		now, err := c.tunablesNow(ctx)
+		if err != nil {
+			return err
+		}
+		stat, err := c.ceph(ctx, "pg", "stat")
+		if err != nil {
+			return err
+		}
+		if clean++; !strings.Contains(now, want) || strings.Contains(stat, "peering") || strings.Contains(stat, "misplaced") ||
+			strings.Contains(stat, "degraded") || strings.Contains(stat, "unknown") || strings.Contains(stat, "creating") {
+			clean = 0
+		}
+		if clean < 10 {
+			return fmt.Errorf("they were %d times: %s", clean, stat)
+		}
+		return nil
+	})
+}
