@@ -9,10 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -248,17 +246,6 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 // restoreOther puts back what a sweep has left that is gone.
 func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, error) {
 	left := seen.journal.Sweep
-	other := &v1alpha1.CephTuningSweep{}
-	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
-	// One in a namespace that the manager has no business in any more is nobody's.
-	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
-		return effect{}, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
-	}
-	if err == nil && string(other.UID) == left.UID {
-		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
-			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", left),
-		}}, nil
-	}
 	report, err := r.putBack(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
 		return effect{again: wait.Until.Sub(seen.now) + time.Second}, nil
