@@ -287,10 +287,10 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts) (effect, bool, err
 	if seen.reachable() { // A copy that stays in a cluster that is gone harms nobody.
 		to, err := r.connect(ctx, seen)
 		if err == nil {
-			err = tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, fsid)
+			err = errors.Join(tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, fsid), r.release(ctx, seen))
 		}
 		if err != nil {
-			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed: " + err.Error()})
+			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
 	}
 	for _, entry := range report.LeftAlone() {
