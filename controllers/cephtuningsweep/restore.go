@@ -173,7 +173,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	if _, unhealthy := errors.AsType[*unhealthyError](err); unhealthy || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything was put back; what goes on is not the sweep's.
 	}
-	return "Everything is put back. " + settled.Progress, err
+	return "Everything is put back. " + sentence(settled.Progress), err
 }
 
 // stoodDown notes what follows, and forgets what is over.
