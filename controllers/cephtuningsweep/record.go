@@ -116,6 +116,7 @@ func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
+	case e.finished && p.then == endsGone: // Nobody will read them.
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		markEnded(s)
 	case e.finished:
