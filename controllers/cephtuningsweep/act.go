@@ -54,6 +54,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return effect{again: time.Millisecond}, r.protect(ctx, seen.sweep)
 	case stepLock:
 		return r.takeLock(ctx, seen)
+	case stepYield:
+		return effect{}, r.release(ctx, seen)
 	case stepRestoreOther:
 		return r.restoreOther(ctx, seen)
 	case stepPlan:

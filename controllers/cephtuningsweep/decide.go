@@ -37,6 +37,8 @@ const (
 	stepProtect step = "Protect"
 	// stepLock takes or renews the lock of the Ceph cluster.
 	stepLock step = "Lock"
+	// stepYield leaves the lock to the sweep that has to put something back.
+	stepYield step = "Yield"
 	// stepRestoreOther puts back what a sweep has left that is gone.
 	stepRestoreOther step = "RestoreOther"
 	// stepPlan looks at the cluster and makes the plan.
@@ -116,6 +118,7 @@ func decide(seen facts) plan {
 		makePlanOnly,         // which changes nothing, and needs no lock
 		standDownOutOfWindow, // after the run under way
 		waitForWindow,        // nothing begins outside
+		yieldToOther,         // which needs the lock to put back
 		takeLock,             // one at a time
 		restoreOther,         // what a sweep has left that is gone
 		makePlan,             // from what the cluster is like
@@ -226,6 +229,18 @@ func makePlanOnly(seen facts) (plan, bool) {
 
 func takeLock(seen facts) (plan, bool) {
 	return plan{step: stepLock, again: time.Millisecond}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
+}
+
+// yieldToOther leaves the lock to a sweep that has changed the cluster: without it that
+// could not put anything back, and both would wait for ever. It may have lost the lock
+// because the manager was away for longer than it lasts.
+func yieldToOther(seen facts) (plan, bool) {
+	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
+		return plan{}, false
+	}
+	return plan{step: stepYield, again: seen.pace.Settle, outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", seen.journal.Sweep),
+	}}, true
 }
 
 // restoreOther puts back what a sweep has left whose finalizer was taken off: nobody else

@@ -39,6 +39,8 @@ type facts struct {
 	// journal is the copy in Kubernetes of what has to be put back in the Ceph cluster,
 	// by whomever; nil if nothing has.
 	journal *tuning.Journal
+	// otherIsThere says that this is another sweep, which is there to do so.
+	otherIsThere bool
 
 	// What the ledger in status has led to; next is empty before there is a plan.
 	planner *sweep.Planner
@@ -161,8 +163,22 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 		return nil
 	}
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
-	seen.journal, err = r.Journals.Load(ctx, info.FSID)
+	if seen.journal, err = r.Journals.Load(ctx, info.FSID); err != nil || seen.journal == nil || seen.journal.Sweep == seen.self() {
+		return err
+	}
+	seen.otherIsThere, err = r.isThere(ctx, seen.journal.Sweep)
 	return err
+}
+
+// isThere reports whether a sweep exists that has changed the cluster. One in a namespace
+// that the manager has no business in any more is nobody's.
+func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
+	other := &v1alpha1.CephTuningSweep{}
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+		return false, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
+	}
+	return err == nil && string(other.UID) == left.UID, nil
 }
 
 // run is the number of the run that is next, or under way.

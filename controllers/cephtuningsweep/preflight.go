@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -310,13 +311,15 @@ func targetPools(spec *sweepspec.Spec) []string {
 	return nil
 }
 
-// sentence makes one of a message that begins in lower case.
+// sentence makes one of a message that begins in lower case, but leaves names alone, such
+// as pg_num.
 func sentence(message string) string {
 	if message == "" {
 		return ""
 	}
 	text := string(message[0]-'a'+'A') + message[1:]
-	if message[0] < 'a' || message[0] > 'z' {
+	first, _, _ := strings.Cut(message, " ")
+	if message[0] < 'a' || message[0] > 'z' || strings.ContainsAny(first, "_=.") {
 		text = message
 	}
 	if last := text[len(text)-1]; last != '.' && last != '!' {

@@ -31,20 +31,12 @@ const tellEvery = 10 * time.Second
 // record writes what the pass came to into status, and then tells it as events, if it is
 // news.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
-	if p.step == stepNone || (p.then == endsGone && e.finished) {
+	if p.step == stepNone {
 		return nil
 	}
-	after := statusAfter(seen, p, e, failure)
-	if seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellEvery && sameButForWords(seen.sweep.Status, after.Status) {
-		return nil
-	}
-	before := reasonOf(seen.sweep)
-	written, err := kstatus.Patch(ctx, r.Client, seen.sweep, after)
-	if err != nil || !written {
+	before, after := reasonOf(seen.sweep), statusAfter(seen, p, e, failure)
+	if err := r.write(ctx, seen, after, p.then == endsGone && e.finished); err != nil {
 		return err
-	}
-	if seen.memory != nil {
-		seen.memory.toldAt = seen.now
 	}
 	for _, t := range e.told {
 		r.tell(after, t.kind, t.reason, p, t.message)
@@ -53,6 +45,19 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		r.tell(after, eventType(after.Status), reason, p, messageOf(after))
 	}
 	return nil
+}
+
+// write writes status, unless the object is gone with it, or only words have changed
+// since it was written last.
+func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.CephTuningSweep, gone bool) error {
+	if gone || seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellEvery && sameButForWords(seen.sweep.Status, after.Status) {
+		return nil
+	}
+	written, err := kstatus.Patch(ctx, r.Client, seen.sweep, after)
+	if written && seen.memory != nil {
+		seen.memory.toldAt = seen.now
+	}
+	return err
 }
 
 func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p plan, message string) {
@@ -111,6 +116,7 @@ func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
+	case e.finished && p.then == endsGone: // Nobody will read them.
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		markEnded(s)
 	case e.finished:

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -197,7 +195,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything was put back; what goes on is not the sweep's.
 	}
-	return "Everything is put back. " + settled.Progress, err
+	return "Everything is put back. " + sentence(settled.Progress), err
 }
 
 // stoodDown notes what follows, and forgets what is over.
@@ -270,17 +268,6 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 // restoreOther puts back what a sweep has left that is gone.
 func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, error) {
 	left := seen.journal.Sweep
-	other := &v1alpha1.CephTuningSweep{}
-	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
-	// One in a namespace that the manager has no business in any more is nobody's.
-	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
-		return effect{}, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
-	}
-	if err == nil && string(other.UID) == left.UID {
-		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
-			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", left),
-		}}, nil
-	}
 	report, err := r.putBack(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
 		return effect{again: wait.Until.Sub(seen.now) + time.Second}, nil
@@ -322,10 +309,10 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts) (effect, bool, err
 	if seen.reachable() { // A copy that stays in a cluster that is gone harms nobody.
 		to, err := r.connect(ctx, seen)
 		if err == nil {
-			err = tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, fsid)
+			err = errors.Join(tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, fsid), r.release(ctx, seen))
 		}
 		if err != nil {
-			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed: " + err.Error()})
+			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
 	}
 	for _, entry := range report.LeftAlone() {

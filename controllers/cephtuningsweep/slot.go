@@ -33,7 +33,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	}
 	want, err := r.wanted(ctx, seen, engine)
 	if err != nil {
-		return effect{}, err
+		return poolGone(err)
 	}
 	applied, err := engine.Apply(ctx, seen.self(), want)
 	if foreign, is := errors.AsType[*tuning.ForeignChangeError](err); is {
@@ -43,12 +43,21 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 		return effect{again: wait.Until.Sub(seen.now) + time.Second, outcome: seen.settling(sentence(wait.Why))}, nil
 	}
 	if err != nil {
-		return effect{}, err
+		return poolGone(err)
 	}
 	slot.want, slot.changed = want, len(applied.Changed) > 0
 	seen.memory.restored, seen.memory.restarts = tuning.Settling{}, restartMemory{}
 	slot.settled = len(want) == 0
 	return effect{edit: notRestored(want)}, nil
+}
+
+// poolGone ends a sweep whose pool was deleted: it does not come back. Other errors are
+// tried again.
+func poolGone(err error) (effect, error) {
+	if errors.Is(err, tuning.ErrPoolGone) {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
+	}
+	return effect{}, err
 }
 
 // wanted is all that Ceph has to have: what is held still, and the configuration.

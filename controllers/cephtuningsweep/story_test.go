@@ -2,7 +2,6 @@ package cephtuningsweep
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -39,6 +38,8 @@ func TestStories(t *testing.T) {
 		"keep":    keepStories(),
 		"restart": restartStories(),
 		"life":    lifeStories(),
+		"queue":   queueStories(),
+		"restore": restoreStories(),
 	} {
 		for name, tell := range stories {
 			number++
@@ -48,36 +49,6 @@ func TestStories(t *testing.T) {
 				tell(newWorld(t, config, namespace))
 			})
 		}
-	}
-}
-
-func lifeStories() map[string]story {
-	return map[string]story{
-		"an option that helps is found superior, and put back": func(w *world) {
-			before := w.state()
-			w.bench.set(func(b *bench) { b.speed = w.fasterWith("high_client_ops", 1.4) })
-			s := w.create("s", profile)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
-			if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "profile=high_client_ops" {
-				w.t.Errorf("verdict %s on %s, want Superior on profile=high_client_ops: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
-			}
-			if !strings.HasPrefix(string(s.Status.Effect), "+4") && !strings.HasPrefix(string(s.Status.Effect), "+3") {
-				w.t.Errorf("effect %s, want about +40%%", s.Status.Effect)
-			}
-			if len(s.Status.Patches) == 0 || !strings.Contains(s.Status.Patches[0].Merge, "high_client_ops") {
-				w.t.Errorf("patches %+v, want one with the winner", s.Status.Patches)
-			}
-			w.wantState(before)
-		},
-		"an option that does nothing is found equivalent": func(w *world) {
-			before := w.state()
-			s := w.create("s", profile)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
-			if s.Status.Verdict != v1alpha1.VerdictEquivalent {
-				w.t.Errorf("verdict %s, want Equivalent: %s", s.Status.Verdict, s.Status.Summary)
-			}
-			w.wantState(before)
-		},
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
@@ -41,7 +44,7 @@ const (
 	rookNamespace = "rook-ceph"
 	clusterName   = "my-cluster"
 	// soon is the deadline of whatever should happen soon.
-	soon = time.Minute
+	soon = 3 * time.Minute
 )
 
 // world is a namespace of a real API server with a controller, and around it what a
@@ -58,6 +61,38 @@ type world struct {
 	allowed   *settings.Settings
 	ahead     atomic.Int64 // of the clock, in nanoseconds
 	stop      context.CancelFunc
+
+	mu sync.Mutex
+	// kill tells at which step of a change the manager dies; nil lets it live.
+	kill func(tuning.Step) bool
+	// died has one for each manager that was killed.
+	died chan struct{}
+	// turn is the only sweep whose requests for the lock are answered; "" for all.
+	turn string
+}
+
+// turns is the lock, as long as it is somebody's turn to ask for it.
+type turns struct {
+	Lock
+
+	world *world
+}
+
+func (l turns) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error) {
+	l.world.mu.Lock()
+	turn := l.world.turn
+	l.world.mu.Unlock()
+	if turn != "" && turn != holder.Name {
+		return lock.Grant{}, errors.New("the API server does not answer")
+	}
+	return l.Lock.Acquire(ctx, at, fsid, holder, now)
+}
+
+// onlyFor lets only one sweep ask for the lock, or all for "".
+func (w *world) onlyFor(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn = name
 }
 
 // newWorld starts a world with a namespace of its own on an API server.
@@ -76,7 +111,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 		ceph: quietCeph(), allowed: allowances(),
 	}
 	w.rook = &fakeRook{ceph: w.ceph}
-	w.bench = &bench{world: w}
+	w.bench, w.died = &bench{world: w}, make(chan struct{}, 1)
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +142,11 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	ctx, stop := context.WithCancel(w.t.Context())
 	err = New(Options{
 		Client: mgr.GetClient(), Reader: w.Client, Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:     lock.NewBoth(lock.NewLeases(w.Client, w.Client, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Lock:     turns{Lock: lock.NewBoth(lock.NewLeases(w.Client, w.Client, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
 		Journals: journals.New(w.Client, w.Client, w.namespace),
 		Writer:   string(uuid.NewUUID()),
 		Patience: func([]tuning.Change) tuning.Patience {
@@ -118,11 +154,11 @@ func (w *world) start() {
 		},
 		Pace: Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
 		Now:  w.now, Draw: func() uint64 { return 7 },
+		Reached: func(step tuning.Step) error { return w.reached(step, stop) },
 	}).SetupWithManager(mgr)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -132,6 +168,44 @@ func (w *world) start() {
 	}()
 	w.stop = func() { stop(); <-ended }
 	w.t.Cleanup(w.stop)
+}
+
+// reached kills the manager if it is to die at a step: from then on nothing that it asks
+// of Ceph or of the API server is carried out.
+func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kill == nil || !w.kill(step) {
+		return nil
+	}
+	w.kill = nil
+	stop()
+	w.died <- struct{}{}
+	return cephtest.ErrKilled
+}
+
+// killAt has the manager die the nth time that it reaches a step.
+func (w *world) killAt(step tuning.Step, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	passed := 0
+	w.kill = func(s tuning.Step) bool {
+		if s == step {
+			passed++
+		}
+		return passed == n
+	}
+}
+
+// awaitDeath waits until the manager was killed, and starts the next.
+func (w *world) awaitDeath() {
+	w.t.Helper()
+	select {
+	case <-w.died:
+	case <-time.After(soon):
+		w.t.Fatal("the manager was not killed: the step is never reached")
+	}
+	w.restart()
 }
 
 // restart is the crash of a manager, and the start of the next.
@@ -227,8 +301,12 @@ type bench struct {
 	speed func(*v1alpha1.CephBenchmark) float64
 	// hold keeps benchmarks from ending.
 	hold bool
+	// holdIf keeps some of them.
+	holdIf func(*v1alpha1.CephBenchmark) bool
 	// spoil may make a benchmark end otherwise.
 	spoil func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun
+	// keep stores the full results of a benchmark, and returns where.
+	keep  func(*v1alpha1.CephBenchmark) string
 	seen  map[string]bool
 	ended int
 }
@@ -261,7 +339,7 @@ func (b *bench) work() {
 		if b.seen == nil {
 			b.seen = map[string]bool{}
 		}
-		if !b.seen[child.Name] || b.hold {
+		if !b.seen[child.Name] || b.hold || b.holdIf != nil && b.holdIf(child) {
 			b.seen[child.Name] = true
 			continue
 		}
@@ -279,6 +357,9 @@ func (b *bench) end(child *v1alpha1.CephBenchmark) {
 	// Noise of about one in a hundred, the same each time.
 	value *= 1 + float64(b.ended*7919%21-10)/1000
 	run := v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunValid}
+	if b.keep != nil {
+		run.Results = b.keep(child)
+	}
 	if b.spoil != nil {
 		if other := b.spoil(child); other != nil {
 			run = *other
@@ -330,6 +411,118 @@ func (w *world) await(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha
 			w.t.Fatalf("the sweep is not %s within %v; its status:\n%s", what, soon, status)
 		}
 	}
+}
+
+// awaitGone waits until a sweep is deleted for good.
+func (w *world) awaitGone(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	for end := time.Now().Add(soon); ; time.Sleep(20 * time.Millisecond) {
+		err := w.Get(w.t.Context(), client.ObjectKeyFromObject(s), s)
+		if apierrors.IsNotFound(err) {
+			return
+		}
+		if err != nil || time.Now().After(end) {
+			status, _ := yaml.Marshal(s.Status)
+			w.t.Fatalf("the sweep is not gone: %v; its status:\n%s", err, status)
+		}
+		w.waitOutJournal(s)
+	}
+}
+
+// awaitAfterCrash waits until a sweep is as it should be, and puts the clock forward
+// where a manager waits for what an earlier one may have asked of Ceph.
+func (w *world) awaitAfterCrash(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha1.CephTuningSweep) bool) {
+	w.t.Helper()
+	w.await(s, what, func(s *v1alpha1.CephTuningSweep) bool {
+		w.waitOutJournal(s)
+		return is(s)
+	})
+}
+
+// waitOutJournal puts the clock forward to where nothing is under way any more that an
+// earlier manager asked of Ceph, if that is what a sweep waits for.
+func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	if !strings.Contains(messageOf(s), "may not have ended yet") {
+		return
+	}
+	w.advance(s, ceph.LongestChange+2*time.Second)
+	w.await(s, "past the wait", func(s *v1alpha1.CephTuningSweep) bool {
+		return !strings.Contains(messageOf(s), "may not have ended yet")
+	})
+}
+
+// advance puts the clock forward and has the sweep looked at, as time would.
+func (w *world) advance(s *v1alpha1.CephTuningSweep, by time.Duration) {
+	w.t.Helper()
+	w.ahead.Add(int64(by))
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, "clock", w.now().String())
+	})
+}
+
+// children are the benchmarks of the world, by name.
+func (w *world) children() []v1alpha1.CephBenchmark {
+	w.t.Helper()
+	var all v1alpha1.CephBenchmarkList
+	if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	return all.Items
+}
+
+// awaitChild waits for a benchmark that goes on.
+func (w *world) awaitChild() *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for _, child := range w.children() {
+			if !childHasEnded(&child) && child.DeletionTimestamp.IsZero() {
+				return &child
+			}
+		}
+	}
+	w.t.Fatal("no benchmark was begun")
+	return nil
+}
+
+// awaitEvent waits until something was told.
+func (w *world) awaitEvent(reason, part string) {
+	w.t.Helper()
+	var all eventsv1.EventList
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, e := range all.Items {
+			if e.Reason == reason && strings.Contains(e.Note, part) {
+				return
+			}
+		}
+	}
+	for _, e := range all.Items {
+		w.t.Logf("told: %s %s: %s", e.Type, e.Reason, e.Note)
+	}
+	w.t.Errorf("no event %s with %q", reason, part)
+}
+
+// wantSays checks a condition.
+func (w *world) wantSays(s *v1alpha1.CephTuningSweep, kind string, status metav1.ConditionStatus, reason, part string) {
+	w.t.Helper()
+	c := meta.FindStatusCondition(s.Status.Conditions, kind)
+	if c == nil || c.Status != status || c.Reason != reason || !strings.Contains(c.Message, part) {
+		w.t.Errorf("condition %+v, want %s %s because of %s: %q", c, kind, status, reason, part)
+	}
+}
+
+// runsThatAre are the runs of that validity.
+func runsThatAre(s *v1alpha1.CephTuningSweep, v v1alpha1.SweepRunValidity) int {
+	n := 0
+	for _, run := range s.Status.Runs {
+		if strings.HasSuffix(string(run), " "+string(v)) {
+			n++
+		}
+	}
+	return n
 }
 
 func is(kind string) func(*v1alpha1.CephTuningSweep) bool {

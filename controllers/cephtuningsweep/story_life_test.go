@@ -1,0 +1,551 @@
+package cephtuningsweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func lifeStories() map[string]story {
+	return map[string]story{
+		"an option that helps is found superior, and put back":     anOptionThatHelps,
+		"an option that does nothing is found equivalent":          anOptionThatDoesNothing,
+		"a grid with an axis of the load":                          aGridWithAnAxisOfTheLoad,
+		"pools of their own for numbers of PGs":                    poolsOfTheirOwn,
+		"bundles, one of which unsets an option":                   bundles,
+		"a number of PGs in place":                                 inPlace,
+		"only a plan":                                              onlyAPlan,
+		"a new run ID while one is at work":                        aNewRunIDAtWork,
+		"a new run ID after the end":                               aNewRunIDAfterTheEnd,
+		"suspended, and resumed":                                   suspendedAndResumed,
+		"suspended in the first run of a block":                    suspendedInTheFirstRun,
+		"suspended from the beginning":                             suspendedFromTheBeginning,
+		"the window is closed at the start":                        theWindowIsClosed,
+		"the window closes in the middle of a block":               theWindowCloses,
+		"the nodes and the data of the first run are those of all": nodesAndDataStay,
+		"old benchmarks are removed":                               oldBenchmarksAreRemoved,
+		"what was written is read from the results":                whatWasWritten,
+		"conditions and events on the way":                         conditionsOnTheWay,
+		"without an identity for tuning the load alone is varied":  withoutATuner,
+	}
+}
+
+func anOptionThatHelps(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.speed = w.fasterWith("high_client_ops", 1.4) })
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "profile=high_client_ops" {
+		w.t.Errorf("verdict %s on %s, want Superior on profile=high_client_ops: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
+	}
+	if !strings.HasPrefix(string(s.Status.Effect), "+4") && !strings.HasPrefix(string(s.Status.Effect), "+3") {
+		w.t.Errorf("effect %s, want about +40%%", s.Status.Effect)
+	}
+	if len(s.Status.Patches) == 0 || !strings.Contains(s.Status.Patches[0].Merge, "high_client_ops") {
+		w.t.Errorf("patches %+v, want one with the winner", s.Status.Patches)
+	}
+	w.wantState(before)
+}
+
+func anOptionThatDoesNothing(w *world) {
+	before := w.state()
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("verdict %s, want Equivalent: %s", s.Status.Verdict, s.Status.Summary)
+	}
+	w.wantState(before)
+}
+
+func aGridWithAnAxisOfTheLoad(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.speed = func(child *v1alpha1.CephBenchmark) float64 {
+			return 1000 * (1 + float64(child.Spec.Template.Phases[0].Fio.IODepth)/64)
+		}
+	})
+	s := w.create("s", `
+template:
+  target: {existingPool: {name: open}}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ioDepth: 16, ramp: 0s, duration: 30s}}
+parameters:
+- {name: profile, config: {option: osd_mclock_profile}, values: [balanced, high_client_ops]}
+- {name: depth, workload: {phase: write, field: ioDepth}, values: ["16", "64"]}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || !strings.Contains(s.Status.Best, "depth=64") {
+		w.t.Errorf("verdict %s on %s, want Superior with depth=64: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
+	}
+	if text := fmt.Sprint(s.Status.Configurations); !strings.Contains(text, "profile=high_client_ops depth=16") {
+		w.t.Errorf("configurations %s, want the whole grid", text)
+	}
+	w.wantState(before)
+}
+
+// scratchPGs varies the number of PGs of pools that are made for it.
+const scratchPGs = `
+template:
+  target: {scratchPool: {replicated: {size: 3}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+parameters:
+- {name: pg_num, poolOption: {option: pg_num, method: PoolPerValue}, values: ["8", "16"]}
+baseline: {values: {pg_num: "8"}}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`
+
+func poolsOfTheirOwn(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.speed = func(child *v1alpha1.CephBenchmark) float64 {
+			pgs, err := strconv.ParseFloat(string(child.Spec.Template.Target.ScratchPool.Parameters["pg_num"]), 64)
+			if err != nil || child.Spec.Template.Target.ScratchPool.Parameters["pg_autoscale_mode"] != "off" {
+				w.t.Errorf("a benchmark has the pool %+v, want a number of PGs that stays", child.Spec.Template.Target.ScratchPool)
+			}
+			return 1000 + 50*pgs
+		}
+	})
+	s := w.create("s", scratchPGs)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Best != "pg_num=16" || s.Status.Verdict != v1alpha1.VerdictSuperior {
+		w.t.Errorf("verdict %s on %s, want Superior on pg_num=16: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
+	}
+	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetFlag"} {
+		if calls := w.ceph.Calls(verb); len(calls) > 0 {
+			w.t.Errorf("%s was asked of Ceph, want nothing but the balancer: %+v", verb, calls)
+		}
+	}
+	if calls := w.ceph.Calls("SetBalancer"); len(calls) != 2 {
+		w.t.Errorf("the balancer was told %+v, want off once and on once", calls)
+	}
+	w.wantState(before)
+}
+
+func bundles(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_client_message_cap", Value: "512", Runtime: true}}
+	})
+	before := w.state()
+	var mu = make(chan map[string]bool, 1)
+	mu <- map[string]bool{}
+	w.bench.set(func(b *bench) {
+		b.speed = func(*v1alpha1.CephBenchmark) float64 {
+			seen := <-mu
+			profile, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile")
+			messages, set := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
+			seen[fmt.Sprintf("%s %s %t", profile, messages, set)] = true
+			mu <- seen
+			return 1000
+		}
+	})
+	s := w.create("s", `
+template:
+  target: {existingPool: {name: open}}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+parameters:
+- {name: profile, config: {option: osd_mclock_profile}}
+- {name: messages, config: {option: osd_client_message_cap}}
+configurations:
+- {name: as-shipped, values: {profile: Unset, messages: Unset}}
+- {name: fast, values: {profile: high_client_ops, messages: "1024"}}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	seen := <-mu
+	for _, want := range []string{" 512 true", "  false", "high_client_ops 1024 true"} {
+		if !seen[want] || len(seen) != 3 {
+			w.t.Errorf("Ceph had %v during runs, want %q among three", seen, want)
+		}
+	}
+	if text := fmt.Sprint(s.Status.Configurations); !strings.Contains(text, "as-shipped") || !strings.Contains(text, "fast") {
+		w.t.Errorf("configurations %s, want them by name", text)
+	}
+	w.wantState(before)
+}
+
+// pgsInPlace varies the number of PGs of a pool that is there, up to the most that an
+// autoscaler would not choose.
+const pgsInPlace = `
+template:
+  target: {existingPool: {name: open}}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+parameters:
+- {name: pg_num, poolOption: {option: pg_num, method: InPlace}, values: ["64"]}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`
+
+func inPlace(w *world) {
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Autoscaler = map[string]int{"open": 32} })
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.speed = func(*v1alpha1.CephBenchmark) float64 {
+			pool := w.ceph.Pool("open")
+			if pool.AutoscaleMode != "off" || pool.PGNum != pool.PGNumTarget {
+				w.t.Errorf("a benchmark runs while pool open is %+v, want it still", pool)
+			}
+			return 1000 + 10*float64(pool.PGNum)
+		}
+	})
+	s := w.create("s", pgsInPlace)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Best != "pg_num=64" || s.Status.Verdict != v1alpha1.VerdictSuperior {
+		w.t.Errorf("verdict %s on %s, want Superior on pg_num=64: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
+	}
+	if !strings.Contains(s.Status.Summary, "in turn") {
+		w.t.Errorf("summary %q does not say that the design is the weaker one", s.Status.Summary)
+	}
+	w.wantState(before)
+	calls := w.ceph.Calls("SetPoolOption")
+	first, last := calls[0].Args, calls[len(calls)-1].Args
+	if first != "open pg_autoscale_mode off" || last != "open pg_autoscale_mode on" {
+		w.t.Errorf("pool open was told %q first and %q last, want the autoscaler off and on", first, last)
+	}
+}
+
+func onlyAPlan(w *world) {
+	before := w.state()
+	s := w.create("s", strings.ReplaceAll(`
+mode: Plan`+profile, "osd_mclock_profile", "osd_memory_target")) // which nobody has allowed
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "could not be carried out")
+	if plan := s.Status.Plan; plan == nil || plan.MinimumRuns == 0 || plan.EstimatedDuration == nil || len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0], "osd_memory_target") {
+		w.t.Errorf("plan %+v, want what it takes and what is not allowed", plan)
+	}
+	if n := len(w.children()); n > 0 {
+		w.t.Errorf("%d benchmarks were begun, want none", n)
+	}
+	if calls := w.ceph.Calls("SetKey"); len(calls) > 0 {
+		w.t.Errorf("the lock was taken: %+v", calls)
+	}
+	w.wantState(before)
+}
+
+func aNewRunIDAtWork(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", profile)
+	old := w.awaitChild()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID = "2" })
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.await(s, "complete", func(s *v1alpha1.CephTuningSweep) bool {
+		return is(v1alpha1.ConditionComplete)(s) && s.Status.ObservedRunID == "2"
+	})
+	for _, child := range w.children() {
+		if child.Name == old.Name {
+			w.t.Errorf("benchmark %s of the earlier run is still there", child.Name)
+		}
+	}
+	w.awaitEvent(v1alpha1.ReasonRestoring, "before run 2 begins")
+	w.wantState(before)
+}
+
+func aNewRunIDAfterTheEnd(w *world) {
+	before := w.state()
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	began := s.Status.StartTime.DeepCopy()
+	w.ahead.Add(int64(time.Minute))
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.HistoryLimit++ })
+	w.await(s, "acknowledged", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.ObservedGeneration == s.Generation })
+	if !s.Status.StartTime.Equal(began) || !is(v1alpha1.ConditionComplete)(s) {
+		w.t.Error("a change that asks for no run has begun one")
+	}
+	old := w.children()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		s.Spec.RunID = "2"
+		s.Spec.Parameters[0].Values = []v1alpha1.ParameterValue{"high_recovery_ops"}
+	})
+	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
+		return is(v1alpha1.ConditionComplete)(s) && s.Status.ObservedRunID == "2"
+	})
+	if s.Status.StartTime.Equal(began) || s.Status.Best != "profile=high_recovery_ops" {
+		w.t.Errorf("best %s since %v, want another run", s.Status.Best, s.Status.StartTime)
+	}
+	for _, child := range w.children() {
+		if slices.ContainsFunc(old, func(b v1alpha1.CephBenchmark) bool { return b.UID == child.UID }) {
+			w.t.Errorf("benchmark %s of the earlier run is still there", child.Name)
+		}
+	}
+	w.wantState(before)
+}
+
+func suspendedAndResumed(w *world) {
+	before := w.state()
+	s := w.create("s", profile)
+	w.await(s, "in the middle of a block", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Runs) >= 1 })
+	w.bench.set(func(b *bench) { b.hold = true })
+	w.awaitChild()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantState(before)
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
+	done := len(s.Status.Runs)
+	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 {
+		w.t.Errorf("runs %v, want the block discarded", s.Status.Runs)
+	}
+	began := s.Status.StartTime.DeepCopy()
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if len(s.Status.Runs) <= done || !s.Status.StartTime.Equal(began) || s.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("verdict %s after %d runs since %v, want the sweep to go on after %d", s.Status.Verdict, len(s.Status.Runs), s.Status.StartTime, done)
+	}
+	w.wantState(before)
+}
+
+// The first run of a block is not interrupted in the ledger, so the next one has its
+// number, and must not be taken for it.
+func suspendedInTheFirstRun(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", profile)
+	old := w.awaitChild()
+	// It ends just when the sweep is suspended, and is not entered.
+	w.stop()
+	w.bench.set(func(b *bench) { b.hold = false })
+	for end := time.Now().Add(soon); w.bench.count() == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	}
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.start()
+	w.awaitAfterCrash(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantState(before)
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	for _, child := range w.children() {
+		if child.UID == old.UID && runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 {
+			w.t.Errorf("the benchmark from before the suspension, %s, counts as a run after it: %v", old.Name, s.Status.Runs)
+		}
+	}
+	w.wantState(before)
+}
+
+func suspendedFromTheBeginning(w *world) {
+	s := w.create("s", "suspend: true\n"+profile)
+	w.await(s, "suspended", hasReason(v1alpha1.ReasonSuspended))
+	if len(w.children()) > 0 || s.Status.Plan != nil {
+		w.t.Errorf("plan %+v and %d benchmarks, want nothing", s.Status.Plan, len(w.children()))
+	}
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+}
+
+// inWindow is a spec with a window between two times of day, from now.
+func (w *world) inWindow(spec string, opens, closes time.Duration) string {
+	at := func(d time.Duration) string { return w.now().Add(d).UTC().Format("15:04") }
+	return fmt.Sprintf("window: {start: %q, end: %q, timeZone: UTC}\n%s", at(opens), at(closes), spec)
+}
+
+func theWindowIsClosed(w *world) {
+	before := w.state()
+	s := w.create("s", w.inWindow(profile, 2*time.Hour, 6*time.Hour))
+	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForWindow))
+	if len(w.children()) > 0 {
+		w.t.Error("a benchmark was begun outside of the window")
+	}
+	w.wantState(before)
+	w.advance(s, 2*time.Hour+time.Minute)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+}
+
+func theWindowCloses(w *world) {
+	before := w.state()
+	s := w.create("s", w.inWindow(profile, -2*time.Hour, 2*time.Hour))
+	w.await(s, "in the middle of a block", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Runs) >= 1 })
+	w.bench.set(func(b *bench) { b.hold = true })
+	w.awaitChild()
+	w.advance(s, 2*time.Hour+time.Minute)
+	// The run under way ends first.
+	time.Sleep(300 * time.Millisecond)
+	w.awaitChild()
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForWindow))
+	w.wantState(before)
+	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 && len(s.Status.Runs)%3 != 0 {
+		w.t.Errorf("runs %v, want the block discarded", s.Status.Runs)
+	}
+	w.advance(s, 20*time.Hour)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)
+	}
+	w.wantState(before)
+}
+
+func nodesAndDataStay(w *world) {
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", strings.Replace(profile, "engine: RADOS, ", "", 1))
+	first := w.awaitChild()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "client-0",
+			Labels:      map[string]string{settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark},
+			Annotations: map[string]string{settings.AnnotationBenchmark: first.Name},
+		},
+		Spec: corev1.PodSpec{NodeName: "node-7", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+	if err := w.Create(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodRunning
+	if err := w.Status().Update(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(s, "pinned to the node", func(s *v1alpha1.CephTuningSweep) bool {
+		return s.Status.Plan != nil && slices.Contains(s.Status.Plan.Nodes, "node-7")
+	})
+	// There is less room now, of which the size of the data must not depend any more.
+	w.ceph.Change(func(a *cephtest.Answers) { a.DF.AvailableBytes /= 8 })
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	for _, child := range w.children() {
+		nodes, size := child.Spec.Template.Clients.Nodes, child.Spec.Template.Dataset.Size
+		if child.Name != first.Name && !slices.Equal(nodes, []v1alpha1.NodeName{"node-7"}) {
+			w.t.Errorf("benchmark %s is for the nodes %v, want node-7", child.Name, nodes)
+		}
+		if size == sizeAuto || size != s.Status.Plan.DatasetSize.String() {
+			w.t.Errorf("benchmark %s prefills %s, want what the plan says: %v", child.Name, size, s.Status.Plan.DatasetSize)
+		}
+	}
+}
+
+func oldBenchmarksAreRemoved(w *world) {
+	s := w.create("s", "historyLimit: 2\n"+profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if left := len(w.children()); left != 2 || len(s.Status.Runs) < 6 {
+		w.t.Errorf("%d benchmarks of %d runs are left, want 2", left, len(s.Status.Runs))
+	}
+}
+
+func whatWasWritten(w *world) {
+	w.bench.set(func(b *bench) {
+		b.keep = func(child *v1alpha1.CephBenchmark) string {
+			began := w.now().Add(-time.Minute)
+			written := &result.Result{Write: &result.Direction{Operations: 512, Bytes: 512 << 20, Seconds: 30, ShortestSeconds: 30}}
+			child.Status.StartTime = &metav1.Time{Time: began}
+			cm, err := archive.ConfigMap(child, &archive.Run{
+				SchemaVersion: archive.SchemaVersion, Number: 1, State: v1alpha1.RunValid, StartTime: began, EndTime: w.now(),
+				Phases: []archive.Phase{{Name: "write", StartTime: &began, Clients: []task.Report{{
+					Status: task.Status{ID: "t", State: task.Done}, Result: written,
+				}}}},
+			})
+			if err == nil {
+				err = w.Create(w.t.Context(), cm)
+			}
+			if err != nil && w.t.Context().Err() == nil {
+				w.t.Errorf("keep the results of %s: %v", child.Name, err)
+			}
+			return cm.Name
+		}
+	})
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	prefilled := s.Status.Plan.DatasetSize.Value() >> 20
+	for _, run := range s.Status.Runs {
+		if want := fmt.Sprintf(" %dMi Valid", 512+prefilled); !strings.HasSuffix(string(run), want) {
+			w.t.Errorf("run %q, want%s", run, want)
+		}
+	}
+}
+
+// What kubectl wait, Flux and Argo CD go by: never two words at once, and always about
+// the spec that there is.
+func conditionsOnTheWay(w *world) {
+	w.bench.set(func(b *bench) { b.speed = w.fasterWith("high_client_ops", 1.4) })
+	s := w.create("s", profile)
+	steps := map[string]bool{}
+	w.await(s, "complete", func(s *v1alpha1.CephTuningSweep) bool {
+		if len(s.Status.Conditions) == 0 {
+			return false
+		}
+		if err := sensible(s); err != nil {
+			w.t.Error(err)
+		}
+		if s.Status.Progress != nil {
+			if _, step, found := strings.Cut(s.Status.Progress.Step, ": "); found {
+				steps[step] = true
+			}
+		}
+		return is(v1alpha1.ConditionComplete)(s) && is(v1alpha1.ConditionReady)(s)
+	})
+	if !steps["measuring"] {
+		w.t.Errorf("progress told %v, want measuring among it", steps)
+	}
+	if s.Status.Progress.Step != "" || s.Status.CompletionTime == nil {
+		w.t.Errorf("progress %+v, completed %v, want nothing to go on", s.Status.Progress, s.Status.CompletionTime)
+	}
+	text, err := json.Marshal(s.Status)
+	if w.t.Logf("status has %d bytes after %d runs", len(text), len(s.Status.Runs)); err != nil || len(text) > 64<<10 {
+		w.t.Errorf("%d bytes of status, %v", len(text), err)
+	}
+	w.awaitEvent("BlockAccepted", "")
+	w.awaitEvent(v1alpha1.ReasonRunning, "Run 1: baseline")
+	w.awaitEvent(v1alpha1.ReasonRestoring, "")
+	w.awaitEvent(v1alpha1.ReasonComplete, "profile=high_client_ops")
+}
+
+// sensible tells what conditions must not say together.
+func sensible(s *v1alpha1.CephTuningSweep) error {
+	has := func(kind string) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
+	var states []string
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
+		if has(kind) {
+			states = append(states, kind)
+		}
+	}
+	if len(states) != 1 {
+		return fmt.Errorf("it is %v, want one of Ready, Reconciling and Stalled", states)
+	}
+	if has(v1alpha1.ConditionComplete) && has(v1alpha1.ConditionReconciling) {
+		return errors.New("it is complete and still reconciles")
+	}
+	if s.Status.ObservedGeneration != s.Generation {
+		return fmt.Errorf("generation %d, want %d", s.Status.ObservedGeneration, s.Generation)
+	}
+	return nil
+}
+
+func withoutATuner(w *world) {
+	w.stop()
+	w.allowed.Clusters[0].Identities.Tuner = ""
+	w.start()
+	before := w.state()
+	refused := w.create("refused", profile)
+	w.await(refused, "stalled", is(v1alpha1.ConditionStalled))
+	w.wantSays(refused, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "identities.tuner")
+	s := w.create("s", scratchPGs)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	if calls := w.ceph.Calls("SetBalancer"); len(calls) > 0 {
+		w.t.Errorf("the balancer was told %+v, by whom?", calls)
+	}
+}

@@ -1,0 +1,133 @@
+package cephtuningsweep
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/lock"
+)
+
+func queueStories() map[string]story {
+	return map[string]story{
+		"one after the other":                                 oneAfterTheOther,
+		"another Kubernetes cluster is at work":               anotherKubernetesCluster,
+		"the lock is lost to somebody else":                   theLockIsLost,
+		"the manager was away for longer than the lock lasts": awayForLongerThanTheLock,
+	}
+}
+
+func oneAfterTheOther(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	first := w.create("first", profile)
+	w.awaitChild()
+	second := w.create("second", profile)
+	w.await(second, "queued", hasReason(v1alpha1.ReasonQueued))
+	if message := messageOf(second); !strings.Contains(message, w.namespace+"/first") {
+		w.t.Errorf("it says %q, want who has the lock", message)
+	}
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.await(first, "complete", is(v1alpha1.ConditionComplete))
+	w.await(second, "complete", is(v1alpha1.ConditionComplete))
+	if second.Status.Plan == nil || second.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("verdict %s of the second: %s", second.Status.Verdict, second.Status.Summary)
+	}
+	w.wantState(before)
+}
+
+// claimElsewhere is what the operator of another Kubernetes cluster leaves in Ceph.
+func (w *world) claimElsewhere() {
+	record, err := json.Marshal(map[string]any{
+		"cluster": "another-cluster", "holder": "CephTuningSweep/elsewhere/theirs/1", "epoch": 3,
+		"since": w.now(), "renewed": w.now(),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Keys["cephtune/lock"] = string(record) })
+}
+
+func anotherKubernetesCluster(w *world) {
+	before := w.state()
+	w.claimElsewhere()
+	s := w.create("s", profile)
+	w.await(s, "queued", hasReason(v1alpha1.ReasonQueued))
+	if message := messageOf(s); !strings.Contains(message, "elsewhere/theirs") || !strings.Contains(message, "another-cluster") {
+		w.t.Errorf("it says %q, want who has the cluster and where", message)
+	}
+	if len(w.children()) > 0 || len(w.ceph.Calls("SetBalancer")) > 0 {
+		w.t.Error("something was done without the lock")
+	}
+	w.ceph.Act(func(c *cephtest.Cluster) { delete(c.Keys, "cephtune/lock") })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+}
+
+// Somebody else has it: the sweep is over, and puts back once it has the lock again.
+func theLockIsLost(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", profile)
+	w.await(s, "in its second run", func(s *v1alpha1.CephTuningSweep) bool {
+		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) > 0 })
+		return len(s.Status.Runs) > 0 && len(w.children()) > len(s.Status.Runs)
+	})
+	w.claimElsewhere()
+	w.advance(s, lock.RenewAfter+time.Second)
+	w.claimElsewhere()
+	w.await(s, "failing", func(s *v1alpha1.CephTuningSweep) bool {
+		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed) != nil
+	})
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonLockLost, "elsewhere/theirs")
+	w.await(s, "waiting for the lock", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonRestoring)(s) && len(running(w.children())) == 0
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) { delete(c.Keys, "cephtune/lock") })
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonLockLost, "elsewhere/theirs")
+	w.wantState(before)
+}
+
+func running(all []v1alpha1.CephBenchmark) (some []v1alpha1.CephBenchmark) {
+	for _, child := range all {
+		if !childHasEnded(&child) {
+			some = append(some, child)
+		}
+	}
+	return some
+}
+
+// Then the next in the queue may be quicker. It must not keep the lock while it waits for
+// the other to put back what it has changed, for which that needs the lock.
+func awayForLongerThanTheLock(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	first := w.create("first", profile)
+	w.await(first, "in its second run", func(s *v1alpha1.CephTuningSweep) bool {
+		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) > 0 })
+		return len(s.Status.Runs) > 0 && len(w.children()) > len(s.Status.Runs)
+	})
+	w.stop()
+	w.ahead.Add(int64(lock.Duration + time.Minute))
+	// The first cannot get on before the second has the lock.
+	second := w.create("second", profile)
+	w.onlyFor("second")
+	w.start()
+	w.await(second, "waiting for the first", hasReason(v1alpha1.ReasonQueued))
+	w.onlyFor("")
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.awaitAfterCrash(first, "ended", func(s *v1alpha1.CephTuningSweep) bool {
+		return is(v1alpha1.ConditionComplete)(s) || is(v1alpha1.ConditionFailed)(s)
+	})
+	w.await(second, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	if c := meta.FindStatusCondition(first.Status.Conditions, v1alpha1.ConditionRestored); c == nil || c.Status != metav1.ConditionTrue {
+		w.t.Errorf("the first: %+v, want everything put back", c)
+	}
+}

@@ -1,0 +1,288 @@
+package cephtuningsweep
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+func restoreStories() map[string]story {
+	return map[string]story{
+		"deleted in the middle of a run":                        deletedInMidRun,
+		"deleted before anything was done":                      deletedBeforeAnything,
+		"deleted while Ceph does not answer":                    deletedWhileCephIsAway,
+		"deleted after the CephCluster, and given up":           abandoned,
+		"given up while Ceph answers, the next has the cluster": abandonedWithCephThere,
+		"somebody else changes what is varied":                  changedBySomebodyElse,
+		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
+		"somebody takes the finalizer off":                      theFinalizerIsTakenOff,
+		"the namespace is deleted":                              theNamespaceIsDeleted,
+		"the pool is deleted in mid-sweep":                      thePoolIsGone,
+		"the administrator takes the permission back":           thePermissionIsTakenBack,
+		"Ceph refuses to take a value back":                     cephRefusesTheRestore,
+	}
+}
+
+// inMidRun is a sweep that has changed the profile of OSDs and measures with it.
+func (w *world) inMidRun() *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	w.bench.set(func(b *bench) {
+		b.holdIf = func(*v1alpha1.CephBenchmark) bool {
+			profile, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile")
+			return profile != ""
+		}
+	})
+	s := w.create("s", profile)
+	w.await(s, "in the run of a candidate", func(s *v1alpha1.CephTuningSweep) bool {
+		profile, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile")
+		return profile != "" && len(running(w.children())) > 0
+	})
+	return s
+}
+
+// goOn lets benchmarks end again.
+func (w *world) goOn() {
+	w.bench.set(func(b *bench) { b.holdIf, b.hold = nil, false })
+}
+
+func (w *world) delete(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	if err := w.Delete(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func deletedInMidRun(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.delete(s)
+	w.awaitGone(s)
+	w.wantState(before)
+	if left := running(w.children()); len(left) > 0 {
+		w.t.Errorf("benchmark %s still runs", left[0].Name)
+	}
+}
+
+func deletedBeforeAnything(w *world) {
+	before := w.state()
+	w.claimElsewhere()
+	s := w.create("s", profile)
+	w.await(s, "queued", hasReason(v1alpha1.ReasonQueued))
+	w.delete(s)
+	w.awaitGone(s)
+	w.ceph.Act(func(c *cephtest.Cluster) { delete(c.Keys, "cephtune/lock") })
+	w.wantState(before)
+}
+
+func deletedWhileCephIsAway(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(string) error { return errors.New("no monitor answers") }
+	})
+	w.delete(s)
+	w.await(s, "waiting for Ceph", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonRestoring)(s) && strings.Contains(messageOf(s), "no monitor answers")
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.awaitGone(s)
+	w.wantState(before)
+}
+
+func abandoned(w *world) {
+	s := w.inMidRun()
+	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("there is no CephCluster rook-ceph/my-cluster") })
+	w.delete(s)
+	w.await(s, "waiting for the cluster", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), AnnotationAbandon) && strings.Contains(messageOf(s), "no CephCluster")
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, AnnotationAbandon, "true")
+	})
+	w.awaitGone(s)
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile")
+	w.wantNoJournal()
+}
+
+func abandonedWithCephThere(w *world) {
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "SetConfig" || verb == "RemoveConfig" {
+				return &ceph.Error{Verb: verb, Errno: 13, Message: "Error EACCES: access denied"}
+			}
+			return nil
+		}
+	})
+	w.delete(s)
+	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EACCES") })
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, AnnotationAbandon, "true")
+	})
+	w.awaitGone(s)
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile")
+	w.wantNoJournal()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.goOn()
+	next := w.create("next", profile)
+	w.await(next, "complete", is(v1alpha1.ConditionComplete))
+	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "high_client_ops" {
+		w.t.Errorf("osd_mclock_profile is %q, want what was given up", now)
+	}
+}
+
+// wantNoJournal checks that nothing waits to be put back.
+func (w *world) wantNoJournal() {
+	w.t.Helper()
+	var maps corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil {
+		w.t.Fatal(err)
+	}
+	if len(maps.Items) > 0 {
+		w.t.Errorf("the journal %s is still there", maps.Items[0].Name)
+	}
+}
+
+// theirs has somebody else change the profile.
+func (w *world) theirs(profile string) {
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Answers.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: profile, Runtime: true}}
+	})
+}
+
+func changedBySomebodyElse(w *world) {
+	s := w.inMidRun()
+	w.theirs("high_recovery_ops")
+	w.goOn()
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "high_recovery_ops")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "left alone")
+	if runsThatAre(s, v1alpha1.SweepRunChanged) != 1 {
+		w.t.Errorf("runs %v, want the one under way Changed", s.Status.Runs)
+	}
+	w.awaitEvent("RunInvalid", "somebody else has changed it")
+	w.awaitEvent(v1alpha1.ReasonLeftAlone, "osd_mclock_profile")
+	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=high_recovery_ops\nbalancer true, flags [], keys map[]")
+}
+
+func changedBeforeTheRestore(w *world) {
+	s := w.inMidRun()
+	w.theirs("balanced")
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "balanced")
+	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=balanced\nbalancer true, flags [], keys map[]")
+	// From now on that is how it was before.
+	w.goOn()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=balanced\nbalancer true, flags [], keys map[]")
+}
+
+func theFinalizerIsTakenOff(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.stop()
+	w.delete(s)
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
+	w.removeChildren()
+	w.goOn()
+	w.start()
+	next := w.create("next", profile)
+	w.awaitAfterCrash(next, "complete", func(s *v1alpha1.CephTuningSweep) bool {
+		// The lock of who is gone expires.
+		if hasReason(v1alpha1.ReasonQueued)(s) && w.ahead.Load() < int64(11*time.Minute) {
+			w.advance(s, 11*time.Minute)
+		}
+		return is(v1alpha1.ConditionComplete)(s)
+	})
+	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
+	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
+		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
+	}
+	w.wantState(before)
+}
+
+// removeChildren is the garbage collector, which a test's API server has not.
+func (w *world) removeChildren() {
+	w.t.Helper()
+	if err := w.DeleteAllOf(w.t.Context(), &v1alpha1.CephBenchmark{}, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// The namespace's controller deletes everything in it at once, in any order.
+func theNamespaceIsDeleted(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	if err := w.DeleteAllOf(w.t.Context(), &v1alpha1.CephTuningSweep{}, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.removeChildren()
+	w.awaitGone(s)
+	if left := w.children(); len(left) > 0 {
+		w.t.Errorf("benchmark %s was made in a namespace that is deleted", left[0].Name)
+	}
+	w.wantState(before)
+}
+
+func thePoolIsGone(w *world) {
+	w.bench.set(func(b *bench) {
+		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
+	})
+	s := w.create("s", pgsInPlace)
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
+		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.Pools = c.Answers.OSDMap.Pools[:0] })
+	w.goOn()
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "does not exist any more")
+	w.wantState("balancer true, flags [], keys map[]")
+}
+
+func thePermissionIsTakenBack(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.stop()
+	w.allowed.Clusters[0].ExistingPools = nil
+	w.goOn()
+	w.start()
+	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "open")
+	w.wantState(before)
+}
+
+func cephRefusesTheRestore(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "RemoveConfig" {
+				return &ceph.Error{Verb: verb, Errno: 1, Message: "Error EPERM"}
+			}
+			return nil
+		}
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "waiting", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EPERM") })
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "EPERM")
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantState(before)
+}
