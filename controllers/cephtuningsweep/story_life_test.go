@@ -461,8 +461,11 @@ func whatWasWritten(w *world) {
 			if err == nil {
 				err = w.Create(w.t.Context(), cm)
 			}
-			if err != nil && w.t.Context().Err() == nil {
-				w.t.Errorf("keep the results of %s: %v", child.Name, err)
+			if err != nil {
+				if w.t.Context().Err() == nil {
+					w.t.Errorf("keep the results of %s: %v", child.Name, err)
+				}
+				return ""
 			}
 			return cm.Name
 		}
