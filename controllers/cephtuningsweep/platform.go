@@ -25,6 +25,8 @@ type Rook interface {
 
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
+	// Peek tells who has it, and asks Kubernetes alone.
+	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
 }
