@@ -162,9 +162,8 @@ func (w *watch) view() watchView {
 }
 
 // takeSample takes no extra beside a survey: that has asked for the room, and no phase
-// is at work of which latencies could tell. Each question is a process of the ceph
-// client, and with the survey's there are as many as the cores of a small machine can
-// start in a second; the first run waits for all of them.
+// is at work of which latencies could tell. The first run waits for each question, which
+// is a process of its own.
 func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
