@@ -53,7 +53,7 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 		return nil, err
 	}
 	s := &survey{
-		help: map[string]ceph.OptionHelp{}, objects: owned.PoolObjects,
+		at: seen.now, help: map[string]ceph.OptionHelp{}, objects: owned.PoolObjects,
 		owned: tuning.Owned{PoolParameters: owned.PoolParameters, CephConfig: owned.CephConfig},
 	}
 	for _, option := range tuning.HelpFor(settingsOf(seen.sweep.Spec)) {

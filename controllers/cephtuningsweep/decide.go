@@ -262,9 +262,15 @@ func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned(
 func (f facts) planning() plan {
 	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}
 	limit := f.sweep.Spec.Quiescence.Timeout.Duration
-	return p.atMost(limit, "plan", kstatus.Outcome{
-		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v.", limit),
-	})
+	late := kstatus.Outcome{
+		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v: %s", limit, messageOf(f.sweep)),
+	}
+	if reasonOf(f.sweep) == v1alpha1.ReasonWaitingForQuiet {
+		late = kstatus.Outcome{
+			Reason: v1alpha1.ReasonWaitingForQuiet, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, messageOf(f.sweep)),
+		}
+	}
+	return p.atMost(limit, "plan", late)
 }
 
 func failWithoutPlan(seen facts) (plan, bool) {

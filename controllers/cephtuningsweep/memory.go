@@ -92,6 +92,7 @@ type slotMemory struct {
 
 // survey is what is asked once for all runs.
 type survey struct {
+	at      time.Time // when it was asked
 	help    map[string]ceph.OptionHelp
 	owned   tuning.Owned
 	objects map[string]string // CephBlockPools by pool

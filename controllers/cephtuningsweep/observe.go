@@ -128,6 +128,11 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove or rename it", key)
 	}
 	seen.child = child
+	// A run that ended just before the sweep was suspended is not entered, and the next
+	// one has its number: it must not be taken for that one.
+	if seen.sweep.Spec.Suspend && childHasEnded(child) {
+		seen.others = append(seen.others, *child)
+	}
 	return nil
 }
 

@@ -72,6 +72,9 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuni
 		e.edit(&after.Status)
 	}
 	mark(after, p, e, outcomeOf(seen, p, e, failure))
+	if e.finished { // Nothing goes on any more.
+		p.progress = ""
+	}
 	setStep(&after.Status, p)
 	return after
 }

@@ -58,7 +58,7 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 // came to.
 func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	if waits, err := r.endChildren(ctx, seen); err != nil || waits != "" {
-		return goesOn(p, waits), false, err
+		return goesOn(p, p.outcome.Message+" "+waits), false, err
 	}
 	switch {
 	case seen.abandons():

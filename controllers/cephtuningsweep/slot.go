@@ -115,6 +115,8 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: time.Millisecond}, nil
 	case settled.Failed:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
+	case seen.asksAgain(settled.Inert):
+		return effect{outcome: seen.settling("Looking who has changed it.")}, nil
 	case len(settled.Inert) > 0:
 		return r.without(ctx, seen, withoutEffect(settled.Inert))
 	}
@@ -186,6 +188,9 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 		slot.unproven = time.Time{}
 		return nil, true, nil
 	}
+	if seen.asksAgain(proof.Inert) {
+		return nil, false, nil
+	}
 	if slot.unproven.IsZero() {
 		slot.unproven = seen.now
 	}
@@ -195,6 +200,17 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	}
 	evidence := withoutEffect(proof.Inert)
 	return &evidence, true, nil
+}
+
+// asksAgain forgets what Rook sets, once for each time that somebody has changed a
+// setting: its custom resources may have been edited since they were read.
+func (f facts) asksAgain(inert []tuning.Inert) bool {
+	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
+	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
+		return false
+	}
+	f.memory.survey = nil
+	return true
 }
 
 // withoutEffect is the evidence of a run whose settings have none: because somebody else
