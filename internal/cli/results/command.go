@@ -138,6 +138,8 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 // Write shows what the latest run of a CephBenchmark measured, as the subcommand does
 // where it is asked for nothing else.
 func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	o := &options{name: key.Name, output: "table"}
 	return o.show(ctx, func() (client.Reader, string, error) { return reader, key.Namespace, nil }, w)
 }

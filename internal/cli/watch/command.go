@@ -65,7 +65,7 @@ type surroundings struct {
 	pace    pace
 }
 
-// The ways in which following can end early, told apart by the cause of the context.
+// The ways in which following can end early.
 var (
 	errTimeout     = errors.New("--timeout is over")
 	errInterrupted = errors.New("this command was interrupted")
@@ -144,22 +144,23 @@ func (o *options) choose(word, name string) error {
 
 // bounded is a context that ends with the timeout, or when the user interrupts.
 func (o *options) bounded(parent context.Context) (context.Context, context.CancelFunc) {
-	signalled, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	release := context.AfterFunc(signalled, func() { cancel(errInterrupted) })
-	end := func() {
-		release()
-		stop()
-		cancel(nil)
-	}
+	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	if o.timeout == 0 {
-		return ctx, end
+		return ctx, stop
 	}
-	ctx, late := context.WithTimeoutCause(ctx, o.timeout, errTimeout)
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	return ctx, func() {
-		late()
-		end()
+		cancel()
+		stop()
 	}
+}
+
+// early is why a context has ended.
+func early(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errTimeout
+	}
+	return errInterrupted
 }
 
 func (o *options) run(ctx context.Context, with surroundings, out, errOut io.Writer) error {

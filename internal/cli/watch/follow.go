@@ -140,7 +140,7 @@ func (f *follower) watch(ctx context.Context, version string, tell func(view) (b
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, early(ctx)
 		case event, open := <-events.ResultChan():
 			if !open {
 				return nil, nil //nolint:nilnil // Documented.
@@ -180,7 +180,7 @@ func (f *follower) event(event apiwatch.Event, tell func(view) (bool, error)) (c
 func (f *follower) rest(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return early(ctx)
 	case errors.Is(err, errFinal):
 		return err
 	case err != nil && time.Since(f.answered) > f.pace.patience:
@@ -190,7 +190,7 @@ func (f *follower) rest(ctx context.Context, err error) error {
 	defer pause.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return early(ctx)
 	case <-pause.C:
 		return nil
 	}

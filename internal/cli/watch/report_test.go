@@ -129,7 +129,7 @@ func holding(t testing.TB, objects ...client.Object) client.WithWatch {
 
 // execute runs a command line against a cluster, at eight o'clock.
 func execute(ctx context.Context, c client.WithWatch, p pace, line string) (stdout, stderr string, err error) {
-	cmd := newCommand("kubectl cephtune", surroundings{
+	cmd := newCommand("kubectl cephtune", surroundings{ //nolint:contextcheck // ExecuteContext hands it over.
 		connect: func() (client.WithWatch, string, error) { return c, namespace, nil },
 		now:     func() time.Time { return morning(120) },
 		pace:    p,

@@ -19,11 +19,11 @@ type terminal struct {
 
 func newTerminal(w io.Writer) terminal {
 	file, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(file.Fd())) { //nolint:gosec // A file descriptor is small.
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
 		return terminal{w: w, width: func() int { return 0 }}
 	}
 	return terminal{w: w, width: func() int {
-		width, _, err := term.GetSize(int(file.Fd())) //nolint:gosec // Likewise.
+		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil {
 			return 0
 		}

@@ -28,8 +28,10 @@ func TestLines(t *testing.T) {
 		change func(*v1alpha1.CephTuningSweep)
 		want   string
 	}{
-		"a run is made": {func(*v1alpha1.CephTuningSweep) {},
-			"08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  run 4, pg_num=4: measuring"},
+		"a run is made": {
+			func(*v1alpha1.CephTuningSweep) {},
+			"08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  run 4, pg_num=4: measuring",
+		},
 		"the cluster settles": {func(s *v1alpha1.CephTuningSweep) {
 			s.Status.Progress.Step = "run 4, pg_num=4: settling"
 			goOn(s, v1alpha1.ReasonSettling, "Run 4: pg_num=4. At rest for 4s, in 3 looks.")
@@ -44,8 +46,10 @@ func TestLines(t *testing.T) {
 			s.Status.Progress, s.Status.Best = nil, ""
 			goOn(s, v1alpha1.ReasonQueued, "CephBenchmark other/one has the lock of the Ceph cluster.")
 		}, "08:00:00  Queued           CephBenchmark other/one has the lock of the Ceph cluster."},
-		"nobody has looked": {func(s *v1alpha1.CephTuningSweep) { s.Status = v1alpha1.CephTuningSweepStatus{} },
-			"08:00:00  -                The operator has not looked at it yet."},
+		"nobody has looked": {
+			func(s *v1alpha1.CephTuningSweep) { s.Status = v1alpha1.CephTuningSweepStatus{} },
+			"08:00:00  -                The operator has not looked at it yet.",
+		},
 		"it has ended, and another run is asked for": {func(s *v1alpha1.CephTuningSweep) {
 			conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is.")
 			s.Spec.RunID, s.Generation = "2", 2
