@@ -243,13 +243,17 @@ func thePoolIsGone(w *world) {
 	w.bench.set(func(b *bench) {
 		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
 	})
-	s := w.create("s", pgsInPlace)
+	s := w.create("s", strings.Replace(pgsInPlace, `["64"]`, `["64", "16"]`, 1))
 	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
 		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.Pools = c.Answers.OSDMap.Pools[:0] })
 	w.goOn()
+	w.await(s, "proving", func(s *v1alpha1.CephTuningSweep) bool { return len(running(w.children())) == 0 })
+	time.Sleep(500 * time.Millisecond)
+	w.advance(s, 2*unprovenFor)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "no such pool")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "does not exist any more")
 	w.wantState("balancer true, flags [], keys map[]")
 }

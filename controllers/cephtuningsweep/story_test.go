@@ -38,6 +38,9 @@ func TestStories(t *testing.T) {
 		"keep":    keepStories(),
 		"life":    lifeStories(),
 		"queue":   queueStories(),
+		"guard":   guardStories(),
+		"inert":   inertStories(),
+		"crash":   crashStories(),
 		"restore": restoreStories(),
 	} {
 		for name, tell := range stories {

@@ -1,0 +1,81 @@
+package cephtuningsweep
+
+import (
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// At every step of a change the manager is killed once. One that is never reached fails
+// its story.
+func crashStories() map[string]story {
+	stories := map[string]story{
+		"killed while a benchmark runs":                        killedWhileABenchmarkRuns,
+		"killed after a benchmark ended, before it is entered": killedBeforeTheEntry,
+		"killed while a deleted sweep is put back":             killedWhileDeleted,
+	}
+	for _, step := range tuning.Steps() {
+		stories["killed at "+string(step)] = func(w *world) { w.killedAt(step) }
+	}
+	return stories
+}
+
+func (w *world) killedAt(step tuning.Step) {
+	before := w.state()
+	w.killAt(step, 1)
+	s := w.create("s", profile)
+	w.awaitDeath()
+	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
+	w.wantState(before)
+}
+
+// wantVerdictOf checks that a sweep has come to its verdict, from runs that all count.
+func (w *world) wantVerdictOf(s *v1alpha1.CephTuningSweep, want v1alpha1.SweepVerdict) {
+	w.t.Helper()
+	if s.Status.Verdict != want || runsThatAre(s, v1alpha1.SweepRunValid) != len(s.Status.Runs) {
+		w.t.Errorf("verdict %s after %v, want %s from valid runs: %s", s.Status.Verdict, s.Status.Runs, want, s.Status.Summary)
+	}
+	if w.bench.count() != len(s.Status.Runs) {
+		w.t.Errorf("%d benchmarks for %d runs", w.bench.count(), len(s.Status.Runs))
+	}
+}
+
+func killedWhileABenchmarkRuns(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.restart()
+	time.Sleep(300 * time.Millisecond)
+	if left := running(w.children()); len(left) != 1 {
+		w.t.Errorf("%d benchmarks run, want the one that ran before", len(left))
+	}
+	w.goOn()
+	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
+	w.wantState(before)
+}
+
+func killedBeforeTheEntry(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.stop()
+	ended := w.bench.count()
+	w.goOn()
+	for end := time.Now().Add(soon); w.bench.count() == ended && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	}
+	w.start()
+	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
+	w.wantState(before)
+}
+
+func killedWhileDeleted(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.killAt(tuning.StepPutBack, 1)
+	w.delete(s)
+	w.awaitDeath()
+	w.awaitGone(s)
+	w.wantState(before)
+}
