@@ -1,9 +1,15 @@
 package cephtuningsweep
 
 import (
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -14,6 +20,8 @@ func crashStories() map[string]story {
 		"killed while a benchmark runs":                        killedWhileABenchmarkRuns,
 		"killed after a benchmark ended, before it is entered": killedBeforeTheEntry,
 		"killed while a deleted sweep is put back":             killedWhileDeleted,
+		"somebody removes the benchmark of a run":              aBenchmarkIsRemoved,
+		"the journal cannot be read":                           theJournalCannotBeRead,
 	}
 	for _, step := range tuning.Steps() {
 		stories["killed at "+string(step)] = func(w *world) { w.killedAt(step) }
@@ -76,6 +84,43 @@ func killedWhileDeleted(w *world) {
 	w.killAt(tuning.StepPutBack, 1)
 	w.delete(s)
 	w.awaitDeath()
+	w.awaitGone(s)
+	w.wantState(before)
+}
+
+func aBenchmarkIsRemoved(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.removeChildren()
+	w.goOn()
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent || runsThatAre(s, v1alpha1.SweepRunValid) != len(s.Status.Runs) {
+		w.t.Errorf("verdict %s after %v, want the run made again", s.Status.Verdict, s.Status.Runs)
+	}
+	w.wantState(before)
+}
+
+// A later version of the operator wrote it, and was taken back.
+func theJournalCannotBeRead(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	var maps corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil || len(maps.Items) != 1 {
+		w.t.Fatalf("%d journals, %v", len(maps.Items), err)
+	}
+	kept := &maps.Items[0]
+	known := kept.Data[journals.Key]
+	write := func(text string) {
+		patch := client.MergeFrom(kept.DeepCopy())
+		kept.Data[journals.Key] = text
+		if err := w.Patch(w.t.Context(), kept, patch); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	write(strings.Replace(known, `"schemaVersion":1`, `"schemaVersion":99`, 1))
+	w.delete(s)
+	w.await(s, "told", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "version 99") })
+	write(known)
 	w.awaitGone(s)
 	w.wantState(before)
 }

@@ -42,6 +42,7 @@ func lifeStories() map[string]story {
 		"old benchmarks are removed":                               oldBenchmarksAreRemoved,
 		"what was written is read from the results":                whatWasWritten,
 		"conditions and events on the way":                         conditionsOnTheWay,
+		"scrubs are paused meanwhile":                              scrubsArePaused,
 		"without an identity for tuning the load alone is varied":  withoutATuner,
 	}
 }
@@ -549,4 +550,19 @@ func withoutATuner(w *world) {
 	if calls := w.ceph.Calls("SetBalancer"); len(calls) > 0 {
 		w.t.Errorf("the balancer was told %+v, by whom?", calls)
 	}
+}
+
+func scrubsArePaused(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.speed = func(child *v1alpha1.CephBenchmark) float64 {
+			if state := w.state(); !strings.Contains(state, "balancer false, flags [noscrub nodeep-scrub]") || child.Spec.Quiescence.Scrub != v1alpha1.ScrubRecord {
+				w.t.Errorf("a benchmark with quiescence %+v runs while Ceph is\n%s", child.Spec.Quiescence, state)
+			}
+			return 1000
+		}
+	})
+	s := w.create("s", scratchPGs+"quiescence: {scrub: Pause}\n")
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
 }

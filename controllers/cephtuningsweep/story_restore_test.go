@@ -135,7 +135,7 @@ func abandonedWithCephThere(w *world) {
 	w.wantNoJournal()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.goOn()
-	next := w.create("next", profile)
+	next := w.create("next", strings.Replace(profile, "high_client_ops", "high_recovery_ops", 1))
 	w.await(next, "complete", is(v1alpha1.ConditionComplete))
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "high_client_ops" {
 		w.t.Errorf("osd_mclock_profile is %q, want what was given up", now)
