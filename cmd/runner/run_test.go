@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -84,7 +85,8 @@ func TestExitCodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if end, err := runner.ReadTermination(string(data)); err != nil || (end.Error == "") != (tc.want == 0) {
+			var end runner.Termination
+			if err := json.Unmarshal(data, &end); err != nil || (end.Error == "") != (tc.want == 0) {
 				t.Errorf("the termination message is %s, %v", data, err)
 			}
 		})

@@ -3,7 +3,6 @@ package cephbenchmark
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/queue"
 )
 
 // queueAgain is when somebody who waits for the lock asks again.
@@ -63,72 +63,24 @@ func queued(message string) effect {
 	return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: message}}
 }
 
-// maxNamedAhead bounds how many of those ahead are named.
-const maxNamedAhead = 3
-
-// ahead names the benchmarks of the same cluster that were first: those at work
-// that started before, by time and then by name.
+// ahead names those that wait for the same cluster and were first.
 //
 // Times are in seconds, and of two of the same second the one that is first by name
 // may have been the later one. So who has the lock already waits for nobody.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
-	if metav1.GetControllerOf(seen.benchmark) != nil || seen.memory.lock != nil {
+	place, waits := queue.OfBenchmark(seen.benchmark)
+	if !waits || seen.memory.lock != nil {
 		return nil, nil // Its sweep has waited for it.
 	}
-	var all v1alpha1.CephBenchmarkList
-	if err := r.client.List(ctx, &all); err != nil {
-		return nil, fmt.Errorf("list those in the queue: %w", err)
-	}
-	names := aheadOf(seen.benchmark, all.Items)
-	if len(names) == 0 {
-		return nil, nil
+	names, err := queue.Ahead(ctx, r.client, place)
+	if err != nil || len(names) == 0 {
+		return nil, err
 	}
 	grant, err := r.lock.Peek(ctx, seen.survey.osdMap.FSID, seen.holder())
 	if err != nil || grant.Held {
 		return nil, err
 	}
 	return names, nil
-}
-
-// aheadOf is the pure part of it.
-func aheadOf(b *v1alpha1.CephBenchmark, all []v1alpha1.CephBenchmark) []string {
-	var first []*v1alpha1.CephBenchmark
-	for i := range all {
-		other := &all[i]
-		if other.UID != b.UID && other.Spec.ClusterRef == b.Spec.ClusterRef && waits(other) && before(other, b) {
-			first = append(first, other)
-		}
-	}
-	slices.SortFunc(first, func(x, y *v1alpha1.CephBenchmark) int {
-		if before(x, y) {
-			return -1
-		}
-		return 1
-	})
-	names := make([]string, 0, len(first))
-	for _, other := range first {
-		names = append(names, other.Namespace+"/"+other.Name)
-	}
-	if extra := len(names) - maxNamedAhead; extra > 0 {
-		names = append(names[:maxNamedAhead], fmt.Sprintf("and %d more", extra))
-	}
-	return names
-}
-
-// waits reports whether a benchmark waits for the lock or has it.
-func waits(b *v1alpha1.CephBenchmark) bool {
-	return (facts{benchmark: b}).atWork() && b.Status.StartTime != nil && metav1.GetControllerOf(b) == nil
-}
-
-func before(a, b *v1alpha1.CephBenchmark) bool {
-	x, y := a.Status.StartTime, b.Status.StartTime
-	switch {
-	case y == nil || x == nil:
-		return x != nil
-	case !x.Equal(y):
-		return x.Before(y)
-	}
-	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
 // releaseLock lets the next one have the cluster.

@@ -115,7 +115,7 @@ func (w *watch) look(ctx context.Context) {
 	var sample quiescence.Sample
 	var more *extra
 	if err == nil {
-		sample, more, err = w.takeSample(ctx)
+		sample, more, err = w.takeSample(ctx, taken != nil)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,10 @@ func (w *watch) view() watchView {
 	}
 }
 
-func (w *watch) takeSample(ctx context.Context) (quiescence.Sample, *extra, error) {
+// takeSample takes no extra beside a survey: that has asked for the room, and no phase
+// is at work of which latencies could tell. The first run waits for each question, which
+// is a process of its own.
+func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	at, err := w.connect(ctx)
@@ -173,7 +176,7 @@ func (w *watch) takeSample(ctx context.Context) (quiescence.Sample, *extra, erro
 	group.Go(into(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, at) }))
 	group.Go(into(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, at) }))
 	var more *extra
-	if w.wantsExtra(sample.Time) {
+	if !surveying && w.wantsExtra(sample.Time) {
 		more = &extra{time: sample.Time}
 		group.Go(into(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, at) }))
 		group.Go(into(&more.df, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))

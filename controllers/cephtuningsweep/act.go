@@ -64,6 +64,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.applyConfiguration(ctx, seen)
 	case stepSettle:
 		return r.settle(ctx, seen)
+	case stepRestart:
+		return r.restartForRun(ctx, seen)
 	case stepMeasure:
 		return r.measure(ctx, seen)
 	case stepWatch:

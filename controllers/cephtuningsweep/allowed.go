@@ -15,6 +15,9 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 		return refusal
 	}
 	cluster, _ := allowed.Cluster(spec.ClusterRef)
+	if spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && !cluster.RestartOSDs {
+		return "The operator's settings do not allow to restart OSDs. Ask the administrator to set restartOSDs of the cluster, or leave out guardrails.osdRestarts."
+	}
 	if cluster.Identities.Tuner != "" {
 		return ""
 	}

@@ -47,6 +47,8 @@ const (
 	stepApply step = "Apply"
 	// stepSettle looks whether the cluster has them and is at rest.
 	stepSettle step = "Settle"
+	// stepRestart restarts OSDs that take a setting only when they start.
+	stepRestart step = "Restart"
 	// stepMeasure proves that they have effect and starts the benchmark.
 	stepMeasure step = "Measure"
 	// stepWatch looks after the cluster while the benchmark runs.
@@ -127,6 +129,7 @@ func decide(seen facts) plan {
 		watchRun,             // one that goes on
 		applyConfiguration,   // written down before
 		settleConfiguration,  // by looking, not by waiting
+		restartOSDs,          // for what they take only when they start
 	} {
 		if p, applies := apply(seen); applies {
 			return seen.orGiveUp(p)
@@ -294,7 +297,7 @@ func keepWinner(seen facts) (plan, bool) {
 	if !seen.keeps() {
 		return plan{}, false
 	}
-	for _, apply := range []rule{applyConfiguration, settleConfiguration} {
+	for _, apply := range []rule{applyConfiguration, settleConfiguration, restartOSDs} {
 		if p, applies := apply(seen); applies {
 			return p, true
 		}
@@ -362,6 +365,12 @@ func settleConfiguration(seen facts) (plan, bool) {
 	return plan{
 		step: stepSettle, again: seen.pace.Settle, progress: seen.doing("settling"), outcome: seen.settling("Waiting for the cluster to settle."),
 	}, !seen.memory.slot.settled
+}
+
+func restartOSDs(seen facts) (plan, bool) {
+	return plan{
+		step: stepRestart, again: seen.pace.Settle, progress: seen.doing("restarting OSDs"), outcome: seen.settling("Restarting OSDs."),
+	}, seen.mayRestart() && !seen.memory.slot.started
 }
 
 // measure is what is left: the cluster has the configuration.

@@ -59,6 +59,10 @@ type memory struct {
 	cannotKeep bool
 	// restored is how far the cluster is with settling after everything was put back.
 	restored tuning.Settling
+	// restarts are those of OSDs after everything was put back.
+	restarts restartMemory
+	// dangers counts the looks running that showed the cluster in danger.
+	dangers int
 	// foreign are the latest looks at pools whose users are protected.
 	foreign []sweepspec.ForeignSample
 
@@ -79,6 +83,9 @@ type slotMemory struct {
 	changed  bool
 	settling tuning.Settling
 	settled  bool
+	// restarts are those of OSDs, and started says that there are none left.
+	restarts restartMemory
+	started  bool
 	// unproven is since when daemons have not shown that they have it.
 	unproven time.Time
 }

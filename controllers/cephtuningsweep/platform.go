@@ -19,10 +19,14 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// Owned is what Rook's custom resources set, and set again.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
+	// RestartOSD ends an OSD, in whose place Kubernetes starts another.
+	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }
 
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
+	// Peek tells who has it, and asks Kubernetes alone.
+	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -43,7 +42,7 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	if waits := before.waitsFor(spec); waits != "" && spec.Mode != v1alpha1.SweepModePlan {
 		return effect{outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiet, Message: waits}}, nil
 	}
-	plan, err := before.plan(spec, seen.cluster)
+	plan, err := before.plan(spec, tuning.Permissions{Cluster: seen.cluster, Restarts: seen.mayRestart()})
 	if err != nil {
 		return unplannable(err)
 	}
@@ -130,7 +129,7 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 
 // plan drafts it twice: what the configurations are follows from a first plan, and what
 // is wrong with them belongs into the second.
-func (p *preflight) plan(spec *sweepspec.Spec, allowed settings.Cluster) (*v1alpha1.SweepPlan, error) {
+func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1alpha1.SweepPlan, error) {
 	facts, err := p.facts(spec)
 	if err != nil {
 		return nil, err
@@ -233,13 +232,13 @@ func (p *preflight) defaultPGs() int {
 }
 
 // refusals are what makes the sweep impossible, as sentences.
-func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Configuration, allowed settings.Cluster) []string {
+func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Configuration, allowed tuning.Permissions) []string {
 	var all []string
 	var changes [][]tuning.Change
 	for _, c := range configurations {
 		changes = append(changes, changesOf(*spec, c.Values, p.known))
 	}
-	for _, problem := range tuning.Validate(changes, p.known, tuning.Permissions{Cluster: allowed}) {
+	for _, problem := range tuning.Validate(changes, p.known, allowed) {
 		all = append(all, sentence(problem.Message))
 	}
 	p.cluster.Demand = p.demand(spec, configurations)

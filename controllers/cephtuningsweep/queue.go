@@ -3,15 +3,22 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/queue"
 )
 
 // takeLock takes or renews the lock of the Ceph cluster.
 func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
+	if ahead, err := r.ahead(ctx, seen); err != nil || len(ahead) > 0 {
+		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
+			Reason: v1alpha1.ReasonQueued, Message: "Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + ".",
+		}}, err
+	}
 	grant, err := r.acquire(ctx, seen)
 	switch held := seen.memory.lock; {
 	case err != nil && held != nil && seen.now.After(held.Expires):
@@ -26,6 +33,24 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 		}}, nil
 	}
 	return effect{}, nil
+}
+
+// ahead names those that wait for the same cluster and were first. Who has the lock
+// already waits for nobody.
+func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
+	place, waits := queue.OfSweep(seen.sweep)
+	if !waits || seen.memory.lock != nil {
+		return nil, nil
+	}
+	names, err := queue.Ahead(ctx, r.Client, place)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder())
+	if err != nil || grant.Held {
+		return nil, err
+	}
+	return names, nil
 }
 
 // lockLost ends a sweep that must not do anything any more but put back, once it has the

@@ -134,6 +134,9 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	if err != nil || waits != "" {
 		return goesOn(p, p.outcome.Message+" "+waits), false, err
 	}
+	if waits, err := r.restartAgain(ctx, seen, report); err != nil || waits != "" {
+		return goesOn(p, waits), false, err
+	}
 	if meta.IsStatusConditionTrue(seen.sweep.Status.Conditions, v1alpha1.ConditionRestored) {
 		return effect{}, true, seen.memory.engine.Close(ctx)
 	}
@@ -158,19 +161,38 @@ func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, er
 	return engine.Restore(ctx)
 }
 
-// settledAgain says what the cluster is still at after its settings were put back; "" if
-// it is at rest, or has had its time.
-func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+// restartAgain restarts the OSDs that run with a value of the sweep's still, because they
+// take another only when they start. Those that do not start in time are left to people.
+func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+	if !seen.mayRestart() {
+		return "", nil
+	}
+	waits, err := r.restartOSDs(ctx, seen, back(report), &seen.memory.restarts)
+	if _, late := errors.AsType[*lateError](err); late {
+		return "", nil
+	}
+	return waits, err
+}
+
+// back are the settings that have their original value again, as changes to it.
+func back(report tuning.Report) []tuning.Change {
 	var want []tuning.Change
 	for _, entry := range report.Entries {
 		if entry.State == tuning.Restored {
 			want = append(want, tuning.Change{Setting: entry.Setting, To: entry.Original, Type: entry.Type})
 		}
 	}
+	return want
+}
+
+// settledAgain says what the cluster is still at after its settings were put back; "" if
+// it is at rest, or has had its time.
+func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+	want := back(report)
 	patience := seen.patience(r.Patience(want), true)
 	patience.Polls, patience.Soak = min(patience.Polls, 2), 0
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, patience)
-	if _, unhealthy := errors.AsType[*unhealthyError](err); unhealthy || settled.Done || settled.Failed || len(settled.Inert) > 0 {
+	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything was put back; what goes on is not the sweep's.
 	}
 	return "That is done; the cluster has yet to settle: " + settled.Progress + ".", err

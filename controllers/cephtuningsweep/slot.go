@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -47,6 +46,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 		return poolGone(err)
 	}
 	slot.want, slot.changed = want, len(applied.Changed) > 0
+	seen.memory.restored, seen.memory.restarts = tuning.Settling{}, restartMemory{}
 	slot.settled = len(want) == 0
 	return effect{edit: notRestored(want)}, nil
 }
@@ -104,8 +104,8 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), slot.changed))
-	if unhealthy, is := errors.AsType[*unhealthyError](err); is {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: unhealthy.Error()}), nil
+	if danger, is := errors.AsType[*dangerError](err); is {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()}), nil
 	}
 	switch {
 	case err != nil:
@@ -135,16 +135,8 @@ func (f facts) patience(p tuning.Patience, changed bool) tuning.Patience {
 	return p
 }
 
-// unhealthyError says that the cluster has errors.
-type unhealthyError struct{ checks []string }
-
-// Error implements error.
-func (e *unhealthyError) Error() string {
-	return "Ceph has reported HEALTH_ERR since settings were changed: " + strings.Join(e.checks, ", ") + "."
-}
-
-// lookWhetherSettled takes one look at a cluster that has been told to change. One with
-// errors is an *unhealthyError: the sweep may be their cause.
+// lookWhetherSettled takes one look at a cluster that has been told to change. One that is
+// in danger is a *dangerError: the sweep may be its cause.
 func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -161,23 +153,12 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	if sample.Status, err = r.Ceph.Status(ctx, to.Observer); err != nil {
 		return tuning.Settled{}, err
 	}
-	if sample.Status.Health.Status == "HEALTH_ERR" {
-		return tuning.Settled{}, &unhealthyError{checks: codesOf(sample.Status.Health)}
+	if err := seen.memory.endangered(sample.Status); err != nil {
+		return tuning.Settled{}, err
 	}
 	next, settled := so.Next(sample, want, patience, about)
 	*so = next
 	return settled, nil
-}
-
-// codesOf are the checks of a health that are errors.
-func codesOf(h ceph.Health) []string {
-	var codes []string
-	for _, check := range h.Checks {
-		if check.Severity == "HEALTH_ERR" && !check.Muted {
-			codes = append(codes, check.Code+" ("+check.Summary+")")
-		}
-	}
-	return codes
 }
 
 // unprovenFor is how long daemons may take to show what they run with: the manager hears
@@ -403,75 +384,4 @@ func (f facts) reserve() time.Duration {
 		return d.Duration
 	}
 	return 0
-}
-
-// watch looks after the users of the cluster while the benchmark runs, and notes where its
-// clients are.
-func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
-	came := effect{}
-	if len(seen.sweep.Status.Plan.Nodes) == 0 {
-		nodes, err := r.nodesOf(ctx, seen.child)
-		if err != nil {
-			return effect{}, err
-		}
-		if len(nodes) > 0 {
-			came.edit = func(s *v1alpha1.CephTuningSweepStatus) { s.Plan.Nodes = nodes }
-		}
-	}
-	limits := seen.sweep.Spec.Guardrails.ForeignClients
-	if len(limits) == 0 {
-		return came, nil
-	}
-	if err := r.lookAtForeign(ctx, seen); err != nil {
-		return effect{}, err
-	}
-	breach, err := sweepspec.Breached(limits, seen.memory.foreign)
-	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
-	}
-	if breach != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonGuardrailBroken, Message: breach.Message}), nil
-	}
-	return came, nil
-}
-
-// maxForeign is how many looks at the users of the cluster are kept: two decide, and some
-// may know nothing.
-const maxForeign = 8
-
-// lookAtForeign asks how the users of the cluster fare.
-func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
-	to, err := r.connect(ctx, seen)
-	if err != nil {
-		return err
-	}
-	pools, err := r.Ceph.PoolIO(ctx, to.Observer)
-	if err != nil {
-		return err
-	}
-	perf, err := r.Ceph.OSDPerf(ctx, to.Observer)
-	if err != nil {
-		return err
-	}
-	sample := sweepspec.ForeignSample{Time: seen.now, Pools: map[v1alpha1.PoolName]sweepspec.PoolUse{}}
-	for _, pool := range pools {
-		sample.Pools[v1alpha1.PoolName(pool.Name)] = sweepspec.PoolUse{
-			BytesPerSecond:      float64(pool.ReadBytesPerSecond + pool.WriteBytesPerSecond),
-			OperationsPerSecond: float64(pool.ReadOperationsPerSecond + pool.WriteOperationsPerSecond),
-			OSDLatencySeconds:   worstCommit(perf),
-		}
-	}
-	m := seen.memory
-	m.foreign = append(m.foreign, sample)
-	m.foreign = m.foreign[max(0, len(m.foreign)-maxForeign):]
-	return nil
-}
-
-// worstCommit is that of all OSDs: which of them store a pool changes with its PGs.
-func worstCommit(perf []ceph.OSDLatency) float64 {
-	worst := 0.0
-	for _, osd := range perf {
-		worst = max(worst, osd.CommitSeconds)
-	}
-	return worst
 }

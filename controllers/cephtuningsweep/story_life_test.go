@@ -466,7 +466,9 @@ func whatWasWritten(w *world) {
 				err = w.Create(w.t.Context(), cm)
 			}
 			if err != nil {
-				w.t.Errorf("keep the results of %s: %v", child.Name, err)
+				if w.t.Context().Err() == nil {
+					w.t.Errorf("keep the results of %s: %v", child.Name, err)
+				}
 				return ""
 			}
 			return cm.Name

@@ -36,6 +36,7 @@ func TestStories(t *testing.T) {
 	number := 0
 	for topic, stories := range map[string]map[string]story{
 		"keep":    keepStories(),
+		"restart": restartStories(),
 		"life":    lifeStories(),
 		"queue":   queueStories(),
 		"guard":   guardStories(),

@@ -108,8 +108,9 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	}
 	w := &world{
 		Client: c, t: t, server: server, namespace: namespace,
-		ceph: quietCeph(), rook: &fakeRook{}, allowed: allowances(),
+		ceph: quietCeph(), allowed: allowances(),
 	}
+	w.rook = &fakeRook{ceph: w.ceph}
 	w.bench, w.died = &bench{world: w}, make(chan struct{}, 1)
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
@@ -216,11 +217,11 @@ func (w *world) restart() {
 
 func allowances() *settings.Settings {
 	return &settings.Settings{Clusters: []settings.Cluster{{
-		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"},
+		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true,
 		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
 		Options: []settings.Option{
 			{Name: "osd_mclock_profile"}, {Name: "osd_client_message_cap", Min: "16", Max: "16384"},
-			{Name: "osd_max_backfills"}, {Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
+			{Name: "osd_max_backfills"}, {Name: "osd_op_num_shards"}, {Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
 		},
 	}}}
 }
@@ -252,6 +253,8 @@ type fakeRook struct {
 	// clusterIs is what is wrong with the CephCluster.
 	clusterIs error
 	owned     rook.Owned
+	ceph      *cephtest.Cluster
+	restarted []int // OSDs, in order
 }
 
 func (f *fakeRook) set(change func(*fakeRook)) {
@@ -280,6 +283,14 @@ func (f *fakeRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.owned, nil
+}
+
+func (f *fakeRook) RestartOSD(_ context.Context, _ v1alpha1.ClusterReference, id int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.restarted = append(f.restarted, id)
+	f.ceph.Restart(id)
+	return nil
 }
 
 // bench runs the benchmarks of the world: each has its result in the second look at it.

@@ -159,6 +159,11 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		FullRatio         float64   `json:"full_ratio"`
 		BackfillFullRatio float64   `json:"backfillfull_ratio"`
 		NearFullRatio     float64   `json:"nearfull_ratio"`
+		OSDs              []struct {
+			ID     int   `json:"osd"`
+			Up     int   `json:"up"`
+			UpFrom int64 `json:"up_from"`
+		} `json:"osds"`
 	}
 	if err := decode(out, &raw); err != nil {
 		return nil, err
@@ -171,6 +176,10 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 	for _, pool := range raw.Pools {
 		m.Pools = append(m.Pools, pool.pool())
 	}
+	for _, osd := range raw.OSDs {
+		m.OSDs = append(m.OSDs, OSDState{ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom})
+	}
+	slices.SortFunc(m.OSDs, func(a, b OSDState) int { return cmp.Compare(a.ID, b.ID) })
 	return m, nil
 }
 

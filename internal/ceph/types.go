@@ -106,6 +106,17 @@ type OSDMap struct {
 	FullRatio         float64 `json:"fullRatio"`
 	BackfillFullRatio float64 `json:"backfillFullRatio"`
 	NearFullRatio     float64 `json:"nearFullRatio"`
+	// OSDs are all that exist, in order.
+	OSDs []OSDState `json:"osds,omitempty"`
+}
+
+// OSDState is what the map says of an OSD.
+type OSDState struct {
+	ID int  `json:"id"`
+	Up bool `json:"up"`
+	// UpFrom is the epoch in which it last came up: later than the one in which it was
+	// told to end, it has started again.
+	UpFrom int64 `json:"upFrom"`
 }
 
 // Pool is a pool with its settings.

@@ -103,17 +103,7 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	return disturbances
 }
 
-// Worst is the action to take, or "" for none.
-func Worst(disturbances []Disturbance) v1alpha1.DisturbanceAction {
-	var worst v1alpha1.DisturbanceAction
-	for _, d := range disturbances {
-		if severity(d.Action) > severity(worst) {
-			worst = d.Action
-		}
-	}
-	return worst
-}
-
+// severity orders actions; "" is none.
 func severity(action v1alpha1.DisturbanceAction) int {
 	switch action {
 	case v1alpha1.DisturbanceAbort:

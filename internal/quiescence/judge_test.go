@@ -163,29 +163,3 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
-
-func TestWorst(t *testing.T) {
-	of := func(actions ...v1alpha1.DisturbanceAction) []Disturbance {
-		var all []Disturbance
-		for _, action := range actions {
-			all = append(all, Disturbance{Action: action})
-		}
-		return all
-	}
-	tests := map[string]struct {
-		of   []Disturbance
-		want v1alpha1.DisturbanceAction
-	}{
-		"of none":  {nil, ""},
-		"of one":   {of(record), record},
-		"of three": {of(record, abort, invalidate), abort},
-		"of two":   {of(invalidate, record), invalidate},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := Worst(test.of); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}

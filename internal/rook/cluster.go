@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ type ClusterInfo struct {
 	FSID string
 	// Phase, State and Message are Rook's.
 	Phase, State, Message string
-	// Reconciled tells whether Rook has seen the latest spec.
+	// Reconciled tells whether Rook has seen the latest spec, as far as can be told.
 	Reconciled bool
 	// Deleting tells whether the CephCluster is being removed.
 	Deleting bool
@@ -64,10 +65,11 @@ type cephCluster struct {
 		CephConfig  map[string]map[string]string `json:"cephConfig"`
 	} `json:"spec"`
 	Status struct {
-		Phase              string `json:"phase"`
-		State              string `json:"state"`
-		Message            string `json:"message"`
-		ObservedGeneration int64  `json:"observedGeneration"`
+		Phase              string      `json:"phase"`
+		State              string      `json:"state"`
+		Message            string      `json:"message"`
+		ObservedGeneration int64       `json:"observedGeneration"`
+		Conditions         []condition `json:"conditions"`
 		Ceph               struct {
 			FSID     string `json:"fsid"`
 			Versions struct {
@@ -78,6 +80,11 @@ type cephCluster struct {
 			Image string `json:"image"`
 		} `json:"version"`
 	} `json:"status"`
+}
+
+type condition struct {
+	Type              string      `json:"type"`
+	LastHeartbeatTime metav1.Time `json:"lastHeartbeatTime"`
 }
 
 type networkSpec struct {
@@ -102,7 +109,7 @@ func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (Cl
 	if err := a.getCluster(ctx, o, &read); err != nil {
 		return ClusterInfo{}, err
 	}
-	info := clusterInfo(o, read)
+	info := clusterInfo(o, read, a.now())
 	info.RookVersion = a.rookVersion(ctx, ref.Namespace)
 	return info, nil
 }
@@ -120,7 +127,7 @@ func (a *Access) getCluster(ctx context.Context, o *unstructured.Unstructured, i
 	return nil
 }
 
-func clusterInfo(o *unstructured.Unstructured, read cephCluster) ClusterInfo {
+func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) ClusterInfo {
 	network := read.Spec.Network
 	return ClusterInfo{
 		Namespace:    o.GetNamespace(),
@@ -129,7 +136,7 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster) ClusterInfo {
 		Phase:        read.Status.Phase,
 		State:        read.Status.State,
 		Message:      read.Status.Message,
-		Reconciled:   read.Status.ObservedGeneration == o.GetGeneration(),
+		Reconciled:   read.Status.ObservedGeneration == o.GetGeneration() || now.Sub(lastProgress(o, read.Status.Conditions)) > progressWithin,
 		Deleting:     o.GetDeletionTimestamp() != nil,
 		Image:        read.Spec.CephVersion.Image,
 		RunningImage: read.Status.Version.Image,
@@ -146,6 +153,29 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster) ClusterInfo {
 		RemovesOSDs: read.Spec.RemovesOSDs,
 		CephConfig:  read.Spec.CephConfig,
 	}
+}
+
+// progressWithin is how soon after a change of the spec Rook tells of progress, and how
+// soon of more. When it is done it writes the generation that it has seen, once: where
+// another write came first, the number stays behind until the spec changes again, for
+// weeks perhaps, in a cluster that nothing is wrong with.
+const progressWithin = 2 * time.Minute
+
+// lastProgress is when the object was last changed, its status aside, or when Rook last
+// told how far it is with it.
+func lastProgress(o *unstructured.Unstructured, conditions []condition) time.Time {
+	last := o.GetCreationTimestamp().Time
+	for _, write := range o.GetManagedFields() {
+		if write.Subresource == "" && write.Time != nil && write.Time.After(last) {
+			last = write.Time.Time
+		}
+	}
+	for _, c := range conditions {
+		if c.Type == phaseProgressing && c.LastHeartbeatTime.After(last) {
+			last = c.LastHeartbeatTime.Time
+		}
+	}
+	return last
 }
 
 // shortVersions makes "18.2.7" of "ceph version 18.2.7 (6b0e…) reef (stable)".

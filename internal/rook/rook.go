@@ -26,9 +26,10 @@ const (
 	kindClient    = "CephClient"
 
 	// phaseReady is what Rook says of what it has done, phaseConnected of an external
-	// cluster that it has reached.
-	phaseReady     = "Ready"
-	phaseConnected = "Connected"
+	// cluster that it has reached, phaseProgressing of what it is at work on.
+	phaseReady       = "Ready"
+	phaseConnected   = "Connected"
+	phaseProgressing = "Progressing"
 )
 
 // The reasons of an Error: words that make sense as the reason of a condition.

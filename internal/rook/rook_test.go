@@ -201,6 +201,40 @@ func TestCluster(t *testing.T) {
 	wantReason(t, err, ReasonClusterMissing, "clusterRef")
 }
 
+// Rook does not always say that it has seen a spec; it is believed to have when it has
+// said nothing else for a while.
+func TestSpecThatRookHasSeen(t *testing.T) {
+	now := time.Date(2026, 11, 21, 15, 33, 38, 0, time.UTC)
+	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+	cases := map[string]struct {
+		observed           int64
+		changed, heartbeat time.Duration // how long ago
+		want               bool
+	}{
+		"it says so":                               {observed: 2, want: true},
+		"a spec that was just changed":             {observed: 1, changed: time.Second, heartbeat: time.Hour},
+		"a cluster that was just made":             {changed: time.Minute, heartbeat: time.Second},
+		"work on a spec from some time ago":        {observed: 1, changed: time.Hour, heartbeat: time.Minute},
+		"work that has ended, and was not told of": {observed: 1, changed: time.Hour, heartbeat: 3 * time.Minute, want: true},
+		"the same of a new cluster":                {changed: 4 * time.Minute, heartbeat: 3 * time.Minute, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := fromYAML(t, labCluster)
+			changed, told := ago(tc.changed), ago(0)
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Time: &changed}, {Time: &told, Subresource: "status"}})
+			read := cephCluster{}
+			read.Status.ObservedGeneration = tc.observed
+			read.Status.Conditions = []condition{
+				{Type: phaseReady, LastHeartbeatTime: ago(0)}, {Type: phaseProgressing, LastHeartbeatTime: ago(tc.heartbeat)},
+			}
+			if got := clusterInfo(o, read, now).Reconciled; got != tc.want {
+				t.Errorf("reconciled %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestUnsettled(t *testing.T) {
 	calm := ClusterInfo{Phase: "Ready", Reconciled: true, Image: "a", RunningImage: "a", CephVersions: map[string]int{"18.2.7": 5}}
 	cases := map[string]struct {

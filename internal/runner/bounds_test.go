@@ -177,16 +177,14 @@ func TestTerminationMessageFits(t *testing.T) {
 		if err != nil || len(message) > 4096 {
 			t.Errorf("%s: %d bytes, %v", name, len(message), err)
 		}
-		got, err := ReadTermination(string(message))
+		var got Termination
+		err = json.Unmarshal(message, &got)
 		if err != nil || got.Omitted+len(got.Tasks) != tc.tasks || (got.Omitted == 0) != tc.whole || (got.Error == "") != (tc.err == nil) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 		if n := len(got.Tasks); tc.tasks > 0 && (n == 0 || got.Tasks[n-1] != Ending{fmt.Sprintf("run-%d-measure", tc.tasks-1), task.Failed, task.ToolFailed}) {
 			t.Errorf("%s: the last one of %d is missing", name, n)
 		}
-	}
-	if _, err := ReadTermination(`{"tasks":[`); err == nil {
-		t.Error("half a message: want an error")
 	}
 }
 

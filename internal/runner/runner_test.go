@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -538,8 +539,8 @@ func readTermination(t testing.TB, o Options) Termination {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadTermination(string(message))
-	if err != nil {
+	var got Termination
+	if err := json.Unmarshal(message, &got); err != nil {
 		t.Fatal(err)
 	}
 	return got

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 
 	"github.com/cephtune/cephtune/internal/task"
@@ -60,15 +59,6 @@ func endingOf(status task.Status) Ending {
 		ending.Reason = status.Failure.Reason
 	}
 	return ending
-}
-
-// ReadTermination reads the termination message of a runner.
-func ReadTermination(message string) (Termination, error) {
-	var t Termination
-	if err := json.Unmarshal([]byte(message), &t); err != nil {
-		return Termination{}, fmt.Errorf("the termination message is not a runner's: %w", err)
-	}
-	return t, nil
 }
 
 // writeTermination leaves the message in the file that the kubelet made.

@@ -29,6 +29,9 @@ type Cluster struct {
 	// Options may be varied by sweeps, where Identities has a Tuner. Without any,
 	// DefaultOptions may.
 	Options []Option `json:"options,omitempty"`
+	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that they
+	// take only when they start. The manager needs the right to delete their pods for it.
+	RestartOSDs bool `json:"restartOSDs,omitempty"`
 	// Identities are the CephClients, in the namespace of the cluster, whose keys
 	// the operator uses.
 	Identities Identities `json:"identities,omitzero"`

@@ -109,7 +109,15 @@ func unsettled(sample Sample, want []Change) []string {
 			pending = append(pending, splitting(sample, change)...)
 		}
 	}
-	status := sample.Status
+	return append(pending, unrest(sample.Status, len(pending) == 0)...)
+}
+
+// Unrest is what keeps a cluster from being at rest; "" if nothing does.
+func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
+
+// unrest lists it. PGs that nobody has counted yet are news where nothing else is.
+func unrest(status *ceph.Status, counts bool) []string {
+	var pending []string
 	if texts := unclean(status.PGsByState); texts != "" {
 		pending = append(pending, fmt.Sprintf("PGs that are not active+clean: %s", texts))
 	}
@@ -119,7 +127,7 @@ func unsettled(sample Sample, want []Change) []string {
 	if status.DegradedObjects > 0 {
 		pending = append(pending, fmt.Sprintf("%d copies of objects to be made", status.DegradedObjects))
 	}
-	if counted := total(status.PGsByState); len(pending) == 0 && counted != status.PGs {
+	if counted := total(status.PGsByState); counts && len(pending) == 0 && counted != status.PGs {
 		pending = append(pending, fmt.Sprintf("the state of %d of %d PGs is not known yet", status.PGs-counted, status.PGs))
 	}
 	return pending

@@ -36,7 +36,7 @@ func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 		v1alpha1.Phase{Name: "rbd-mixed", RBDBench: &v1alpha1.RBDBench{ // sized by a pilot
 			IOType: v1alpha1.RBDBenchReadWrite, ReadPercent: new(int32(70)), IOPattern: v1alpha1.RBDBenchRand,
 			DataPattern: v1alpha1.RBDBenchRepeatedByte, // all that rbd bench before Tentacle can write
-			Duration:    metav1.Duration{Duration: 40 * time.Second},
+			Duration:    metav1.Duration{Duration: time.Minute},
 		}},
 		fioPhase("fio-randread", v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, IODepth: 4}),
 		fioPhase("fio-jobs", v1alpha1.Fio{
@@ -119,7 +119,7 @@ func TestBenchmarkExistingPool(t *testing.T) {
 	b := c.benchmark("existing", target, omap,
 		fioPhase("fio-rados", v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioWrite, BlockSize: resource.MustParse("64Ki"), IODepth: 8}),
 		v1alpha1.Phase{Name: "rbd-write", RBDBench: &v1alpha1.RBDBench{
-			IOType: v1alpha1.RBDBenchWrite, DataPattern: v1alpha1.RBDBenchRepeatedByte, Duration: metav1.Duration{Duration: 40 * time.Second},
+			IOType: v1alpha1.RBDBenchWrite, DataPattern: v1alpha1.RBDBenchRepeatedByte, Duration: metav1.Duration{Duration: time.Minute},
 		}},
 	)
 
@@ -215,7 +215,7 @@ func (c *cluster) occupy(t *testing.T, pool string) string {
 	t.Helper()
 	script := `set -e
 		head -c 1M /dev/urandom >/tmp/cephtune-e2e
-		rbd create --size 16M "$1/theirs"
+		rbd info "$1/theirs" >/dev/null 2>&1 || rbd create --size 16M "$1/theirs"
 		rbd bench --io-type write --io-size 64K --io-total 4M "$1/theirs" >/dev/null
 		rados -p "$1" put benchmark_data_theirs /tmp/cephtune-e2e
 		rados -p "$1" -N theirs put cephtune-theirs /tmp/cephtune-e2e

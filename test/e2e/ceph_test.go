@@ -67,6 +67,9 @@ func (c *cluster) deleteAndWait(t testing.TB, object client.Object) {
 	}
 }
 
+// poolPGs is how many PGs the tests' own pools have.
+const poolPGs = "16"
+
 // createPool makes a replicated pool through Rook.
 func (c *cluster) createPool(t testing.TB, name string) {
 	t.Helper()
@@ -74,46 +77,84 @@ func (c *cluster) createPool(t testing.TB, name string) {
 	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
 		"failureDomain": c.failureDomain,
 		"replicated":    map[string]any{"size": int64(3)},
-		"parameters":    map[string]any{"pg_num": "16", "pg_autoscale_mode": "off"},
+		"parameters":    map[string]any{"pg_num": poolPGs, "pg_autoscale_mode": "off"},
 	}))
 	t.Cleanup(func() { c.removeImages(t, name) }) // Rook keeps a pool that has images
 }
 
-// createSettledPool makes a pool, and waits until its PGs are all there. A pool begins
-// with few, and statistics of PGs are late by up to some seven seconds.
+// settledFor is for how long PGs have to look settled: what Ceph tells of them is late
+// by up to some seven seconds.
+const settledFor = 15 * time.Second
+
+// createSettledPool makes a pool, and waits until its PGs are all there, in the number
+// that they stay in. A pool begins with another number, and each PG that is split or
+// merged peers, which ends a run.
 func (c *cluster) createSettledPool(t testing.TB, name string) {
 	t.Helper()
 	c.createPool(t, name)
-	// The autoscaler would add PGs whenever it thinks of it, and peering ends a run.
-	for _, set := range [][]string{{"pg_autoscale_mode", "off"}, {"pg_num", "8"}} {
+	// Rook sets a pool's parameters in any order, so that the autoscaler may have come
+	// in between. No other values than Rook's: it may set them again at any time.
+	for _, set := range [][]string{{"pg_autoscale_mode", "off"}, {"pg_num", poolPGs}} {
 		if _, err := c.ceph(t.Context(), append([]string{"osd", "pool", "set", name}, set...)...); err != nil {
 			t.Fatalf("set %s of pool %s: %v", set[0], name, err)
 		}
 	}
-	const polls = 20
-	clean := 0
-	eventually(t, 2*time.Minute, "PGs to be clean twenty times in a row", func(ctx context.Context) error {
-		var status struct {
-			PGMap struct {
-				States []struct {
-					Name string `json:"state_name"`
-				} `json:"pgs_by_state"`
-			}
-		}
-		if err := c.cephJSON(ctx, &status, "status"); err != nil {
+	var since time.Time
+	eventually(t, 3*time.Minute, fmt.Sprintf("PGs to be settled for %v", settledFor), func(ctx context.Context) error {
+		now := time.Now()
+		if err := c.pgsSettled(ctx); err != nil {
+			since = time.Time{}
 			return err
 		}
-		clean++
-		for _, state := range status.PGMap.States {
-			if !strings.HasPrefix(state.Name, "active+clean") {
-				clean = 0
-			}
+		if since.IsZero() {
+			since = now
 		}
-		if clean < polls {
-			return fmt.Errorf("they were %d times, and are now %v", clean, status.PGMap.States)
+		if settled := now.Sub(since); settled < settledFor {
+			return fmt.Errorf("they are, for %v", settled)
 		}
 		return nil
 	})
+}
+
+// pgsSettled says why PGs are not all clean, or not as many as they are to be.
+func (c *cluster) pgsSettled(ctx context.Context) error {
+	var pools []struct {
+		Name            string `json:"pool_name"`
+		PGs             int    `json:"pg_num"`
+		Target          int    `json:"pg_num_target"`
+		Placement       int    `json:"pg_placement_num"`
+		PlacementTarget int    `json:"pg_placement_num_target"`
+	}
+	if err := c.cephJSON(ctx, &pools, "osd", "pool", "ls", "detail"); err != nil {
+		return err
+	}
+	total := 0
+	for _, pool := range pools {
+		if pool.PGs != pool.Target || pool.PGs != pool.Placement || pool.PGs != pool.PlacementTarget {
+			return fmt.Errorf("pool %s is on its way to another number of PGs: %+v", pool.Name, pool)
+		}
+		total += pool.PGs
+	}
+	var status struct {
+		PGMap struct {
+			PGs    int `json:"num_pgs"`
+			States []struct {
+				Name string `json:"state_name"`
+			} `json:"pgs_by_state"`
+		}
+	}
+	if err := c.cephJSON(ctx, &status, "status"); err != nil {
+		return err
+	}
+	if status.PGMap.PGs != total {
+		return fmt.Errorf("statistics are of %d PGs, and pools have %d", status.PGMap.PGs, total)
+	}
+	for _, state := range status.PGMap.States {
+		if !strings.HasPrefix(state.Name, "active+clean") {
+			return fmt.Errorf("PGs are %v", status.PGMap.States)
+		}
+	}
+	return nil
 }
 
 // wantNoPool asks Ceph, since Rook's object can be gone before its pool is.

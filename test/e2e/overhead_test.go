@@ -116,7 +116,10 @@ func (c *cluster) runScript(b *testing.B, run int) time.Duration {
 	script := `date +%s.%N
 		rados --id="$1" --pool="$2" --namespace=script --run-name=script \
 			--concurrent-ios=16 --no-cleanup --block-size=65536 --object-size=65536 bench 30 write >&2
-		date +%s.%N`
+		ended=$(date +%s.%N)
+		# What is left of many runs would fill the cluster.
+		rados --id="$1" --pool="$2" --namespace=script --run-name=script cleanup >&2
+		echo "$ended"`
 	job := c.restrictedJob(overheadNamespace, fmt.Sprintf("script-%d", run), corev1.Container{
 		Name: "main", Image: c.toolsImage, Command: []string{"bash", "-euc", script, "-", overheadClient, existingPool},
 		VolumeMounts: []corev1.VolumeMount{{Name: "ceph", MountPath: "/etc/ceph", ReadOnly: true}},

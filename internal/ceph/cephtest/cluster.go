@@ -78,6 +78,7 @@ func NewCluster(pools ...string) *Cluster {
 	}
 	for id := range 3 {
 		c.Answers.OSDs = append(c.Answers.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up"})
+		c.Answers.OSDMap.OSDs = append(c.Answers.OSDMap.OSDs, ceph.OSDState{ID: id, Up: true})
 	}
 	for i, name := range pools {
 		c.Answers.OSDMap.Pools = append(c.Answers.OSDMap.Pools, ceph.Pool{
@@ -150,7 +151,13 @@ func (c *Cluster) SetLocally(osd int, option, value string) {
 
 // Restart lets an OSD take the options that only a restart changes.
 func (c *Cluster) Restart(osd int) {
-	c.Change(func(*Answers) {
+	c.Change(func(a *Answers) {
+		a.OSDMap.Epoch++
+		for i := range a.OSDMap.OSDs {
+			if a.OSDMap.OSDs[i].ID == osd {
+				a.OSDMap.OSDs[i].UpFrom = a.OSDMap.Epoch
+			}
+		}
 		for name, help := range c.Answers.ConfigHelp {
 			delete(c.local, key(osd, name))
 			if !help.Runtime {

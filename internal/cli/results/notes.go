@@ -1,16 +1,15 @@
 package results
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
 // notes are what has to be known about the figures, one sentence each.
@@ -97,75 +96,30 @@ func meaning(mark v1alpha1.ResultMark) string {
 // environmentNotes name what differs from the environment of the first run.
 func environmentNotes(runs []*archive.Run) ([]string, error) {
 	var lines []string
-	var first map[string]string
-	for _, run := range runs {
-		flat, err := flatten(run.Environment)
+	var first quiescence.Detail
+	for i, run := range runs {
+		detail, err := environmentOf(run)
 		if err != nil {
-			return nil, fmt.Errorf("run %d: environment: %w", run.Number, err)
+			return nil, err
 		}
-		if first == nil {
-			first = flat
+		if i == 0 {
+			first = detail
 			continue
 		}
-		for _, path := range allKeys(first, flat) {
-			if first[path] != flat[path] {
-				lines = append(lines, fmt.Sprintf("run %d: environment differs from that of run %d: %s is %s, not %s",
-					run.Number, runs[0].Number, path, orAbsent(flat[path]), orAbsent(first[path])))
-			}
+		for _, difference := range quiescence.Compare(first, detail) {
+			lines = append(lines, fmt.Sprintf("run %d: environment differs from that of run %d: %s", run.Number, runs[0].Number, difference))
 		}
 	}
 	return lines, nil
 }
 
-func allKeys(a, b map[string]string) []string {
-	keys := map[string]bool{}
-	for key := range a {
-		keys[key] = true
+func environmentOf(run *archive.Run) (quiescence.Detail, error) {
+	var detail quiescence.Detail
+	if len(run.Environment) == 0 {
+		return detail, nil
 	}
-	for key := range b {
-		keys[key] = true
+	if err := json.Unmarshal(run.Environment, &detail); err != nil {
+		return quiescence.Detail{}, fmt.Errorf("run %d: environment: %w", run.Number, err)
 	}
-	return slices.Sorted(maps.Keys(keys))
-}
-
-func orAbsent(text string) string {
-	if text == "" {
-		return "absent"
-	}
-	return text
-}
-
-// flatten turns a document into its leaves by their paths, such as "osds[3].class".
-func flatten(document json.RawMessage) (map[string]string, error) {
-	leaves := map[string]string{}
-	if len(document) == 0 {
-		return leaves, nil
-	}
-	var tree any
-	decoder := json.NewDecoder(bytes.NewReader(document))
-	decoder.UseNumber() // A float64 would make neighbours of long numbers the same.
-	if err := decoder.Decode(&tree); err != nil {
-		return nil, err
-	}
-	addLeaves(leaves, "", tree)
-	return leaves, nil
-}
-
-func addLeaves(leaves map[string]string, path string, value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for key, member := range v {
-			addLeaves(leaves, strings.TrimPrefix(path+"."+key, "."), member)
-		}
-	case []any:
-		for i, member := range v {
-			addLeaves(leaves, fmt.Sprintf("%s[%d]", path, i), member)
-		}
-	default:
-		text, err := json.Marshal(v)
-		if err != nil {
-			text = fmt.Append(nil, v) // It came from JSON, so this does not happen.
-		}
-		leaves[path] = string(text)
-	}
+	return detail, nil
 }

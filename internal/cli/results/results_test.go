@@ -25,9 +25,11 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -109,15 +111,27 @@ func observed(t *testing.T, ramp float64, results ...*result.Result) (*figure.Ob
 	return &obs, reports
 }
 
+func environment(t *testing.T, config ...ceph.ConfigEntry) json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(quiescence.Describe(quiescence.Inputs{FSID: "f", RookVersion: "v1.17.2", Config: config}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *archive.Run {
 	t.Helper()
 	r := &archive.Run{
 		Number: number, State: state, StartTime: morning(5 * int(number)), EndTime: morning(5*int(number) + 3),
-		Environment: json.RawMessage(`{"cephVersion":"18.2.7","osds":[{"id":0,"class":"ssd"},{"id":1,"class":"ssd"}]}`),
+		Environment: environment(t, ceph.ConfigEntry{Section: "osd", Name: "osd_recovery_sleep", Value: "0.1"}),
 	}
 	if state == v1alpha1.RunInvalid {
 		r.Reason = "recovery came up during phase write-4m"
-		r.Environment = json.RawMessage(`{"cephVersion":"18.2.7","osds":[{"id":0,"class":"ssd"}],"flags":"noout"}`)
+		// One entry more, before another, is one difference.
+		r.Environment = environment(t,
+			ceph.ConfigEntry{Section: "osd", Name: "osd_max_backfills", Value: "3"},
+			ceph.ConfigEntry{Section: "osd", Name: "osd_recovery_sleep", Value: "0.1"})
 		r.Dropped = []archive.Part{archive.DropOutput, archive.DropClientSeries}
 	}
 	writing, writers := observed(t, 2, writes(rate), writes(rate))

@@ -29,8 +29,8 @@ const (
 type phase struct {
 	spec    v1alpha1.RBDBench
 	ioBytes int64
-	total   int64 // 0 if pilots have to tell.
-	seconds float64
+	total   int64   // 0 if pilots have to tell.
+	seconds float64 // That it is meant to take.
 }
 
 // New returns the load of a phase. The error says what is out of range.
@@ -52,6 +52,9 @@ func New(spec v1alpha1.RBDBench) (load.Piloted, error) {
 		return nil, fmt.Errorf("ioType %q must be Read, Write or ReadWrite", spec.IOType)
 	case patternName(spec.IOPattern) == "":
 		return nil, fmt.Errorf("ioPattern %q must be Rand, Seq or FullSeq", spec.IOPattern)
+	}
+	if b.NeedsPilot() {
+		b.seconds = max(b.seconds, shortestAim)
 	}
 	return b, nil
 }

@@ -169,9 +169,9 @@ func TestPilots(t *testing.T) {
 		pilots         int
 	}{
 		"slow":               {200 << 10, nil, 1},
-		"usual":              {40 << 20, nil, 2},
-		"fast":               {2 << 30, nil, 4},
-		"hours":              {40 << 20, func(s *v1alpha1.RBDBench) { s.Duration.Duration = 5 * time.Hour }, 2},
+		"usual":              {40 << 20, nil, 3},
+		"fast":               {2 << 30, nil, 5},
+		"hours":              {40 << 20, func(s *v1alpha1.RBDBench) { s.Duration.Duration = 5 * time.Hour }, 3},
 		"large operations":   {200 << 20, func(s *v1alpha1.RBDBench) { s.IOSize = resource.MustParse("64Mi") }, 1},
 		"faster than anyone": {1 << 40, nil, 6},
 	} {
@@ -198,6 +198,49 @@ func TestPilots(t *testing.T) {
 				pilots = append(pilots, load.Pilot{Bytes: bytes, Seconds: float64(bytes) / tc.bytesPerSecond})
 			}
 		})
+	}
+}
+
+// A run that turns out to be twice as fast as its pilot is still long enough to count,
+// however short it was meant to be; and no pilot takes much longer than it has to.
+func TestPilotsLeaveAMargin(t *testing.T) {
+	for _, asked := range []time.Duration{30 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute} {
+		for rate := float64(1 << 20); rate < 4<<30; rate *= 1.7 {
+			l := newLoad(t, spec(func(s *v1alpha1.RBDBench) { s.IOTotal, s.Duration.Duration = nil, asked }))
+			bytes, seconds := sizeAt(l, rate)
+			if got := float64(bytes) / (2 * rate); got < minimumSeconds || got < asked.Seconds()/2 {
+				t.Errorf("%v at %.3g B/s: a run twice as fast takes %.3g s", asked, rate, got)
+			}
+			if planned := l.Timing().MeasuredSeconds; planned < asked.Seconds() || planned > max(asked.Seconds(), 60) {
+				t.Errorf("%v: %v s are planned", asked, planned)
+			}
+			if seconds > 30 {
+				t.Errorf("%v at %.3g B/s: pilots take %.3g s together", asked, rate, seconds)
+			}
+		}
+	}
+}
+
+// sizeAt returns the size of a run by the pilots of a client with a constant rate, and
+// how long these take.
+func sizeAt(l load.Piloted, bytesPerSecond float64) (bytes int64, pilotSeconds float64) {
+	var pilots []load.Pilot
+	for {
+		bytes, done := l.NextPilot(pilots)
+		if done {
+			return bytes, pilotSeconds
+		}
+		seconds := float64(bytes) / bytesPerSecond
+		pilots = append(pilots, load.Pilot{Bytes: bytes, Seconds: seconds})
+		pilotSeconds += seconds
+	}
+}
+
+// What says itself how much it moves is meant to take as long as it says.
+func TestTimingOfGivenSize(t *testing.T) {
+	l := newLoad(t, spec(func(s *v1alpha1.RBDBench) { s.Duration.Duration = 30 * time.Second }))
+	if got := l.Timing().MeasuredSeconds; got != 30 {
+		t.Errorf("%v s are planned, want 30", got)
 	}
 }
 

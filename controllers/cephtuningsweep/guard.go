@@ -1,0 +1,113 @@
+package cephtuningsweep
+
+import (
+	"context"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// dangerError says that the cluster is in a state in which the sweep must not go on.
+type dangerError struct{ message string }
+
+// Error implements error.
+func (e *dangerError) Error() string { return sentence(e.message) }
+
+// endangered returns a *dangerError for a cluster in which the sweep must not go on: at
+// once, or where two looks running show it.
+func (m *memory) endangered(status *ceph.Status) error {
+	danger := quiescence.DangerOf(status)
+	if danger == nil {
+		m.dangers = 0
+		return nil
+	}
+	if m.dangers++; danger.AtOnce || m.dangers > 1 {
+		return &dangerError{message: danger.Message}
+	}
+	return nil
+}
+
+// watch looks after the cluster and its users while the benchmark runs, and notes where
+// the clients are.
+func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
+	came := effect{}
+	if len(seen.sweep.Status.Plan.Nodes) == 0 {
+		nodes, err := r.nodesOf(ctx, seen.child)
+		if err != nil {
+			return effect{}, err
+		}
+		if len(nodes) > 0 {
+			came.edit = func(s *v1alpha1.CephTuningSweepStatus) { s.Plan.Nodes = nodes }
+		}
+	}
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	status, err := r.Ceph.Status(ctx, to.Observer)
+	if err != nil {
+		return effect{}, err
+	}
+	if err := seen.memory.endangered(status); err != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: err.Error()}), nil
+	}
+	limits := seen.sweep.Spec.Guardrails.ForeignClients
+	if len(limits) == 0 {
+		return came, nil
+	}
+	if err := r.lookAtForeign(ctx, seen); err != nil {
+		return effect{}, err
+	}
+	breach, err := sweepspec.Breached(limits, seen.memory.foreign)
+	if err != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
+	}
+	if breach != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonGuardrailBroken, Message: breach.Message}), nil
+	}
+	return came, nil
+}
+
+// maxForeign is how many looks at the users of the cluster are kept: two decide, and some
+// may know nothing.
+const maxForeign = 8
+
+// lookAtForeign asks how the users of the cluster fare.
+func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return err
+	}
+	pools, err := r.Ceph.PoolIO(ctx, to.Observer)
+	if err != nil {
+		return err
+	}
+	perf, err := r.Ceph.OSDPerf(ctx, to.Observer)
+	if err != nil {
+		return err
+	}
+	sample := sweepspec.ForeignSample{Time: seen.now, Pools: map[v1alpha1.PoolName]sweepspec.PoolUse{}}
+	for _, pool := range pools {
+		sample.Pools[v1alpha1.PoolName(pool.Name)] = sweepspec.PoolUse{
+			BytesPerSecond:      float64(pool.ReadBytesPerSecond + pool.WriteBytesPerSecond),
+			OperationsPerSecond: float64(pool.ReadOperationsPerSecond + pool.WriteOperationsPerSecond),
+			OSDLatencySeconds:   worstCommit(perf),
+		}
+	}
+	m := seen.memory
+	m.foreign = append(m.foreign, sample)
+	m.foreign = m.foreign[max(0, len(m.foreign)-maxForeign):]
+	return nil
+}
+
+// worstCommit is that of all OSDs: which of them store a pool changes with its PGs.
+func worstCommit(perf []ceph.OSDLatency) float64 {
+	worst := 0.0
+	for _, osd := range perf {
+		worst = max(worst, osd.CommitSeconds)
+	}
+	return worst
+}

@@ -1,0 +1,105 @@
+// Package queue puts those that want to work on one Ceph cluster in order. The lock keeps
+// them apart; the queue says whose turn it is when it becomes free.
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// Place is somebody's place in the queue.
+type Place struct {
+	Kind, Namespace, Name string
+	UID                   types.UID
+	Cluster               v1alpha1.ClusterReference
+	// Start is when its run began.
+	Start metav1.Time
+}
+
+// maxNamed bounds how many of those ahead are named.
+const maxNamed = 3
+
+// OfBenchmark is the place of a benchmark, or false if it has none: it does not run, or it
+// belongs to a sweep, which has waited for it.
+func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
+	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
+		return Place{}, false
+	}
+	return Place{Kind: "CephBenchmark", Namespace: b.Namespace, Name: b.Name, UID: b.UID, Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
+}
+
+// OfSweep is the place of a sweep, or false if it has none: one that only plans waits for
+// nothing.
+func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
+	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
+		return Place{}, false
+	}
+	return Place{Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name, UID: s.UID, Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
+}
+
+// waits reports whether somebody wants the lock, or has it. Who waits for a time of the
+// day does not keep others waiting.
+func waits(conditions []metav1.Condition) bool {
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) &&
+		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
+}
+
+// Ahead names those that began before somebody, for the same cluster, the first one first.
+func Ahead(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
+	var benchmarks v1alpha1.CephBenchmarkList
+	if err := reader.List(ctx, &benchmarks); err != nil {
+		return nil, fmt.Errorf("list those in the queue: %w", err)
+	}
+	var sweeps v1alpha1.CephTuningSweepList
+	if err := reader.List(ctx, &sweeps); err != nil {
+		return nil, fmt.Errorf("list those in the queue: %w", err)
+	}
+	var all []Place
+	for i := range benchmarks.Items {
+		if p, waits := OfBenchmark(&benchmarks.Items[i]); waits {
+			all = append(all, p)
+		}
+	}
+	for i := range sweeps.Items {
+		if p, waits := OfSweep(&sweeps.Items[i]); waits {
+			all = append(all, p)
+		}
+	}
+	return ahead(of, all), nil
+}
+
+// ahead is the pure part of it.
+func ahead(of Place, all []Place) []string {
+	first := slices.DeleteFunc(slices.Clone(all), func(p Place) bool {
+		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0
+	})
+	slices.SortFunc(first, compare)
+	names := make([]string, 0, len(first))
+	for _, p := range first {
+		names = append(names, fmt.Sprintf("%s %s/%s", p.Kind, p.Namespace, p.Name))
+	}
+	if extra := len(names) - maxNamed; extra > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", extra))
+	}
+	return names
+}
+
+// compare orders by time, and what began in the same second by namespace, name and kind.
+func compare(a, b Place) int {
+	switch {
+	case a.Start.Before(&b.Start):
+		return -1
+	case b.Start.Before(&a.Start):
+		return 1
+	}
+	return slices.Compare([]string{a.Namespace, a.Name, a.Kind}, []string{b.Namespace, b.Name, b.Kind})
+}

@@ -1,0 +1,46 @@
+package quiescence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Danger is a state of a cluster in which a sweep must not go on, whatever it does.
+type Danger struct {
+	// Message says what it is.
+	Message string
+	// AtOnce tells that one look is enough. Anything else may be a hiccup, or over
+	// by the next look.
+	AtOnce bool
+}
+
+// full are health codes about OSDs that run out of room.
+func full() []string {
+	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
+}
+
+// DangerOf is what keeps a cluster from being changed or loaded any further; nil if
+// nothing does. What is in its way in milder forms is for Check and Judge.
+func DangerOf(s *ceph.Status) *Danger {
+	if s.Health.Status == healthError {
+		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {
+			return c.Severity != healthError
+		}))}
+	}
+	if down := s.InOSDs - s.UpOSDs; down > 0 {
+		return &Danger{Message: fmt.Sprintf("%d of %d OSDs that are in are not up", down, s.InOSDs)}
+	}
+	var found []string
+	for _, check := range s.Health.Checks {
+		if !check.Muted && matches(check.Code, full()) {
+			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
+		}
+	}
+	if len(found) > 0 {
+		return &Danger{Message: "OSDs run out of room: " + strings.Join(found, ", ")}
+	}
+	return nil
+}
