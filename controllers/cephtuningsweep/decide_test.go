@@ -130,9 +130,9 @@ func concluded(f *facts) {
 	f.next = sweep.Decision{Action: sweep.Conclude, Conclusion: &sweep.Conclusion{}}
 }
 
-// waited says that the same has been waited for all the time.
-func waited(what string, since time.Duration) func(*facts) {
-	return func(f *facts) { f.memory.waitsFor, f.memory.waitsSince = what, today().Add(-since) }
+// waited says that the same has been waited for longer than quiescence.timeout.
+func waited(what string) func(*facts) {
+	return func(f *facts) { f.memory.waitsFor, f.memory.waitsSince = what, today().Add(-31*time.Minute) }
 }
 
 func TestDecide(t *testing.T) {
@@ -185,10 +185,10 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){planless, unlocked, func(f *facts) { f.sweep.Finalizers = nil }}, want: stepProtect,
 		},
 		"a cluster that is not there": {seen: []func(*facts){notThere, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "no CephCluster"},
-		"is not waited for for ever": {
-			seen: []func(*facts){notThere, waited("cluster", 31*time.Minute)}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
+		"is not waited for endlessly": {
+			seen: []func(*facts){notThere, waited("cluster")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
-		"but longer if it came back meanwhile": {seen: []func(*facts){notThere, waited("plan", 31*time.Minute)}, want: stepWait},
+		"but longer if it came back meanwhile": {seen: []func(*facts){notThere, waited("plan")}, want: stepWait},
 		"only a plan needs no lock":            {seen: []func(*facts){planMode, planless, unlocked, outside, journalOf("other", true)}, want: stepPlan},
 		"a window that nobody knows": {
 			seen: []func(*facts){func(f *facts) { f.openErr = errors.New("window.timeZone") }}, want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "timeZone",
@@ -198,7 +198,7 @@ func TestDecide(t *testing.T) {
 		},
 		"the window closes while the lock is held":    {seen: []func(*facts){outside}, want: stepStandDown, wantThen: endsClosed},
 		"outside of the window a run goes on":         {seen: []func(*facts){outside, child()}, want: stepWatch},
-		"outside of the window one that ends ends":    {seen: []func(*facts){outside, concluded}, want: stepStandDown, wantThen: endsComplete},
+		"outside of the window one is concluded":      {seen: []func(*facts){outside, concluded}, want: stepStandDown, wantThen: endsComplete},
 		"outside of the window nothing begins":        {seen: []func(*facts){outside, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonWaitingForWindow, wantMessage: "2026-11-21T13:00:00Z"},
 		"who has to put something back gets the lock": {seen: []func(*facts){unlocked, journalOf("other", true)}, want: stepYield, wantReason: v1alpha1.ReasonQueued, wantMessage: "bench/other"},
 		"also if it was taken already":                {seen: []func(*facts){journalOf("other", true)}, want: stepYield},
@@ -207,9 +207,9 @@ func TestDecide(t *testing.T) {
 		"what one has left that is gone is put back":  {seen: []func(*facts){planless, journalOf("other", false)}, want: stepRestoreOther, wantReason: v1alpha1.ReasonRestoring, wantMessage: "bench/other"},
 		"what it has changed itself stays":            {seen: []func(*facts){journalOf("s", false)}, want: stepApply},
 		"the plan":                                    {seen: []func(*facts){planless}, want: stepPlan, wantReason: v1alpha1.ReasonPreparing},
-		"a plan that did not come":                    {seen: []func(*facts){planless, waited("plan", 31*time.Minute)}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable},
+		"a plan that did not come":                    {seen: []func(*facts){planless, waited("plan")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable},
 		"a cluster that did not become quiet": {
-			seen: []func(*facts){planless, waited("plan", 31*time.Minute), with(v1alpha1.ConditionReady, "False", v1alpha1.ReasonWaitingForQuiet)},
+			seen: []func(*facts){planless, waited("plan"), with(v1alpha1.ConditionReady, "False", v1alpha1.ReasonWaitingForQuiet)},
 			want: stepFail, wantReason: v1alpha1.ReasonWaitingForQuiet, wantMessage: "of X",
 		},
 		"a plan that cannot be carried out": {

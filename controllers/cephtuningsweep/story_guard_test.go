@@ -14,15 +14,15 @@ import (
 
 func guardStories() map[string]story {
 	return map[string]story{
-		"users of the cluster suffer":                     usersSuffer,
-		"the cluster has errors after a change":           errorsAfterAChange,
-		"too many runs fail":                              tooManyRunsFail,
-		"the cluster does not settle in time":             theClusterDoesNotSettle,
-		"a budget that is too small is refused":           theBudgetIsTooSmall,
-		"an unhealthy cluster is waited for":              anUnhealthyClusterIsWaitedFor,
-		"an unhealthy cluster is not waited for for ever": anUnhealthyClusterStaysSo,
-		"a cluster that is not there is waited for":       aClusterThatIsNotThere,
-		"options that cannot be varied are named":         optionsThatCannotBeVaried,
+		"users of the cluster suffer":                      usersSuffer,
+		"the cluster has errors after a change":            errorsAfterAChange,
+		"too many runs fail":                               tooManyRunsFail,
+		"the cluster does not settle in time":              theClusterDoesNotSettle,
+		"a budget that is too small is refused":            theBudgetIsTooSmall,
+		"an unhealthy cluster is waited for":               anUnhealthyClusterIsWaitedFor,
+		"an unhealthy cluster is not waited for endlessly": anUnhealthyClusterStaysSo,
+		"a cluster that is not there is waited for":        aClusterThatIsNotThere,
+		"options that cannot be varied are named":          optionsThatCannotBeVaried,
 	}
 }
 

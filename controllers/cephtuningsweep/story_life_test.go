@@ -49,7 +49,7 @@ func lifeStories() map[string]story {
 
 func anOptionThatHelps(w *world) {
 	before := w.state()
-	w.bench.set(func(b *bench) { b.speed = w.fasterWith("high_client_ops", 1.4) })
+	w.bench.set(func(b *bench) { b.speed = w.faster(1.4) })
 	s := w.create("s", profile)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "profile=high_client_ops" {
@@ -148,7 +148,7 @@ func bundles(w *world) {
 		a.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_client_message_cap", Value: "512", Runtime: true}}
 	})
 	before := w.state()
-	var mu = make(chan map[string]bool, 1)
+	mu := make(chan map[string]bool, 1)
 	mu <- map[string]bool{}
 	w.bench.set(func(b *bench) {
 		b.speed = func(*v1alpha1.CephBenchmark) float64 {
@@ -487,7 +487,7 @@ func whatWasWritten(w *world) {
 // What kubectl wait, Flux and Argo CD go by: never two words at once, and always about
 // the spec that there is.
 func conditionsOnTheWay(w *world) {
-	w.bench.set(func(b *bench) { b.speed, b.hold = w.fasterWith("high_client_ops", 1.4), true })
+	w.bench.set(func(b *bench) { b.speed, b.hold = w.faster(1.4), true })
 	s := w.create("s", profile)
 	w.awaitChild()
 	w.ahead.Add(int64(2 * tellEvery))

@@ -44,7 +44,7 @@ func (w *world) inMidRun() *v1alpha1.CephTuningSweep {
 		}
 	})
 	s := w.create("s", profile)
-	w.await(s, "in the run of a candidate", func(s *v1alpha1.CephTuningSweep) bool {
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
 		profile, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile")
 		return profile != "" && len(running(w.children())) > 0
 	})
@@ -249,7 +249,7 @@ func thePoolIsGone(w *world) {
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.Pools = c.Answers.OSDMap.Pools[:0] })
 	w.goOn()
-	w.await(s, "proving", func(s *v1alpha1.CephTuningSweep) bool { return len(running(w.children())) == 0 })
+	w.await(s, "proving", func(*v1alpha1.CephTuningSweep) bool { return len(running(w.children())) == 0 })
 	time.Sleep(500 * time.Millisecond)
 	w.advance(s, 2*unprovenFor)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))

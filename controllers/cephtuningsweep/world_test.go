@@ -220,8 +220,11 @@ func allowances() *settings.Settings {
 		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true,
 		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
 		Options: []settings.Option{
-			{Name: "osd_mclock_profile"}, {Name: "osd_client_message_cap", Min: "16", Max: "16384"},
-			{Name: "osd_max_backfills"}, {Name: "osd_op_num_shards"}, {Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
+			{Name: "osd_mclock_profile"},
+			{Name: "osd_client_message_cap", Min: "16", Max: "16384"},
+			{Name: "osd_max_backfills"},
+			{Name: "osd_op_num_shards"},
+			{Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
 		},
 	}}}
 }
