@@ -60,6 +60,18 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.restoreOther(ctx, seen)
 	case stepPlan:
 		return r.makePlan(ctx, seen)
+	case stepFail:
+		return failed(p.outcome), nil
+	case stepStandDown:
+		return r.standDown(ctx, seen, p)
+	default:
+		return r.carryOutRun(ctx, seen, p)
+	}
+}
+
+// carryOutRun carries out a step of a configuration that is measured, or kept.
+func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effect, error) {
+	switch p.step { //nolint:exhaustive // The others are carried out above.
 	case stepApply:
 		return r.applyConfiguration(ctx, seen)
 	case stepSettle:
@@ -74,10 +86,6 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.enter(ctx, seen)
 	case stepKeep:
 		return r.keep(ctx, seen)
-	case stepFail:
-		return failed(p.outcome), nil
-	case stepStandDown:
-		return r.standDown(ctx, seen, p)
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.step)
 	}

@@ -131,7 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	seen, err := r.observe(ctx, s)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))
 	}
 	next := decide(seen)
 	came, failure := r.act(ctx, seen, next)

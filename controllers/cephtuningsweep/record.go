@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 	if err := r.write(ctx, seen, after, p.then == endsGone && e.finished); err != nil {
 		return err
 	}
-	for _, t := range e.told {
+	for _, t := range together(e.told) {
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}
 	if reason := reasonOf(after); reason != before {
@@ -58,6 +59,21 @@ func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.Ceph
 		seen.memory.toldAt = seen.now
 	}
 	return err
+}
+
+// together joins what is told for one reason: of events that differ in their note alone,
+// Kubernetes keeps the first.
+func together(all []told) []told {
+	var joined []told
+	for _, t := range all {
+		at := slices.IndexFunc(joined, func(j told) bool { return j.kind == t.kind && j.reason == t.reason })
+		if at < 0 {
+			joined = append(joined, t)
+			continue
+		}
+		joined[at].message += " " + t.message
+	}
+	return joined
 }
 
 func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p plan, message string) {

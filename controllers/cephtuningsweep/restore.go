@@ -132,7 +132,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	}
 	waits, err := r.settledAgain(ctx, seen, report)
 	if err != nil || waits != "" {
-		return goesOn(p, sentence(waits)), false, err
+		return goesOn(p, p.outcome.Message+" "+waits), false, err
 	}
 	if waits, err := r.restartAgain(ctx, seen, report); err != nil || waits != "" {
 		return goesOn(p, waits), false, err
@@ -195,7 +195,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything was put back; what goes on is not the sweep's.
 	}
-	return "Everything is put back. " + sentence(settled.Progress), err
+	return "That is done; the cluster has yet to settle: " + settled.Progress + ".", err
 }
 
 // stoodDown notes what follows, and forgets what is over.

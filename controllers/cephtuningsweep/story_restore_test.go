@@ -44,7 +44,7 @@ func (w *world) inMidRun() *v1alpha1.CephTuningSweep {
 		}
 	})
 	s := w.create("s", profile)
-	w.await(s, "in the run of a candidate", func(s *v1alpha1.CephTuningSweep) bool {
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
 		profile, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile")
 		return profile != "" && len(running(w.children())) > 0
 	})
@@ -135,7 +135,7 @@ func abandonedWithCephThere(w *world) {
 	w.wantNoJournal()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.goOn()
-	next := w.create("next", profile)
+	next := w.create("next", strings.Replace(profile, "high_client_ops", "high_recovery_ops", 1))
 	w.await(next, "complete", is(v1alpha1.ConditionComplete))
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "high_client_ops" {
 		w.t.Errorf("osd_mclock_profile is %q, want what was given up", now)
@@ -243,13 +243,17 @@ func thePoolIsGone(w *world) {
 	w.bench.set(func(b *bench) {
 		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
 	})
-	s := w.create("s", pgsInPlace)
+	s := w.create("s", strings.Replace(pgsInPlace, `["64"]`, `["64", "16"]`, 1))
 	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
 		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.Pools = c.Answers.OSDMap.Pools[:0] })
 	w.goOn()
+	w.await(s, "proving", func(*v1alpha1.CephTuningSweep) bool { return len(running(w.children())) == 0 })
+	time.Sleep(500 * time.Millisecond)
+	w.advance(s, 2*unprovenFor)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "no such pool")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "does not exist any more")
 	w.wantState("balancer true, flags [], keys map[]")
 }

@@ -39,6 +39,9 @@ func TestStories(t *testing.T) {
 		"restart": restartStories(),
 		"life":    lifeStories(),
 		"queue":   queueStories(),
+		"guard":   guardStories(),
+		"inert":   inertStories(),
+		"crash":   crashStories(),
 		"restore": restoreStories(),
 	} {
 		for name, tell := range stories {
@@ -52,10 +55,10 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// fasterWith is a cluster that is faster with an mClock profile.
-func (w *world) fasterWith(profile string, ratio float64) func(*v1alpha1.CephBenchmark) float64 {
+// faster is a cluster that is, with the profile that is varied.
+func (w *world) faster(ratio float64) func(*v1alpha1.CephBenchmark) float64 {
 	return func(*v1alpha1.CephBenchmark) float64 {
-		if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == profile {
+		if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "high_client_ops" {
 			return 1000 * ratio
 		}
 		return 1000

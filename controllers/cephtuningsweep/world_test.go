@@ -44,7 +44,7 @@ const (
 	rookNamespace = "rook-ceph"
 	clusterName   = "my-cluster"
 	// soon is the deadline of whatever should happen soon.
-	soon = 3 * time.Minute
+	soon = 2 * time.Minute
 )
 
 // world is a namespace of a real API server with a controller, and around it what a
@@ -220,8 +220,11 @@ func allowances() *settings.Settings {
 		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true,
 		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
 		Options: []settings.Option{
-			{Name: "osd_mclock_profile"}, {Name: "osd_client_message_cap", Min: "16", Max: "16384"},
-			{Name: "osd_max_backfills"}, {Name: "osd_op_num_shards"}, {Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
+			{Name: "osd_mclock_profile"},
+			{Name: "osd_client_message_cap", Min: "16", Max: "16384"},
+			{Name: "osd_max_backfills"},
+			{Name: "osd_op_num_shards"},
+			{Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
 		},
 	}}}
 }

@@ -1,0 +1,270 @@
+package cephtuningsweep
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// today is the time of the facts in tests.
+func today() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
+// atWork are the facts of a sweep that has its plan and the lock, and whose first run is
+// next.
+func atWork(t *testing.T, change ...func(*facts)) facts {
+	t.Helper()
+	s := &v1alpha1.CephTuningSweep{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "s", UID: "1", Generation: 3, Finalizers: []string{Finalizer}},
+		Spec: v1alpha1.CephTuningSweepSpec{
+			ClusterRef: v1alpha1.ClusterReference{Namespace: rookNamespace, Name: clusterName}, RunID: "1", Mode: v1alpha1.SweepModeRun,
+			Template: v1alpha1.BenchmarkTemplate{
+				Target: v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, Clients: v1alpha1.Clients{Count: 1},
+				Phases: []v1alpha1.Phase{{Name: "write", Fio: &v1alpha1.Fio{}}},
+			},
+			Parameters: []v1alpha1.Parameter{{
+				Name: "profile", Config: &v1alpha1.ConfigParameter{Section: "osd", Option: "osd_mclock_profile"},
+				Values: []v1alpha1.ParameterValue{"high_client_ops"},
+			}},
+			Objective: v1alpha1.Objective{
+				MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: v1alpha1.MetricIOPS}, MinimumEffect: "10%", Equivalence: "5%",
+			},
+			Strategy:   v1alpha1.Strategy{Blocks: v1alpha1.Blocks{Min: 3, Max: 3}, ControlInterval: 4, ConfirmationBlocks: 3},
+			Confidence: "0.95",
+			Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: 30 * time.Minute}},
+		},
+		Status: v1alpha1.CephTuningSweepStatus{
+			ObservedGeneration: 3, ObservedRunID: "1", StartTime: &metav1.Time{Time: today().Add(-time.Hour)},
+			Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue},
+				{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRunning},
+			},
+			Plan: &v1alpha1.SweepPlan{
+				PlannerVersion: sweep.Version, Seed: new(int64(1)),
+				Baseline: []v1alpha1.BaselineValue{{Name: "profile", Value: v1alpha1.Unset}},
+			},
+		},
+	}
+	f := facts{
+		now: today(), pace: DefaultPace(), sweep: s, settings: allowances(), known: true,
+		memory: &memory{lock: &lock.Grant{Held: true}}, rook: &rook.ClusterInfo{FSID: "f"}, locked: true, open: true,
+	}
+	f.cluster = f.settings.Clusters[0]
+	f.observePlan()
+	if f.planErr != nil {
+		t.Fatal(f.planErr)
+	}
+	for _, c := range change {
+		c(&f)
+	}
+	return f
+}
+
+// with sets a condition, in the place of one that is there.
+func with(kind string, status metav1.ConditionStatus, reason string) func(*facts) {
+	return func(f *facts) {
+		setCondition(&f.sweep.Status, kind, status, kstatus.Outcome{Reason: reason, Message: "Because of X."})
+	}
+}
+
+func idle(f *facts) {
+	f.sweep.Status.Conditions, f.memory, f.locked = nil, nil, false
+}
+
+func fresh(f *facts) {
+	idle(f)
+	f.sweep.Status, f.planner, f.next = v1alpha1.CephTuningSweepStatus{}, nil, sweep.Decision{}
+}
+
+func planless(f *facts) {
+	f.sweep.Status.Plan, f.planner, f.next = nil, nil, sweep.Decision{}
+}
+
+func deletedNow(f *facts) { f.sweep.DeletionTimestamp = &metav1.Time{Time: today()} }
+
+func suspendedNow(f *facts) { f.sweep.Spec.Suspend = true }
+
+func anotherRun(f *facts) { f.sweep.Spec.RunID = "2" }
+
+func planMode(f *facts) { f.sweep.Spec.Mode = v1alpha1.SweepModePlan }
+
+func notThere(f *facts) { f.rookErr = errors.New("there is no CephCluster") }
+
+func outside(f *facts) { f.open, f.opens = false, today().Add(time.Hour) }
+
+func unlocked(f *facts) { f.locked, f.memory.lock = false, nil }
+
+func journalOf(name string, there bool) func(*facts) {
+	return func(f *facts) {
+		f.journal = &tuning.Journal{Sweep: tuning.Sweep{Namespace: "bench", Name: name, UID: "1"}}
+		f.otherIsThere = there
+	}
+}
+
+func child(conditions ...string) func(*facts) {
+	return func(f *facts) {
+		f.child = &v1alpha1.CephBenchmark{}
+		for _, kind := range conditions {
+			f.child.Status.Conditions = append(f.child.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+		}
+	}
+}
+
+// applied says that Ceph was told the configuration that is next.
+func applied(settled bool) func(*facts) {
+	return func(f *facts) {
+		f.memory.slot = slotMemory{run: f.run(), want: []tuning.Change{}, settled: settled}
+	}
+}
+
+func concluded(f *facts) {
+	f.next = sweep.Decision{Action: sweep.Conclude, Conclusion: &sweep.Conclusion{}}
+}
+
+// waited says that the same has been waited for longer than quiescence.timeout.
+func waited(what string) func(*facts) {
+	return func(f *facts) { f.memory.waitsFor, f.memory.waitsSince = what, today().Add(-31*time.Minute) }
+}
+
+func TestDecide(t *testing.T) {
+	for name, c := range map[string]struct {
+		seen        []func(*facts)
+		want        step
+		wantThen    ending
+		wantReason  string
+		wantMessage string // a part of it
+	}{
+		"a deleted one without finalizer is gone": {
+			seen: []func(*facts){deletedNow, func(f *facts) { f.sweep.Finalizers = nil }}, want: stepNone,
+		},
+		"a deleted one puts back": {seen: []func(*facts){deletedNow}, want: stepStandDown, wantThen: endsGone, wantReason: v1alpha1.ReasonRestoring},
+		"also one that has another run ID, fails and is suspended": {
+			seen: []func(*facts){deletedNow, anotherRun, suspendedNow, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepStandDown, wantThen: endsGone,
+		},
+		"also one that has ended":  {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), deletedNow}, want: stepStandDown, wantThen: endsGone},
+		"one that has ended rests": {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete")}, want: stepNone},
+		"one that has failed rests, also where nothing is allowed any more": {
+			seen: []func(*facts){idle, with(v1alpha1.ConditionFailed, "True", "X"), func(f *facts) { f.settings.Clusters = nil }}, want: stepNone,
+		},
+		"one that has ended notes a change that asks for no run": {
+			seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), suspendedNow, func(f *facts) { f.sweep.Generation++ }}, want: stepAcknowledge,
+		},
+		"one that has ended begins another run": {
+			seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), anotherRun}, want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
+		},
+		"another run waits until everything is put back": {
+			seen: []func(*facts){anotherRun, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepStandDown, wantThen: endsReplaced, wantMessage: "before run 2 begins",
+		},
+		"one that fails puts back first, also if it is suspended": {
+			seen: []func(*facts){suspendedNow, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)}, want: stepStandDown, wantThen: endsFailed, wantMessage: "of X",
+		},
+		"a suspended one puts back": {seen: []func(*facts){suspendedNow, child()}, want: stepStandDown, wantThen: endsPaused},
+		"a suspended one waits":     {seen: []func(*facts){idle, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
+		"also a new one":            {seen: []func(*facts){fresh, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
+		"a cluster that is not allowed": {
+			seen: []func(*facts){fresh, func(f *facts) { f.settings.Clusters = nil }}, want: stepStall, wantReason: v1alpha1.ReasonNotAllowed,
+		},
+		"a cluster that is not allowed any more": {
+			seen: []func(*facts){func(f *facts) { f.settings.Clusters = nil }}, want: stepFail, wantReason: v1alpha1.ReasonNotAllowed,
+		},
+		"nobody who may tune": {
+			seen: []func(*facts){fresh, func(f *facts) { f.settings.Clusters[0].Identities.Tuner = "" }}, want: stepStall, wantMessage: "identities.tuner",
+		},
+		"a new one begins":            {seen: []func(*facts){fresh}, want: stepBegin, wantReason: v1alpha1.ReasonPreparing},
+		"one that is resumed goes on": {seen: []func(*facts){idle}, want: stepBegin},
+		"nothing before the finalizer": {
+			seen: []func(*facts){planless, unlocked, func(f *facts) { f.sweep.Finalizers = nil }}, want: stepProtect,
+		},
+		"a cluster that is not there": {seen: []func(*facts){notThere, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "no CephCluster"},
+		"is not waited for endlessly": {
+			seen: []func(*facts){notThere, waited("cluster")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
+		},
+		"but longer if it came back meanwhile": {seen: []func(*facts){notThere, waited("plan")}, want: stepWait},
+		"only a plan needs no lock":            {seen: []func(*facts){planMode, planless, unlocked, outside, journalOf("other", true)}, want: stepPlan},
+		"a window that nobody knows": {
+			seen: []func(*facts){func(f *facts) { f.openErr = errors.New("window.timeZone") }}, want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "timeZone",
+		},
+		"the window closes while something is changed": {
+			seen: []func(*facts){outside, journalOf("s", false)}, want: stepStandDown, wantThen: endsClosed,
+		},
+		"the window closes while the lock is held":    {seen: []func(*facts){outside}, want: stepStandDown, wantThen: endsClosed},
+		"outside of the window a run goes on":         {seen: []func(*facts){outside, child()}, want: stepWatch},
+		"outside of the window one is concluded":      {seen: []func(*facts){outside, concluded}, want: stepStandDown, wantThen: endsComplete},
+		"outside of the window nothing begins":        {seen: []func(*facts){outside, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonWaitingForWindow, wantMessage: "2026-11-21T13:00:00Z"},
+		"who has to put something back gets the lock": {seen: []func(*facts){unlocked, journalOf("other", true)}, want: stepYield, wantReason: v1alpha1.ReasonQueued, wantMessage: "bench/other"},
+		"also if it was taken already":                {seen: []func(*facts){journalOf("other", true)}, want: stepYield},
+		"nothing without the lock":                    {seen: []func(*facts){planless, unlocked}, want: stepLock},
+		"nothing before the lock is renewed":          {seen: []func(*facts){child(), func(f *facts) { f.locked = false }}, want: stepLock},
+		"what one has left that is gone is put back":  {seen: []func(*facts){planless, journalOf("other", false)}, want: stepRestoreOther, wantReason: v1alpha1.ReasonRestoring, wantMessage: "bench/other"},
+		"what it has changed itself stays":            {seen: []func(*facts){journalOf("s", false)}, want: stepApply},
+		"the plan":                                    {seen: []func(*facts){planless}, want: stepPlan, wantReason: v1alpha1.ReasonPreparing},
+		"a plan that did not come":                    {seen: []func(*facts){planless, waited("plan")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable},
+		"a cluster that did not become quiet": {
+			seen: []func(*facts){planless, waited("plan"), with(v1alpha1.ConditionReady, "False", v1alpha1.ReasonWaitingForQuiet)},
+			want: stepFail, wantReason: v1alpha1.ReasonWaitingForQuiet, wantMessage: "of X",
+		},
+		"a plan that cannot be carried out": {
+			seen: []func(*facts){func(f *facts) { f.sweep.Status.Plan.Refusals = []string{"No.", "Never."} }}, want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "No. Never.",
+		},
+		"a plan of another planner": {
+			seen: []func(*facts){func(f *facts) {
+				f.sweep.Status.Plan.PlannerVersion++
+				f.observePlan()
+			}},
+			want: stepFail, wantReason: v1alpha1.ReasonPlannerChanged, wantMessage: "runID",
+		},
+		"a ledger that somebody has edited": {
+			seen: []func(*facts){func(f *facts) {
+				f.sweep.Status.Runs = []v1alpha1.SweepRun{"1 1.1.0 0 fast"}
+				f.observePlan()
+			}},
+			want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "status.runs",
+		},
+		"a verdict":                           {seen: []func(*facts){concluded}, want: stepStandDown, wantThen: endsComplete},
+		"a run that has ended":                {seen: []func(*facts){child(v1alpha1.ConditionComplete)}, want: stepEnter, wantMessage: "Run 1: baseline"},
+		"a run that cannot begin":             {seen: []func(*facts){child(v1alpha1.ConditionStalled)}, want: stepEnter},
+		"a run that has failed and cleans up": {seen: []func(*facts){child(v1alpha1.ConditionFailed, v1alpha1.ConditionReconciling)}, want: stepWatch},
+		"a run that goes on":                  {seen: []func(*facts){child(v1alpha1.ConditionReconciling)}, want: stepWatch, wantReason: v1alpha1.ReasonRunning},
+		"the next configuration":              {seen: []func(*facts){}, want: stepApply, wantReason: v1alpha1.ReasonSettling, wantMessage: "Run 1: baseline"},
+		"the next one, after that of another run": {
+			seen: []func(*facts){applied(true), func(f *facts) { f.memory.slot.run = 7 }}, want: stepApply,
+		},
+		"a cluster that has yet to settle": {seen: []func(*facts){applied(false)}, want: stepSettle, wantReason: v1alpha1.ReasonSettling},
+		"a cluster that has settled":       {seen: []func(*facts){applied(true)}, want: stepMeasure, wantReason: v1alpha1.ReasonRunning},
+		"a winner is brought back to stay": {
+			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {
+				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
+			}},
+			want: stepApply, wantMessage: "high_client_ops",
+		},
+		"a winner that was kept": {
+			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {
+				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
+				f.journal.Entries = []tuning.Entry{{State: tuning.Kept}}
+			}},
+			want: stepStandDown, wantThen: endsComplete,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := decide(atWork(t, c.seen...))
+			if got.step != c.want || got.then != c.wantThen && c.wantThen != "" {
+				t.Fatalf("%s, then %q (%+v); want %s, then %q", got.step, got.then, got.outcome, c.want, c.wantThen)
+			}
+			if c.wantReason != "" && got.outcome.Reason != c.wantReason || !strings.Contains(got.outcome.Message, c.wantMessage) {
+				t.Errorf("outcome %+v, want %s: %q", got.outcome, c.wantReason, c.wantMessage)
+			}
+			if waits := got.step == stepWait || got.step == stepSettle || got.step == stepWatch; waits && got.again <= 0 {
+				t.Errorf("%s is not looked at again", got.step)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package cephtuningsweep
+
+import (
+	"testing"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+func TestSentence(t *testing.T) {
+	for given, want := range map[string]string{
+		"":                               "",
+		"the pool is gone":               "The pool is gone.",
+		"The pool is gone.":              "The pool is gone.",
+		"it is gone!":                    "It is gone!",
+		"pg_num of pool open is 32":      "pg_num of pool open is 32.",
+		"profile=fast leaves the race":   "profile=fast leaves the race.",
+		"osd.1: they run with balanced":  "osd.1: they run with balanced.",
+		"3 copies of objects to be made": "3 copies of objects to be made.",
+	} {
+		if got := sentence(given); got != want {
+			t.Errorf("%q became %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		given string
+		most  int
+		want  string
+	}{
+		{"short", 5, "short"}, {"longer", 5, "lo…"}, {"äöü", 5, "ä…"},
+	} {
+		if got := cut(c.given, c.most); got != c.want || len(got) > c.most {
+			t.Errorf("%q became %q, want %q", c.given, got, c.want)
+		}
+	}
+}
+
+func pgNumOf(pool string) []v1alpha1.Parameter {
+	return []v1alpha1.Parameter{{
+		Name: "pg_num", PoolOption: &v1alpha1.PoolOptionParameter{Option: "pg_num", Pool: v1alpha1.PoolName(pool), Role: v1alpha1.PoolRoleData},
+	}}
+}
+
+// What a configuration adds, by which the limit of PGs per OSD is judged, and how many
+// bytes OSDs store for one that clients write.
+func TestDemand(t *testing.T) {
+	p := &preflight{known: tuning.Known{Facts: tuning.Facts{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{{Name: "open", PGNum: 32, Size: 2}}}}}}
+	for name, c := range map[string]struct {
+		target       v1alpha1.Target
+		value        sweep.Value
+		wantPGs      int
+		wantOverhead float64
+	}{
+		"a scratch pool":             {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Set("64"), 192, 3},
+		"an erasure-coded one":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2}}}, sweep.Set("64"), 384, 1.5},
+		"one with Ceph's default":    {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Unset(), 0, 3},
+		"more PGs for a pool":        {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("64"), 64, 2},
+		"fewer PGs for a pool":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("16"), -32, 2},
+		"a pool that is not known":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "other"}}, sweep.Set("64"), 0, 3},
+		"a claim, whose pool is not": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, sweep.Unset(), 0, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := &v1alpha1.CephTuningSweepSpec{Template: v1alpha1.BenchmarkTemplate{Target: c.target}, Parameters: pgNumOf("")}
+			if got := p.addedPGs(spec, map[string]sweep.Value{"pg_num": c.value}); got != c.wantPGs {
+				t.Errorf("%d PGs and copies are added, want %d", got, c.wantPGs)
+			}
+			if got := p.overhead(spec); got != c.wantOverhead {
+				t.Errorf("overhead %v, want %v", got, c.wantOverhead)
+			}
+		})
+	}
+}
+
+func TestDefaultPGs(t *testing.T) {
+	entry := ceph.ConfigEntry{Section: "global", Name: "osd_pool_default_pg_num", Value: "16"}
+	for name, c := range map[string]struct {
+		config []ceph.ConfigEntry
+		want   int
+	}{
+		"not set":         {nil, 0},
+		"set":             {[]ceph.ConfigEntry{entry}, 16},
+		"set for a class": {[]ceph.ConfigEntry{{Section: "global", Mask: "class:ssd", Name: entry.Name, Value: "8"}, entry}, 16},
+		"not a number":    {[]ceph.ConfigEntry{{Section: "global", Name: entry.Name, Value: "x"}}, 0},
+	} {
+		p := &preflight{known: tuning.Known{Facts: tuning.Facts{Config: c.config}}}
+		if got := p.defaultPGs(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
