@@ -196,13 +196,6 @@ type SweepPlan struct {
 	// +optional
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
-	// nodes are those that the clients of the first run were on, and so all others
-	// are. There is room for 32: with more, runs are not kept to the same nodes.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
-	Nodes []NodeName `json:"nodes,omitempty"`
-
 	// refusals are what preflight would refuse.
 	// +optional
 	// +listType=atomic

@@ -1392,11 +1392,6 @@ func (in *SweepPlan) DeepCopyInto(out *SweepPlan) {
 		x := (*in).DeepCopy()
 		*out = &x
 	}
-	if in.Nodes != nil {
-		in, out := &in.Nodes, &out.Nodes
-		*out = make([]NodeName, len(*in))
-		copy(*out, *in)
-	}
 	if in.Refusals != nil {
 		in, out := &in.Refusals, &out.Refusals
 		*out = make([]string, len(*in))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,11 +44,46 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 	return prefilled, nil
 }
 
-// maxNodes is how many status.plan.nodes has room for.
-const maxNodes = 32
+// nodesOfRun are those that the clients of the run ID's first run were on, as far as they
+// are known.
+func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
+	words := strings.Fields(s.Annotations[AnnotationNodes])
+	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
+		return nil
+	}
+	var nodes []v1alpha1.NodeName
+	for _, word := range words[1:] {
+		nodes = append(nodes, v1alpha1.NodeName(word))
+	}
+	return nodes
+}
 
-// nodesOf are the nodes of a benchmark's clients, once all of them have one; none where
-// there are too many to keep them.
+// noteNodes writes down where the clients of the first run are. That has no room in status,
+// whose size is bounded.
+func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
+	if len(nodesOfRun(seen.sweep)) > 0 {
+		return nil
+	}
+	nodes, err := r.nodesOf(ctx, seen.child)
+	if err != nil || len(nodes) == 0 {
+		return err
+	}
+	before := seen.sweep.DeepCopy()
+	if seen.sweep.Annotations == nil {
+		seen.sweep.Annotations = map[string]string{}
+	}
+	value := string(seen.sweep.Spec.RunID)
+	for _, node := range nodes {
+		value += " " + string(node)
+	}
+	seen.sweep.Annotations[AnnotationNodes] = value
+	if err := r.Client.Patch(ctx, seen.sweep, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("note the nodes of the clients: %w", err)
+	}
+	return nil
+}
+
+// nodesOf are the nodes of a benchmark's clients, once all of them have one.
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) ([]v1alpha1.NodeName, error) {
 	var pods corev1.PodList
 	err := r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
@@ -69,7 +105,7 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 			nodes = append(nodes, node)
 		}
 	}
-	if len(nodes) > maxNodes || placed < child.Spec.Template.Clients.Count {
+	if placed < child.Spec.Template.Clients.Count {
 		return nil, nil
 	}
 	slices.Sort(nodes)

@@ -38,6 +38,10 @@ const Finalizer = "cephtune.dev/restore"
 // Ceph cluster that is gone for good. Its value is "true".
 const AnnotationAbandon = "cephtune.dev/abandon-restore"
 
+// AnnotationNodes on a CephTuningSweep has the run ID and the nodes of its first run, which
+// all runs after it use.
+const AnnotationNodes = "cephtune.dev/nodes"
+
 // Options are what a Reconciler works with.
 type Options struct {
 	// Client reads CephTuningSweeps from a cache; Reader reads what must not be old.

@@ -34,14 +34,8 @@ func (m *memory) endangered(status *ceph.Status) error {
 // the clients are.
 func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	came := effect{}
-	if len(seen.sweep.Status.Plan.Nodes) == 0 {
-		nodes, err := r.nodesOf(ctx, seen.child)
-		if err != nil {
-			return effect{}, err
-		}
-		if len(nodes) > 0 {
-			came.edit = func(s *v1alpha1.CephTuningSweepStatus) { s.Plan.Nodes = nodes }
-		}
+	if err := r.noteNodes(ctx, seen); err != nil {
+		return effect{}, err
 	}
 	to, err := r.connect(ctx, seen)
 	if err != nil {

@@ -422,7 +422,7 @@ func nodesAndDataStay(w *world) {
 		w.t.Fatal(err)
 	}
 	w.await(s, "pinned to the node", func(s *v1alpha1.CephTuningSweep) bool {
-		return s.Status.Plan != nil && slices.Contains(s.Status.Plan.Nodes, "node-7")
+		return slices.Contains(nodesOfRun(s), "node-7")
 	})
 	// There is less room now, of which the size of the data must not depend any more.
 	w.ceph.Change(func(a *cephtest.Answers) { a.DF.AvailableBytes /= 8 })

@@ -260,19 +260,24 @@ type Child struct {
 	// Run is the number of the entry, from 1.
 	Run           int
 	Configuration sweep.Configuration
+	// Nodes are those of the first run; empty in the first run itself.
+	Nodes []v1alpha1.NodeName
 }
 
 // Benchmark is the CephBenchmark of a run, owned by its sweep. It follows from the
 // arguments alone, so that a manager that was restarted finds the one that it has made.
-// What status.plan has fixed for all runs holds in it.
+// Where status.plan has fixed the size of the dataset, that holds.
 func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	spec := &c.Sweep.Spec
 	template, err := Template(spec, c.Configuration.Values, c.Slot.LengthFactor)
 	if err != nil {
 		return nil, err
 	}
-	if plan := c.Sweep.Status.Plan; plan != nil {
-		pin(&template, plan)
+	if plan := c.Sweep.Status.Plan; plan != nil && plan.DatasetSize != nil {
+		template.Dataset.Size = plan.DatasetSize.String()
+	}
+	if len(c.Nodes) > 0 {
+		template.Clients.Nodes = c.Nodes
 	}
 	quiet := *spec.Quiescence.DeepCopy()
 	if quiet.Scrub == v1alpha1.ScrubPause { // The sweep pauses them.
@@ -301,16 +306,6 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 			RawOutput:    spec.RawOutput,
 		},
 	}, nil
-}
-
-// pin has all runs use the same data and the same nodes.
-func pin(t *v1alpha1.BenchmarkTemplate, plan *v1alpha1.SweepPlan) {
-	if plan.DatasetSize != nil {
-		t.Dataset.Size = plan.DatasetSize.String()
-	}
-	if len(plan.Nodes) > 0 {
-		t.Clients.Nodes = plan.Nodes
-	}
 }
 
 // maxChildName leaves room for what children add to their names in a label.

@@ -116,7 +116,8 @@ func TestChild(t *testing.T) {
 		Sweep: s, Slot: sweep.Slot{Block: 3, Attempt: 1, Position: 4, Repeat: 1, LengthFactor: 2}, Run: 17,
 		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}},
 	}
-	s.Status.Plan = &v1alpha1.SweepPlan{Nodes: []v1alpha1.NodeName{"a", "b"}, DatasetSize: new(resource.MustParse("64Mi"))}
+	child.Nodes = []v1alpha1.NodeName{"a", "b"}
+	s.Status.Plan = &v1alpha1.SweepPlan{DatasetSize: new(resource.MustParse("64Mi"))}
 	got, err := child.Benchmark()
 	if err != nil {
 		t.Fatal(err)
