@@ -87,7 +87,7 @@ template:
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ioDepth: 16, ramp: 0s, duration: 30s}}
 parameters:
-- {name: profile, config: {option: osd_mclock_profile}, values: [balanced, high_client_ops]}
+- {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
 - {name: depth, workload: {phase: write, field: ioDepth}, values: ["16", "64"]}
 objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
