@@ -113,6 +113,10 @@ undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster
 
 ##@ Lab
 
+.PHONY: demo
+demo: ## Bring up the lab, run a sweep on it, and follow that to its verdict.
+	test/lab/demo
+
 .PHONY: lab-up
 lab-up: ## Bring up Kubernetes, Rook, a Ceph cluster and the operator on this machine.
 	test/lab/lab up

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,7 @@ func TestAdmission(t *testing.T) {
 	config := apiserver.Start(t)
 	c := newClient(t, config)
 	t.Run("samples", func(t *testing.T) { testSamples(t, c) })
+	t.Run("documentation", func(t *testing.T) { testDocumentation(t, c) })
 	t.Run("defaults", func(t *testing.T) { testDefaults(t, c) })
 	t.Run("benchmarks", func(t *testing.T) { testCreate(t, c, minimalBenchmark, benchmarkCases) })
 	t.Run("sweeps", func(t *testing.T) { testCreate(t, c, minimalSweep, sweepCases) })
@@ -63,6 +66,49 @@ func testSamples(t *testing.T, c client.Client) {
 			}
 		})
 	}
+}
+
+// testDocumentation has every example of the documentation admitted. One that is a part
+// of a spec is tried as a change of the minimal sweep.
+func testDocumentation(t *testing.T, c client.Client) {
+	root := apiserver.Root(t)
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range append(files, filepath.Join(root, "README.md")) {
+		for i, example := range yamlExamples(t, file) {
+			found++
+			t.Run(fmt.Sprintf("%s %d", filepath.Base(file), i+1), func(t *testing.T) {
+				object := parse(t, example)
+				if object.GetAPIVersion() == "" {
+					object = parse(t, minimalSweep)
+					mergeSpec(t, object, example)
+				}
+				if err := c.Create(deadline(t), object, client.DryRunAll); err != nil {
+					t.Errorf("%v\n%s", err, example)
+				}
+			})
+		}
+	}
+	if found < 5 {
+		t.Errorf("found %d examples: are they marked as yaml?", found)
+	}
+}
+
+// yamlExamples are the blocks of a Markdown file that are marked as YAML.
+func yamlExamples(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var examples []string
+	for _, match := range regexp.MustCompile("(?ms)^ *```yaml\\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
+		examples = append(examples, match[1])
+	}
+	return examples
 }
 
 func testDefaults(t *testing.T, c client.Client) {

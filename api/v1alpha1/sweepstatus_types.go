@@ -42,7 +42,7 @@ type CephTuningSweepStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// progress tells how far the sweep is.
@@ -197,10 +197,10 @@ type SweepPlan struct {
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
 	// nodes are those that the clients of the first run were on, and so all others
-	// are.
+	// are. There is room for 32: with more, runs are not kept to the same nodes.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=32
 	Nodes []NodeName `json:"nodes,omitempty"`
 
 	// refusals are what preflight would refuse.

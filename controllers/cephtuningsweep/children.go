@@ -43,7 +43,11 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 	return prefilled, nil
 }
 
-// nodesOf are the nodes of a benchmark's clients, once all of them have one.
+// maxNodes is how many status.plan.nodes has room for.
+const maxNodes = 32
+
+// nodesOf are the nodes of a benchmark's clients, once all of them have one; none where
+// there are too many to keep them.
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) ([]v1alpha1.NodeName, error) {
 	var pods corev1.PodList
 	err := r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
@@ -65,7 +69,7 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 			nodes = append(nodes, node)
 		}
 	}
-	if placed < child.Spec.Template.Clients.Count {
+	if len(nodes) > maxNodes || placed < child.Spec.Template.Clients.Count {
 		return nil, nil
 	}
 	slices.Sort(nodes)

@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/analyze"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
 // Run executes a command line, args[0] being the name under which the program was
@@ -50,8 +51,9 @@ func newRoot(name string) *cobra.Command {
 		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and
-fio, or a table of results, and needs no cluster. "results" shows what a
-CephBenchmark measured.`,
+fio, or a table of results, and needs no cluster. "watch" follows a
+CephTuningSweep or a CephBenchmark to its end and says what it came to, and "results"
+shows what a CephBenchmark measured.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints them, once and on stderr.
 		SilenceUsage:  true, // A page of flags hides the error that it follows.
@@ -59,7 +61,7 @@ CephBenchmark measured.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
-	root.AddCommand(analyze.NewCommand(name), results.NewCommand(name))
+	root.AddCommand(analyze.NewCommand(name), watch.NewCommand(name), results.NewCommand(name))
 	return root
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The exit codes. They are documented in docs/analyze.md: scripts rely on them.
+// The exit codes. They are documented with each command in docs: scripts rely on them.
 const (
 	OK = 0
 	// Failure: the command could not do what it was asked to do.
@@ -14,7 +14,7 @@ const (
 	// Usage: it was not asked properly, and nothing was read.
 	Usage = 2
 	// Unexpected: it did what it was asked to do, and the outcome is not what
-	// --expect names.
+	// --expect names, or is not there within --timeout.
 	Unexpected = 3
 )
 

@@ -11,13 +11,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each.
@@ -59,7 +58,7 @@ type connect func() (client.Reader, string, error)
 // called.
 func NewCommand(program string) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
-	cmd := newCommand(program, func() (client.Reader, string, error) { return newClient(flags) })
+	cmd := newCommand(program, func() (client.Reader, string, error) { return kube.Connect(flags) })
 	flags.AddFlags(cmd.Flags())
 	return cmd
 }
@@ -136,32 +135,11 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	return writeTable(w, f)
 }
 
-func newClient(flags *genericclioptions.ConfigFlags) (client.Reader, string, error) {
-	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
-	}
-	config, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
-	}
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, "", err
-	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, "", fmt.Errorf("connecting: %w", err)
-	}
-	return c, namespace, nil
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	return scheme, nil
+// Write shows what the latest run of a CephBenchmark measured, as the subcommand does
+// where it is asked for nothing else.
+func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	o := &options{name: key.Name, output: "table"}
+	return o.show(ctx, func() (client.Reader, string, error) { return reader, key.Namespace, nil }, w)
 }

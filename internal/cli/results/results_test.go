@@ -27,6 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -148,7 +149,7 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 // benchmark of the same name that is gone.
 func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client.Reader {
 	t.Helper()
-	scheme, err := newScheme()
+	scheme, err := kube.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +274,7 @@ func TestJSONIsTheDocuments(t *testing.T) {
 // broken answers every request with an error.
 func broken(t *testing.T, err error) client.Reader {
 	t.Helper()
-	scheme, schemeErr := newScheme()
+	scheme, schemeErr := kube.Scheme()
 	if schemeErr != nil {
 		t.Fatal(schemeErr)
 	}
@@ -290,7 +291,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{{UID: "4f9c", Controller: new(true)}},
 	}}
 	damaged.Labels[archive.LabelSession] = archive.Session(nightly())
-	scheme, err := newScheme()
+	scheme, err := kube.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

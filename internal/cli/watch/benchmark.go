@@ -1,0 +1,31 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/results"
+)
+
+// writeBenchmark writes what a benchmark came to: its headline, and what `results` shows
+// if there is any.
+func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
+	text := "\n"
+	if b.Status.Headline != "" {
+		text += b.Status.Headline + "\n"
+	}
+	kept := slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
+	if stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+		text += fmt.Sprintf("%s: %s\n", stalled.Reason, stalled.Message)
+	}
+	if _, err := io.WriteString(w, text); err != nil || !kept {
+		return err
+	}
+	return results.Write(ctx, from, client.ObjectKeyFromObject(b), w)
+}

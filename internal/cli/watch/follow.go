@@ -1,0 +1,197 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// pace is how a connection that breaks is made again.
+type pace struct {
+	// backoff is how long to wait between two tries, one after another.
+	backoff wait.Backoff
+	// patience is for how long there may be no answer.
+	patience time.Duration
+	// each is how long one watch lasts. A connection that is dead without anybody
+	// noticing is left with it.
+	each time.Duration
+}
+
+func defaultPace() pace {
+	return pace{
+		backoff:  wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5, Cap: 15 * time.Second},
+		patience: 2 * time.Minute,
+		each:     5 * time.Minute,
+	}
+}
+
+// follower follows one object.
+type follower struct {
+	client client.WithWatch
+	kind   kind
+	key    client.ObjectKey
+	pace   pace
+
+	uid      types.UID // of the object; empty before it was seen
+	backoff  wait.Backoff
+	answered time.Time // when there was an answer last
+}
+
+// follow tells each state of the object, until that is said to be the last one, and
+// returns it.
+func (f *follower) follow(ctx context.Context, tell func(view) (bool, error)) (client.Object, error) {
+	f.heard()
+	for {
+		object, err := f.get(ctx)
+		if err == nil {
+			f.answered = time.Now()
+			var done bool
+			if done, err = f.tell(object, tell); done || err != nil {
+				return object, err
+			}
+			object, err = f.watch(ctx, object.GetResourceVersion(), tell)
+			if object != nil {
+				return object, err
+			}
+		}
+		if err := f.rest(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// heard notes that the connection works.
+func (f *follower) heard() { f.answered, f.backoff = time.Now(), f.pace.backoff }
+
+func (f *follower) tell(object client.Object, tell func(view) (bool, error)) (bool, error) {
+	v, err := f.kind.read(object)
+	if err != nil {
+		return false, err
+	}
+	return tell(v)
+}
+
+// errFinal is wrapped by errors that another try would not mend.
+var errFinal = errors.New("it cannot be followed")
+
+// finalError is one whose message needs nothing before it.
+type finalError struct{ message string }
+
+// Error implements error.
+func (e *finalError) Error() string { return e.message }
+
+// Is makes it an errFinal.
+func (e *finalError) Is(target error) bool { return target == errFinal }
+
+func finally(format string, args ...any) error { return &finalError{fmt.Sprintf(format, args...)} }
+
+// get reads the object, which has to be the one that it was.
+func (f *follower) get(ctx context.Context) (client.Object, error) {
+	object := f.kind.object()
+	err := f.client.Get(ctx, f.key, object)
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, finally("the cluster does not know %ss: install cephtune, or choose another --context", f.kind.name)
+	case apierrors.IsNotFound(err) && f.uid == "":
+		return nil, finally("there is no %s %s in namespace %s: choose another with -n", f.kind.name, f.key.Name, f.key.Namespace)
+	case apierrors.IsNotFound(err):
+		return nil, f.deleted()
+	case err != nil && (f.uid == "" || isRefusal(err)):
+		return nil, finally("reading %s %s: %v", f.kind.name, f.key, err)
+	case err != nil:
+		return nil, err
+	case f.uid != "" && object.GetUID() != f.uid:
+		return nil, f.deleted()
+	}
+	f.uid = object.GetUID()
+	return object, nil
+}
+
+func (f *follower) deleted() error { return finally("%s %s was deleted", f.kind.name, f.key) }
+
+func isRefusal(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// watch tells what changes from a version of the object on. It returns the object if that
+// has ended, and otherwise why the watch has: nil is for one that was long enough.
+func (f *follower) watch(ctx context.Context, version string, tell func(view) (bool, error)) (client.Object, error) {
+	seconds := int64(f.pace.each.Seconds())
+	events, err := f.client.Watch(ctx, f.kind.list(), client.InNamespace(f.key.Namespace),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", f.key.Name)},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds}})
+	if err != nil {
+		if isRefusal(err) {
+			return nil, finally("watching %s %s: %v", f.kind.name, f.key, err)
+		}
+		return nil, err
+	}
+	defer events.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, early(ctx)
+		case event, open := <-events.ResultChan():
+			if !open {
+				return nil, nil //nolint:nilnil // Documented.
+			}
+			object, done, err := f.event(event, tell)
+			if err != nil {
+				return nil, err
+			}
+			if done {
+				return object, nil
+			}
+		}
+	}
+}
+
+// event tells one change.
+func (f *follower) event(event apiwatch.Event, tell func(view) (bool, error)) (client.Object, bool, error) {
+	if event.Type == apiwatch.Error {
+		return nil, false, apierrors.FromObject(event.Object) // Such as a version that is too old by now.
+	}
+	object, ok := event.Object.(client.Object)
+	if !ok || event.Type == apiwatch.Bookmark || object.GetName() != f.key.Name {
+		return nil, false, nil
+	}
+	if event.Type == apiwatch.Deleted || object.GetUID() != f.uid {
+		return nil, false, f.deleted()
+	}
+	f.heard()
+	done, err := f.tell(object, tell)
+	if err != nil {
+		return nil, false, finally("%v", err)
+	}
+	return object, done, nil
+}
+
+// rest waits before the next try, unless that would be in vain.
+func (f *follower) rest(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return early(ctx)
+	case errors.Is(err, errFinal):
+		return err
+	case err != nil && time.Since(f.answered) > f.pace.patience:
+		return fmt.Errorf("%s %s could not be followed for %v: %w", f.kind.name, f.key, f.pace.patience, err)
+	}
+	pause := time.NewTimer(f.backoff.Step())
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return early(ctx)
+	case <-pause.C:
+		return nil
+	}
+}

@@ -1,0 +1,301 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+// hurried tries again at once, and does not try for long.
+func hurried() pace {
+	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, patience: 100 * time.Millisecond, each: time.Minute}
+}
+
+// broken is a connection whose watches go wrong in turn; after the last of them the sweep
+// has ended.
+type broken struct {
+	mu     sync.Mutex
+	faults []func() (apiwatch.Interface, error)
+	tries  int
+}
+
+// over is a connection to a cluster with a sweep at work.
+func (b *broken) over(t *testing.T) client.WithWatch {
+	t.Helper()
+	s := atWork(t)
+	return interceptor.NewClient(holding(t, s), interceptor.Funcs{
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (apiwatch.Interface, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if b.tries++; b.tries <= len(b.faults) {
+				return b.faults[b.tries-1]()
+			}
+			ended := s.DeepCopy()
+			conclude(ended, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "It is done.")
+			return telling(apiwatch.Event{Type: apiwatch.Modified, Object: ended}), nil
+		},
+	})
+}
+
+// telling is a watch that tells some events and then breaks.
+func telling(events ...apiwatch.Event) apiwatch.Interface {
+	w := apiwatch.NewFakeWithChanSize(len(events), false)
+	for _, e := range events {
+		w.Action(e.Type, e.Object)
+	}
+	w.Stop()
+	return w
+}
+
+func TestAWatchThatBreaksIsMadeAgain(t *testing.T) {
+	tooOld := apierrors.NewResourceExpired("too old resource version").Status()
+	b := &broken{faults: []func() (apiwatch.Interface, error){
+		func() (apiwatch.Interface, error) { return telling(), nil },
+		func() (apiwatch.Interface, error) { return nil, errors.New("connection refused") },
+		func() (apiwatch.Interface, error) {
+			return telling(apiwatch.Event{Type: apiwatch.Error, Object: &tooOld}), nil
+		},
+		func() (apiwatch.Interface, error) {
+			other := atWork(t)
+			other.Name, other.UID = "other", "other"
+			return telling(apiwatch.Event{Type: apiwatch.Deleted, Object: other}), nil
+		},
+	}}
+	stdout, _, err := execute(t.Context(), b.over(t), hurried(), "lab")
+	if err != nil || b.tries != 5 {
+		t.Errorf("got %v after %d watches, want the end after 5", err, b.tries)
+	}
+	if got := strings.Count(stdout, "Running"); got != 1 {
+		t.Errorf("%d lines for what has not changed:\n%s", got, stdout)
+	}
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	gets := 0
+	c := interceptor.NewClient(holding(t, atWork(t)), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if gets++; gets == 1 {
+				return c.Get(ctx, key, o, opts...)
+			}
+			return errors.New("no route to host")
+		},
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (apiwatch.Interface, error) {
+			return nil, errors.New("connection refused")
+		},
+	})
+	_, _, err := execute(t.Context(), c, hurried(), "lab")
+	if err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "could not be followed for 100ms: no route to host") {
+		t.Errorf("got %v", err)
+	}
+	if gets < 3 {
+		t.Errorf("gave up after %d tries", gets)
+	}
+}
+
+func TestWhatAnotherTryWouldNotMend(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "cephtuningsweeps"}, "lab", errors.New("no"))
+	for name, c := range map[string]struct {
+		get, watch error
+		want       string
+	}{
+		"no such kind":      {get: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "cephtune.dev", Kind: "CephTuningSweep"}}, want: "install cephtune"},
+		"may not read":      {get: forbidden, want: "is forbidden"},
+		"may not watch":     {watch: forbidden, want: "watching CephTuningSweep cephtune-bench/lab: "},
+		"no answer at once": {get: errors.New("connection refused"), want: "reading CephTuningSweep cephtune-bench/lab: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			faulty := interceptor.NewClient(holding(t, atWork(t)), interceptor.Funcs{
+				Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if reads++; c.get != nil {
+						return c.get
+					}
+					return inner.Get(ctx, key, o, opts...)
+				},
+				Watch: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) (apiwatch.Interface, error) {
+					if c.watch != nil {
+						return nil, c.watch
+					}
+					return inner.Watch(ctx, list, opts...)
+				},
+			})
+			_, _, err := execute(t.Context(), faulty, hurried(), "lab")
+			if err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.Failure || reads != 1 {
+				t.Errorf("got %v after %d reads, want an error with %q after one", err, reads, c.want)
+			}
+		})
+	}
+}
+
+func TestItTakesTooLong(t *testing.T) {
+	stdout, stderr, err := execute(t.Context(), holding(t, atWork(t)), hurried(), "lab --timeout 50ms -o json")
+	if exit.Code(err) != exit.Unexpected || !strings.Contains(err.Error(), "has not ended: --timeout is over; it was at: Running, 3/24 runs, run 4") {
+		t.Errorf("got %v with exit code %d", err, exit.Code(err))
+	}
+	if stdout != "" || !strings.Contains(stderr, "Running") {
+		t.Errorf("stdout %q, which is for an object that has ended; stderr %q", stdout, stderr)
+	}
+}
+
+func TestSomebodyInterrupts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, _, err := execute(ctx, holding(t, atWork(t)), hurried(), "lab")
+	if exit.Code(err) != exit.Unexpected || !strings.Contains(err.Error(), "this command was interrupted") {
+		t.Errorf("got %v with exit code %d", err, exit.Code(err))
+	}
+}
+
+func TestAnotherOfThatName(t *testing.T) {
+	other := atWork(t)
+	other.UID = "another"
+	b := &broken{faults: []func() (apiwatch.Interface, error){
+		func() (apiwatch.Interface, error) {
+			return telling(apiwatch.Event{Type: apiwatch.Modified, Object: other}), nil
+		},
+	}}
+	if _, _, err := execute(t.Context(), b.over(t), hurried(), "lab"); err == nil || !strings.Contains(err.Error(), "was deleted") {
+		t.Errorf("got %v, want that it was deleted", err)
+	}
+}
+
+// log is written by the command and read by the test.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// await waits until the command has said something.
+func (l *log) await(t *testing.T, what string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(l.String(), what); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not say %q:\n%s", what, l)
+		}
+	}
+}
+
+// TestFollowsARealAPIServer goes through the life of a sweep on a real API server: the
+// operator's part is played here.
+func TestFollowsARealAPIServer(t *testing.T) {
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(apiserver.Start(t), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]func(*testing.T, client.WithWatch, *v1alpha1.CephTuningSweep){
+		"to the verdict": followToTheVerdict,
+		"until deleted":  followUntilDeleted,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := winner(t)
+			s.Name, s.UID, s.Generation = strings.ReplaceAll(name, " ", "-"), "", 0
+			if err := c.Create(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			test(t, c, s)
+		})
+	}
+}
+
+// start runs the command, and returns what it says and how it ends.
+func start(t *testing.T, c client.WithWatch, line string) (*log, <-chan error) {
+	t.Helper()
+	said, ended := &log{}, make(chan error, 1)
+	cmd := newCommand("kubectl cephtune", surroundings{
+		connect: func() (client.WithWatch, string, error) { return c, namespace, nil },
+		now:     func() time.Time { return morning(120) }, pace: defaultPace(),
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(strings.Fields(line))
+	cmd.SetOut(said)
+	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
+	return said, ended
+}
+
+func writeStatus(t *testing.T, c client.Client, s *v1alpha1.CephTuningSweep, change func()) {
+	t.Helper()
+	change()
+	if err := c.Status().Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuningSweep) {
+	said, ended := start(t, c, s.Name+" --timeout 2m")
+	said.await(t, "The operator has not looked at it yet.")
+	writeStatus(t, c, s, func() { goOn(s, v1alpha1.ReasonPreparing, "Looking at the cluster.") })
+	said.await(t, "Looking at the cluster.")
+	for run := range 3 {
+		summary := fmt.Sprintf("%d/44 runs", run)
+		writeStatus(t, c, s, func() {
+			s.Status.Progress = &v1alpha1.Progress{Summary: summary, Step: fmt.Sprintf("run %d, baseline: measuring", run+1)}
+			goOn(s, v1alpha1.ReasonRunning, fmt.Sprintf("Run %d: baseline.", run+1))
+		})
+		said.await(t, summary)
+	}
+	writeStatus(t, c, s, func() {
+		full := winner(t)
+		full.Status.DeepCopyInto(&s.Status)
+		goOn(s, v1alpha1.ReasonRestoring, "The verdict is in status. Putting everything back.")
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionComplete)
+	})
+	said.await(t, "Putting everything back.")
+	writeStatus(t, c, s, func() { conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, s.Status.Summary) })
+	if err := <-ended; err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	for _, want := range []string{"profile=high_client_ops depth=16  5     8.81ms", "Restored: Everything", "osd_mclock_profile: high_client_ops"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+}
+
+func followUntilDeleted(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuningSweep) {
+	said, ended := start(t, c, "cephtuningsweep/"+s.Name+" --timeout 2m")
+	said.await(t, "The operator has not looked at it yet.")
+	if err := c.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "was deleted") {
+		t.Errorf("got %v, want that it was deleted\n%s", err, said)
+	}
+}

@@ -1,0 +1,119 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// kind is a kind that can be followed.
+type kind struct {
+	name    string
+	aliases []string
+	object  func() client.Object
+	list    func() client.ObjectList
+	// read is what people care about of an object of that kind, report what it came to.
+	read   func(client.Object) (view, error)
+	report func(context.Context, client.Reader, client.Object, io.Writer) error
+}
+
+func sweepKind() kind {
+	return kind{
+		name: "CephTuningSweep", aliases: []string{"cephtuningsweep", "cephtuningsweeps", "cephsweep"},
+		object: func() client.Object { return &v1alpha1.CephTuningSweep{} },
+		list:   func() client.ObjectList { return &v1alpha1.CephTuningSweepList{} },
+		read:   typed(viewOfSweep),
+		report: func(_ context.Context, _ client.Reader, o client.Object, w io.Writer) error {
+			s, ok := o.(*v1alpha1.CephTuningSweep)
+			if !ok {
+				return fmt.Errorf("got a %T", o)
+			}
+			return writeSweep(w, s)
+		},
+	}
+}
+
+func benchmarkKind() kind {
+	return kind{
+		name: "CephBenchmark", aliases: []string{"cephbenchmark", "cephbenchmarks", "cephbench"},
+		object: func() client.Object { return &v1alpha1.CephBenchmark{} },
+		list:   func() client.ObjectList { return &v1alpha1.CephBenchmarkList{} },
+		read:   typed(viewOfBenchmark),
+		report: func(ctx context.Context, from client.Reader, o client.Object, w io.Writer) error {
+			b, ok := o.(*v1alpha1.CephBenchmark)
+			if !ok {
+				return fmt.Errorf("got a %T", o)
+			}
+			return writeBenchmark(ctx, from, w, b)
+		},
+	}
+}
+
+func typed[T client.Object](read func(T) view) func(client.Object) (view, error) {
+	return func(o client.Object) (view, error) {
+		object, ok := o.(T)
+		if !ok {
+			return view{}, fmt.Errorf("got a %T", o)
+		}
+		return read(object), nil
+	}
+}
+
+// kindOf is the kind that kubectl would take a word for.
+func kindOf(word string) (kind, bool) {
+	short, _, _ := strings.Cut(strings.ToLower(word), ".")
+	for _, k := range []kind{sweepKind(), benchmarkKind()} {
+		if slices.Contains(k.aliases, short) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
+	v := viewOf(s.ObjectMeta, s.Status.ObservedGeneration, s.Spec.RunID == s.Status.ObservedRunID, s.Status.Conditions, s.Status.Progress)
+	v.best = s.Status.Best
+	if v.best != "" && s.Status.Effect != "" {
+		v.best += " " + string(s.Status.Effect)
+	}
+	return v
+}
+
+func viewOfBenchmark(b *v1alpha1.CephBenchmark) view {
+	return viewOf(b.ObjectMeta, b.Status.ObservedGeneration, b.Spec.RunID == b.Status.ObservedRunID, b.Status.Conditions, b.Status.Progress)
+}
+
+// viewOf reads what both kinds have.
+func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []metav1.Condition, progress *v1alpha1.Progress) view {
+	var v view
+	if progress != nil {
+		v.progress, v.step = progress.Summary, progress.Step
+		if at := progress.EstimatedCompletionTime; at != nil {
+			v.ends = at.Time
+		}
+	}
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	if ready != nil {
+		v.phase, v.message = ready.Reason, ready.Message
+	}
+	switch {
+	case ready == nil || observed != o.Generation:
+		// What status says is about an earlier spec.
+		v.step, v.message = "", "The operator has not looked at it yet."
+	case !o.DeletionTimestamp.IsZero():
+		v.step = "being deleted"
+	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
+		v.end = endFailed
+	case sameRun && ready.Status == metav1.ConditionTrue:
+		v.end = endResult
+	}
+	return v
+}

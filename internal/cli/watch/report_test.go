@@ -1,0 +1,204 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func winner(t testing.TB) *v1alpha1.CephTuningSweep {
+	s := recorded(t, "osd_option", "an-osd-option-and-the-load")
+	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+	return s
+}
+
+func undecided(t testing.TB) *v1alpha1.CephTuningSweep {
+	s := recorded(t, "plan", "pg-num-in-place")
+	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone,
+		"Pg_num of pool replicapool was 64 before, and somebody else has made it 100 meanwhile: left alone.")
+	return s
+}
+
+func failed(t testing.TB) *v1alpha1.CephTuningSweep {
+	s := undecided(t)
+	s.Status.Runs, s.Status.Configurations, s.Status.Conditions = s.Status.Runs[:5], s.Status.Configurations[:1], nil
+	s.Status.Configurations[0].Runs, s.Status.Progress.Summary, s.Status.Progress.CompletedRuns = 2, "5/39 runs", 5
+	s.Status.Best, s.Status.Effect, s.Status.Verdict, s.Status.Summary, s.Status.Noise = "", "", "", "", nil
+	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonClusterUnhealthy, "Ceph has reported HEALTH_ERR since settings were changed: OSD_FULL (1 full osd(s)).")
+	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+	return s
+}
+
+func planned(t testing.TB) *v1alpha1.CephTuningSweep {
+	s := undecided(t)
+	plan := s.Status.Plan
+	plan.Refusals = []string{"The administrator has not allowed to vary pg_num of pool replicapool: it has to be among the options of cluster rook-ceph/my-cluster in the settings."}
+	s.Spec.Mode, s.Status = v1alpha1.SweepModePlan, v1alpha1.CephTuningSweepStatus{Plan: plan}
+	conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonPlanned, "The plan is in status: 40 to 72 runs, at most 3h55m52s.")
+	return s
+}
+
+func notAllowed(t testing.TB) *v1alpha1.CephTuningSweep {
+	s := sample(t, "lab")
+	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonNotAllowed, "The operator's settings do not list CephCluster my-cluster in namespace rook-ceph.")
+	s.Status.Conditions = s.Status.Conditions[1:] // It was never begun, so it has not failed.
+	s.Status.ObservedRunID = ""
+	return s
+}
+
+// nightly is a benchmark that has ended, with the archive of its run.
+func nightly(t testing.TB) (*v1alpha1.CephBenchmark, client.Object) {
+	t.Helper()
+	b := &v1alpha1.CephBenchmark{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly", UID: "4f9c", Generation: 3},
+		Spec:       v1alpha1.CephBenchmarkSpec{HistoryLimit: 5, RunID: "2"},
+		Status: v1alpha1.CephBenchmarkStatus{
+			ObservedGeneration: 3, ObservedRunID: "2", StartTime: new(metav1.NewTime(morning(0))), CompletionTime: new(metav1.NewTime(morning(3))),
+			Headline: "write-4m 384 MiB/s", Verdict: v1alpha1.BenchmarkPassed, Summary: "Passed: write-4m Bandwidth is 384 MiB/s, at least 300Mi.",
+			Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonComplete, Message: "The results are in status."},
+				{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonComplete, Message: "The results are in status."},
+			},
+		},
+	}
+	res := &result.Result{
+		SchemaVersion: result.SchemaVersion, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
+		Write: &result.Direction{
+			Operations: 5760, Bytes: 5760 * (4 << 20), Seconds: 60, ShortestSeconds: 60,
+			Latency: &result.Latency{Moments: result.MomentsFromStddev(5760, 0.16, 0.01)},
+		},
+	}
+	reports := []task.Report{{Status: task.Status{ID: "t", State: task.Done}, Result: res}}
+	observed, err := figure.Observe(reports, engine.Timing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := archive.ConfigMap(b, &archive.Run{
+		Number: 1, State: v1alpha1.RunValid, StartTime: morning(1), EndTime: morning(2),
+		Phases: []archive.Phase{{Name: "write-4m", Observation: &observed, Clients: reports, StartSpreadSeconds: new(0.01)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid, Results: kept.Name}}
+	return b, kept
+}
+
+func unschedulable(t testing.TB) *v1alpha1.CephBenchmark {
+	b, _ := nightly(t)
+	b.Status.Headline, b.Status.Verdict, b.Status.Summary, b.Status.Runs = "", "", "", nil
+	b.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu."},
+		{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu."},
+		{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu."},
+	}
+	return b
+}
+
+// holding is a cluster with objects that do not change.
+func holding(t testing.TB, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+// execute runs a command line against a cluster, at eight o'clock.
+func execute(ctx context.Context, c client.WithWatch, p pace, line string) (stdout, stderr string, err error) {
+	cmd := newCommand("kubectl cephtune", surroundings{ //nolint:contextcheck // ExecuteContext hands it over.
+		connect: func() (client.WithWatch, string, error) { return c, namespace, nil },
+		now:     func() time.Time { return morning(120) },
+		pace:    p,
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(strings.Fields(line))
+	var out, errOut bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&errOut)
+	err = cmd.ExecuteContext(ctx)
+	return out.String(), errOut.String(), err
+}
+
+func TestGolden(t *testing.T) {
+	benchmark, kept := nightly(t)
+	for name, c := range map[string]struct {
+		objects []client.Object
+		line    string
+	}{
+		"a winner":                        {[]client.Object{winner(t)}, "mclock-profile"},
+		"a winner on scratch pools":       {[]client.Object{recorded(t, "pg_num", "pg-num-on-scratch-pools")}, "cephtuningsweep/pg-num"},
+		"nothing is decided":              {[]client.Object{undecided(t)}, "cephsweep/pg-num-in-place"},
+		"a sweep that failed":             {[]client.Object{failed(t)}, "cephtuningsweep pg-num-in-place"},
+		"a plan with a refusal":           {[]client.Object{planned(t)}, "cephtuningsweeps.cephtune.dev/pg-num-in-place"},
+		"a sweep that is not allowed":     {[]client.Object{notAllowed(t)}, "lab"},
+		"a benchmark":                     {[]client.Object{benchmark, kept}, "cephbenchmark/nightly"},
+		"a benchmark that failed":         {[]client.Object{unschedulable(t)}, "cephbench nightly"},
+		"yaml of a sweep that failed":     {[]client.Object{failed(t)}, "pg-num-in-place -o yaml"},
+		"json of a plan":                  {[]client.Object{planned(t)}, "pg-num-in-place -o json"},
+		"error no such sweep":             {nil, "pg-num"},
+		"error no such benchmark":         {nil, "cephbenchmark/nightly"},
+		"usage no name":                   {nil, ""},
+		"usage an empty name":             {nil, "cephbenchmark/"},
+		"usage three arguments":           {nil, "cephbenchmark nightly weekly"},
+		"usage two names":                 {nil, "cephbenchmark/nightly cephbenchmark/weekly"},
+		"usage a kind of something else":  {nil, "pod/nightly"},
+		"usage unknown output":            {nil, "nightly -o wide"},
+		"usage a timeout that is no time": {nil, "nightly --timeout -1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, err := execute(t.Context(), holding(t, c.objects...), defaultPace(), c.line)
+			got := fmt.Sprintf("$ kubectl cephtune watch %s\n--- stdout\n%s--- stderr\n%s--- error\n%v\n--- exit code %d\n", c.line, stdout, stderr, err, exit.Code(err))
+			compare(t, filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-")+".golden"), got)
+		})
+	}
+}
+
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestHelpNamesTheCommand(t *testing.T) {
+	help, _, err := execute(t.Context(), nil, defaultPace(), "--help")
+	if err != nil || !strings.Contains(help, "kubectl cephtune watch pg-num -n cephtune-bench") || !strings.Contains(help, "--timeout duration") {
+		t.Errorf("%v\n%s", err, help)
+	}
+}

@@ -1,0 +1,270 @@
+package watch
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// writeSweep writes what a sweep came to, section by section. Those that it has nothing
+// for are left out.
+func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
+	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	if err != nil {
+		ledger = nil // Another version wrote it. The rest can be read.
+	}
+	var out strings.Builder
+	writeSweepHead(&out, s, ledger)
+	writePlan(&out, s)
+	writeConfigurations(&out, s, ledger)
+	writeNoise(&out, s.Status.Noise)
+	writeConstraints(&out, s)
+	writeRestored(&out, s.Status.Conditions)
+	writePatches(&out, s.Status.Patches)
+	writeNext(&out, s, ledger)
+	_, err = io.WriteString(w, out.String())
+	return err
+}
+
+func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+	status := s.Status
+	fmt.Fprintf(out, "\n%s/%s, run ID %s", s.Namespace, s.Name, s.Spec.RunID)
+	if status.Verdict != "" && !isTrue(s, v1alpha1.ConditionStalled) {
+		fmt.Fprintf(out, ", %s", status.Verdict)
+	}
+	if status.StartTime != nil && status.CompletionTime != nil {
+		fmt.Fprintf(out, ", after %v", status.CompletionTime.Sub(status.StartTime.Time).Round(time.Second))
+	}
+	out.WriteString(prefixed(", ", census(ledger)) + "\n")
+	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+		fmt.Fprintf(out, "%s: %s\n", stalled.Reason, stalled.Message)
+	}
+	if status.Summary != "" {
+		fmt.Fprintf(out, "%s\n", status.Summary)
+	}
+}
+
+func isTrue(s *v1alpha1.CephTuningSweep, kind string) bool {
+	return meta.IsStatusConditionTrue(s.Status.Conditions, kind)
+}
+
+// writePlan writes the plan of a sweep that was only to be planned.
+func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	plan := s.Status.Plan
+	if plan == nil || s.Spec.Mode != v1alpha1.SweepModePlan {
+		return
+	}
+	baseline := make([]string, len(plan.Baseline))
+	for i, b := range plan.Baseline {
+		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
+	}
+	rows := [][]string{
+		{"configurations", fmt.Sprintf("%d, against the baseline %s", plan.Configurations, strings.Join(baseline, " "))},
+		{"runs", fmt.Sprintf("%d to %d", plan.MinimumRuns, plan.MaximumRuns)},
+	}
+	if plan.EstimatedDuration != nil && plan.RunDuration != nil {
+		rows = append(rows, []string{"time", fmt.Sprintf("at most about %v, %v for each run", plan.EstimatedDuration.Duration, plan.RunDuration.Duration)})
+	}
+	if plan.EstimatedBytesWritten != nil && plan.RunBytesWritten != nil {
+		rows = append(rows, []string{"written", fmt.Sprintf("at most about %s, %s by each run, before replication", plan.EstimatedBytesWritten, plan.RunBytesWritten)})
+	}
+	rows = append(rows,
+		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
+		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},
+		[]string{"smallest effect", fmt.Sprintf("%s, which the largest design proves four times out of five at the noise that is assumed", plan.SmallestEffect)},
+	)
+	out.WriteString("\n")
+	aligned.Write(out, []string{"THE PLAN", ""}, rows)
+	for _, refusal := range plan.Refusals {
+		fmt.Fprintf(out, "Refused: %s\n", refusal)
+	}
+}
+
+// census counts the runs by what became of them, such as "44 runs: 42 Valid, 2 Inert".
+func census(ledger []sweepspec.Entry) string {
+	var order []v1alpha1.SweepRunValidity
+	counts := map[v1alpha1.SweepRunValidity]int{}
+	for _, e := range ledger {
+		if counts[e.Validity]++; counts[e.Validity] == 1 {
+			order = append(order, e.Validity)
+		}
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	parts := make([]string, len(order))
+	for i, validity := range order {
+		parts[i] = fmt.Sprintf("%d %s", counts[validity], validity)
+	}
+	return fmt.Sprintf("%d runs: %s", len(ledger), strings.Join(parts, ", "))
+}
+
+// writeConfigurations writes the table. The ratio is not that of the figures beside it:
+// it compares each run with the runs of the baseline around it.
+func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+	if len(s.Status.Configurations) == 0 {
+		return
+	}
+	objective := s.Spec.Objective
+	var rows [][]string
+	for _, c := range s.Status.Configurations {
+		rows = append(rows, []string{
+			c.Name, strconv.Itoa(int(c.Runs)), typical(objective.Metric, c.Index, ledger),
+			ratio(c.Ratio), interval(c.Low, c.High, ratio), string(c.Verdict), c.Reason,
+		})
+	}
+	out.WriteString("\n")
+	aligned.Write(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(nameOf(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
+}
+
+// typical is the geometric mean of the objective over all valid runs of a configuration.
+func typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
+	var values []float64
+	for _, e := range ledger {
+		if e.Configuration == int(index) && e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+			values = append(values, e.Values[0])
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return figure.Human(metric, stats.GeometricMean(values))
+}
+
+// nameOf is a figure with its phase.
+func nameOf(r v1alpha1.MetricReference) string {
+	direction := onlyIf(r.Direction != v1alpha1.DirectionTotal, string(r.Direction))
+	return strings.Join(words(string(r.Phase), string(r.Metric), direction), " ")
+}
+
+// ratio writes a ratio as the summary does. What is not known is empty.
+func ratio(d v1alpha1.Decimal) string {
+	v, err := figure.ParseDecimal(d)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+func interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) string {
+	if low == "" || high == "" {
+		return ""
+	}
+	return write(low) + " to " + write(high)
+}
+
+func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
+	if n == nil {
+		return
+	}
+	fmt.Fprintf(out, "\nTwo runs of the same configuration differ by %s (noise floor), and the baseline by %s from the first block to the last\n"+
+		"(drift). The smallest improvement that this sweep could prove, four times out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
+}
+
+func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	results := s.Status.Constraints
+	if len(results) == 0 {
+		return
+	}
+	rows := make([][]string, len(results))
+	for i, r := range results {
+		limit, unit := "", ratio
+		if i < len(s.Spec.Constraints) {
+			limit, unit = limitOf(s.Spec.Constraints[i])
+		}
+		rows[i] = []string{nameOf(r.MetricReference), limit, interval(r.Low, r.High, unit), string(r.Outcome)}
+	}
+	fmt.Fprintf(out, "\nConstraints, for %s:\n", s.Status.Best)
+	aligned.Write(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
+}
+
+// limitOf is the limit of a constraint, and how values that are held against it are
+// written.
+func limitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) string) {
+	figures := func(d v1alpha1.Decimal) string {
+		v, err := figure.ParseDecimal(d)
+		if err != nil {
+			return string(d)
+		}
+		return figure.Human(c.Metric, v)
+	}
+	switch {
+	case c.MaximumRegression != "":
+		return fmt.Sprintf("at most %s worse than the baseline", c.MaximumRegression), ratio
+	case c.AtMost != "":
+		return "at most " + string(c.AtMost), figures
+	}
+	return "at least " + string(c.AtLeast), figures
+}
+
+// writeRestored says whether Ceph is as it was. A sweep over scratch pools and the load
+// may have changed nothing.
+func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
+	restored := meta.FindStatusCondition(conditions, v1alpha1.ConditionRestored)
+	if restored == nil {
+		out.WriteString("\nNo setting of the Ceph cluster was changed.\n")
+		return
+	}
+	fmt.Fprintf(out, "\n%s: %s\n", restored.Reason, restored.Message)
+}
+
+func writePatches(out *strings.Builder, patches []v1alpha1.WinnerPatch) {
+	for _, p := range patches {
+		if p.Name == "" {
+			fmt.Fprintf(out, "\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
+		} else {
+			fmt.Fprintf(out, "\nThe winner, for Git: merge this into %s %s/%s.\n\n", p.Kind, p.Namespace, p.Name)
+		}
+		for line := range strings.Lines(p.Merge) {
+			out.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+}
+
+// writeNext says where there is more.
+func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+	rows := [][]string{}
+	if run := runToShow(s, ledger); run > 0 {
+		rows = append(rows, []string{
+			fmt.Sprintf("kubectl cephtune results %s -n %s", sweepspec.ChildName(s, run), s.Namespace),
+			fmt.Sprintf("what run %d measured", run),
+		})
+	}
+	rows = append(rows,
+		[]string{fmt.Sprintf("kubectl -n %s describe cephsweep %s", s.Namespace, s.Name), "events: what became of each block, and why runs do not count"},
+		[]string{"docs/sweeps.md, docs/statistics.md", "what the words mean, and how often verdicts are wrong"},
+	)
+	out.WriteString("\n")
+	aligned.Write(out, []string{"NEXT", ""}, rows)
+}
+
+// runToShow is the last valid run of the best configuration whose results are kept, or of
+// any; 0 if there is none.
+func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
+	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
+	last := 0
+	for i, e := range slices.Backward(ledger) {
+		if e.Validity != v1alpha1.SweepRunValid || len(ledger)-i > int(s.Spec.HistoryLimit) {
+			continue
+		}
+		if best >= 0 && e.Configuration == int(s.Status.Configurations[best].Index) {
+			return i + 1
+		}
+		if last == 0 {
+			last = i + 1
+		}
+	}
+	return last
+}

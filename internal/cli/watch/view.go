@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// ending is how an object has ended.
+type ending int
+
+const (
+	endNone   ending = iota // it has not
+	endResult               // with a result
+	endFailed               // without, or it waits for somebody to change something
+)
+
+// view is what people care about of an object at work.
+type view struct {
+	phase, message string
+	progress, step string
+	best           string    // configuration so far, with its effect
+	ends           time.Time // when it is expected to; zero if that is not known
+	end            ending
+}
+
+// detail is what goes on. While runs are made the message begins with what the step says
+// as well.
+func (v view) detail() string {
+	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
+	if v.step == "" || !busy {
+		return strings.Join(words(onlyIf(v.step == "being deleted", v.step), v.message), ": ")
+	}
+	more := v.message
+	if strings.HasPrefix(more, "Run ") {
+		_, more, _ = strings.Cut(more, ". ")
+	}
+	return strings.Join(words(v.step, more), ". ")
+}
+
+// line is the view on one line.
+func (v view) line(now time.Time) string {
+	phase := v.phase
+	if phase == "" {
+		phase = "-"
+	}
+	parts := words(
+		now.Format(time.TimeOnly), fmt.Sprintf("%-15s", phase), v.progress,
+		prefixed("best so far ", onlyIf(v.end == endNone, v.best)),
+		prefixed("until about ", v.until(now)), onlyIf(v.end == endNone, v.detail()),
+	)
+	return strings.TrimRight(strings.Join(parts, "  "), " ")
+}
+
+// until is when it is expected to end: the time of day, and the day if that is another.
+func (v view) until(now time.Time) string {
+	if v.ends.IsZero() || v.end != endNone {
+		return ""
+	}
+	at, layout := v.ends.In(now.Location()), "15:04"
+	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		layout = "Mon Jan _2 15:04"
+	}
+	return at.Format(layout)
+}
+
+// landmark is what two views of the same stage have in common. What differs in nothing
+// but numbers, such as how many PGs are not clean yet, is the same: in a log nobody wants
+// a line for each.
+func (v view) landmark() string {
+	return strings.Join([]string{v.phase, v.progress, v.best, onlyIf(v.step == "being deleted", v.step)}, "\x00")
+}
+
+// news is what makes a line of its own where lines cannot be redrawn.
+func (v view) news() string {
+	numbers := regexp.MustCompile(`([0-9]+(\.[0-9]+)?(ms|s|m|h)?)+`)
+	return strings.Join([]string{v.landmark(), v.step, numbers.ReplaceAllString(v.detail(), "0")}, "\x00")
+}
+
+// words are those that are not empty.
+func words(all ...string) []string {
+	var some []string
+	for _, word := range all {
+		if word != "" {
+			some = append(some, word)
+		}
+	}
+	return some
+}
+
+func onlyIf(so bool, text string) string {
+	if so {
+		return text
+	}
+	return ""
+}
+
+func prefixed(prefix, text string) string { return onlyIf(text != "", prefix+text) }
