@@ -71,7 +71,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 
 // carryOutRun carries out a step of a configuration that is measured, or kept.
 func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effect, error) {
-	switch p.step { //nolint:exhaustive // The others are carried out above.
+	switch p.step {
 	case stepApply:
 		return r.applyConfiguration(ctx, seen)
 	case stepSettle:

@@ -16,7 +16,7 @@ func keepStories() map[string]story {
 	osd := ceph.ConfigWho{Section: "osd"}
 	return map[string]story{
 		"a winner stays, and the rest is put back": func(w *world) {
-			w.bench.set(func(b *bench) { b.speed = w.faster(1.4) })
+			w.bench.set(func(b *bench) { b.speed = w.faster() })
 			s := w.create("s", keep)
 			w.await(s, "complete", is(v1alpha1.ConditionComplete))
 			if now, _ := w.ceph.Central(osd, "osd_mclock_profile"); now != "high_client_ops" {
@@ -41,7 +41,7 @@ func keepStories() map[string]story {
 		"a winner that daemons do not take any more is put back": func(w *world) {
 			before := w.state()
 			w.bench.set(func(b *bench) {
-				b.speed = w.faster(1.4)
+				b.speed = w.faster()
 			})
 			s := w.create("s", keep)
 			w.await(s, "to have runs", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Runs) > 14 })

@@ -49,7 +49,7 @@ func lifeStories() map[string]story {
 
 func anOptionThatHelps(w *world) {
 	before := w.state()
-	w.bench.set(func(b *bench) { b.speed = w.faster(1.4) })
+	w.bench.set(func(b *bench) { b.speed = w.faster() })
 	s := w.create("s", profile)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "profile=high_client_ops" {
@@ -87,7 +87,7 @@ template:
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ioDepth: 16, ramp: 0s, duration: 30s}}
 parameters:
-- {name: profile, config: {option: osd_mclock_profile}, values: [balanced, high_client_ops]}
+- {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
 - {name: depth, workload: {phase: write, field: ioDepth}, values: ["16", "64"]}
 objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
@@ -487,7 +487,7 @@ func whatWasWritten(w *world) {
 // What kubectl wait, Flux and Argo CD go by: never two words at once, and always about
 // the spec that there is.
 func conditionsOnTheWay(w *world) {
-	w.bench.set(func(b *bench) { b.speed, b.hold = w.faster(1.4), true })
+	w.bench.set(func(b *bench) { b.speed, b.hold = w.faster(), true })
 	s := w.create("s", profile)
 	w.awaitChild()
 	w.ahead.Add(int64(2 * tellEvery))
