@@ -72,11 +72,11 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	if seen.sweep.Annotations == nil {
 		seen.sweep.Annotations = map[string]string{}
 	}
-	value := string(seen.sweep.Spec.RunID)
+	words := []string{string(seen.sweep.Spec.RunID)}
 	for _, node := range nodes {
-		value += " " + string(node)
+		words = append(words, string(node))
 	}
-	seen.sweep.Annotations[AnnotationNodes] = value
+	seen.sweep.Annotations[AnnotationNodes] = strings.Join(words, " ")
 	if err := r.Client.Patch(ctx, seen.sweep, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("note the nodes of the clients: %w", err)
 	}

@@ -114,7 +114,7 @@ func (f *facts) observePlan() {
 // observeChild looks at the benchmark of the run that is next.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
-		return nil
+		return nil //nolint:nilerr // It is a fact, about which a rule decides.
 	}
 	child := &v1alpha1.CephBenchmark{}
 	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, seen.run())}

@@ -242,7 +242,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	}
 	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
 	}
 	if err := r.Client.Create(ctx, child); err != nil && !apierrors.IsAlreadyExists(err) {
 		return effect{}, fmt.Errorf("create the benchmark of run %d: %w", seen.run(), err)

@@ -267,9 +267,9 @@ func (c *cluster) storyOfSweep(ctx context.Context, s *v1alpha1.CephTuningSweep,
 			fmt.Fprintf(&text, "%s %s %s %s: %s\n", e.CreationTimestamp.Format(time.TimeOnly), e.Regarding.Name, e.Type, e.Reason, e.Note)
 		}
 	}
-	maps := &corev1.ConfigMapList{}
-	if err := c.List(ctx, maps, client.InNamespace(c.managerService.Namespace), client.MatchingLabels{"app.kubernetes.io/managed-by": "cephtune"}); err == nil {
-		for _, cm := range maps.Items {
+	journals := &corev1.ConfigMapList{}
+	if err := c.List(ctx, journals, client.InNamespace(c.managerService.Namespace), client.MatchingLabels{"app.kubernetes.io/managed-by": "cephtune"}); err == nil {
+		for _, cm := range journals.Items {
 			journal, _ := json.Marshal(cm.Data)
 			fmt.Fprintf(&text, "=== ConfigMap %s\n%s\n", cm.Name, journal)
 		}
@@ -284,25 +284,6 @@ func (c *cluster) tunablesText(ctx context.Context) string {
 		return err.Error() + "\n"
 	}
 	return text
-}
-
-// verdictsOf is the table of configurations, for the log of a test.
-func verdictsOf(s *v1alpha1.CephTuningSweep) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Status.Summary)
-	for _, row := range s.Status.Configurations {
-		fmt.Fprintf(&text, "  %-40s %3d runs  ratio %s (%s to %s)  %s %s\n", row.Name, row.Runs, row.Ratio, row.Low, row.High, row.Verdict, row.Reason)
-	}
-	if noise := s.Status.Noise; noise != nil {
-		fmt.Fprintf(&text, "  noise floor %s, drift %s, smallest effect %s\n", noise.Floor, noise.Drift, noise.SmallestEffect)
-	}
-	for _, run := range s.Status.Runs {
-		fmt.Fprintf(&text, "  %s\n", run)
-	}
-	if s.Status.StartTime != nil && s.Status.CompletionTime != nil {
-		fmt.Fprintf(&text, "  %d runs in %v\n", len(s.Status.Runs), s.Status.CompletionTime.Sub(s.Status.StartTime.Time))
-	}
-	return text.String()
 }
 
 // validities counts the runs of a sweep by what they are.

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -72,10 +73,10 @@ func TestSweepOutlivesItsManager(t *testing.T) {
 	c.createSweep(t, s)
 	eventually(t, sweepChangesIn, "Ceph to be changed", func(ctx context.Context) error {
 		now, err := c.tunablesNow(ctx)
-		if err != nil || !strings.Contains(now, "osd_client_message_cap = 64") {
-			return fmt.Errorf("osd_client_message_cap is not 64 (%v)", err)
+		if err == nil && !strings.Contains(now, "osd_client_message_cap = 64") {
+			err = errors.New("osd_client_message_cap is not 64")
 		}
-		return nil
+		return err
 	})
 
 	c.killManager(t) // before the cluster has settled
