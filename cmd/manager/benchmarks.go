@@ -25,6 +25,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 		Rook:       newRook(p.direct),
 		Ceph:       p.sidecar,
 		Lock:       p.lock,
+		Journals:   p.journals,
 		Dial:       runner.Dial,
 		Logs:       podLogs{p.core},
 		MasterKey:  p.masterKey,

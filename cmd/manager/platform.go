@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/masterkey"
 )
@@ -30,6 +31,7 @@ type platform struct {
 	core      *corev1client.CoreV1Client
 	sidecar   *ceph.Sidecar
 	lock      *lock.Both
+	journals  *journals.ConfigMaps
 	masterKey []byte
 }
 
@@ -55,6 +57,7 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 		return nil, err
 	}
 	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace), lock.NewRecords(p.sidecar, id))
+	p.journals = journals.New(p.direct, p.direct, p.namespace)
 	return p, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
-	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -29,7 +28,7 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Rook:     newRook(p.direct),
 		Ceph:     p.sidecar,
 		Lock:     p.lock,
-		Journals: journals.New(p.direct, p.direct, p.namespace),
+		Journals: p.journals,
 		Writer:   host + "/" + string(uuid.NewUUID()),
 		Patience: tuning.DefaultPatience,
 		Pace:     cephtuningsweep.DefaultPace(),

@@ -52,6 +52,7 @@ type Options struct {
 	Rook     Rook
 	Ceph     ceph.Client
 	Lock     Lock
+	Journals Journals
 	Dial     Dial
 	Logs     Logs
 	// MasterKey is the secret from which the keys of sessions are derived.
@@ -71,6 +72,7 @@ type Reconciler struct {
 	rook      Rook
 	ceph      ceph.Client
 	lock      Lock
+	journals  Journals
 	logs      Logs
 	masterKey []byte
 	now       func() time.Time
@@ -86,7 +88,7 @@ var _ reconcile.Reconciler = (*Reconciler)(nil)
 func New(o Options) *Reconciler {
 	r := &Reconciler{
 		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
-		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, logs: o.Logs, masterKey: o.MasterKey, now: o.Now, poolSettle: o.PoolSettle,
+		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, logs: o.Logs, masterKey: o.MasterKey, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
 	r.live = newLive(o.Dial, o.Now, r.wake)

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Rook is what the controller needs of Rook.
@@ -32,6 +33,12 @@ type Lock interface {
 	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
+}
+
+// Journals tell what sweeps have changed in Ceph clusters and not put back yet.
+type Journals interface {
+	// Load returns the journal of a cluster, or nil if there is none.
+	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
 
 // Logs reads what containers have printed.

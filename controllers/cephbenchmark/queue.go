@@ -34,6 +34,9 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	if len(ahead) > 0 {
 		return queued("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + "."), nil
 	}
+	if left, err := r.notPutBack(ctx, seen); err != nil || left != "" {
+		return queued(left), err
+	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
 		return effect{}, err
@@ -51,6 +54,20 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	}
 	seen.memory.lock, seen.memory.lockedAt = &grant, seen.now
 	return now(), nil
+}
+
+// notPutBack says which sweep has changed the cluster and not put everything back: what
+// would be measured now would be measured with its values. The lock is left to it, for it
+// needs that to put them back. A sweep's own benchmarks are measured with them.
+func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error) {
+	if seen.holder().Kind != "CephBenchmark" {
+		return "", nil
+	}
+	left, err := r.journals.Load(ctx, seen.survey.osdMap.FSID)
+	if err != nil || left == nil || left.Done() {
+		return "", err
+	}
+	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the next sweep puts it back.", left.Sweep), nil
 }
 
 // lockLost ends a session that must not do anything any more.

@@ -11,11 +11,13 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Stories of clusters that are not as they should be.
@@ -28,6 +30,7 @@ func clusterStories() map[string]story {
 		"the CephCluster goes away":                theCephClusterGoesAway,
 		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
 		"the lock is taken away":                   theLockIsTakenAway,
+		"a sweep has not put everything back":      aSweepHasNotPutBack,
 		"the lock cannot be renewed":               theLockCannotBeRenewed,
 		"it is not quiet":                          itIsNotQuiet,
 		"it does not become quiet":                 itDoesNotBecomeQuiet,
@@ -112,6 +115,32 @@ func anotherClusterHasTheLock(w *world) {
 		w.t.Error("a pool was made without the lock")
 	}
 	w.unlockElsewhere()
+	w.untilComplete(b)
+}
+
+func aSweepHasNotPutBack(w *world) {
+	kept := journals.New(w, w, w.namespace)
+	journal := &tuning.Journal{
+		SchemaVersion: tuning.SchemaVersion, FSID: fsid, Sweep: tuning.Sweep{Namespace: "far", Name: "away", UID: "u"},
+		Epoch: 1, Writer: "an earlier manager", Revision: 1,
+		Entries: []tuning.Entry{{
+			Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Type: "str", State: tuning.Open,
+			Ours: []tuning.Ours{{Intended: tuning.Of("custom")}},
+		}},
+	}
+	if err := kept.Save(w.t.Context(), journal); err != nil {
+		w.t.Fatal(err)
+	}
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonQueued, "far/away", "put everything back")
+	if w.rook.made > 0 || w.key(lockKey) != "" {
+		w.t.Error("a pool was made, or the lock taken, which the sweep needs")
+	}
+	journal.Entries[0].State = tuning.Restored
+	journal.Revision++
+	if err := kept.Save(w.t.Context(), journal); err != nil {
+		w.t.Fatal(err)
+	}
 	w.untilComplete(b)
 }
 

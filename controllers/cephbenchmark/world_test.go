@@ -29,6 +29,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -111,6 +112,7 @@ func (w *world) start() {
 		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
 		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
 		Lock:      lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Journals:  journals.New(counted, counted, w.namespace),
 		Dial:      w.kubelet.dial,
 		Logs:      w.logs,
 		MasterKey: make([]byte, 32),
