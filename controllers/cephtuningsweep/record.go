@@ -199,6 +199,15 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) {
 	setCondition(s, v1alpha1.ConditionRestored, status, o)
 }
 
+// setSettling tells that the settings are as they were, and the cluster not yet. A report
+// that is in status already stays.
+func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
+	if waits == "" || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionRestored) {
+		return
+	}
+	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: waits})
+}
+
 // notRestored says what Ceph differs in from how the sweep found it.
 func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 	var texts []string

@@ -131,11 +131,13 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		return came, false, nil
 	}
 	waits, err := r.settledAgain(ctx, seen, report)
-	if err != nil || waits != "" {
-		return goesOn(p, p.outcome.Message+" "+waits), false, err
+	if waits == "" && err == nil {
+		waits, err = r.restartAgain(ctx, seen, report)
 	}
-	if waits, err := r.restartAgain(ctx, seen, report); err != nil || waits != "" {
-		return goesOn(p, waits), false, err
+	if err != nil || waits != "" {
+		came := goesOn(p, p.outcome.Message+" "+waits)
+		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
+		return came, false, err
 	}
 	if meta.IsStatusConditionTrue(seen.sweep.Status.Conditions, v1alpha1.ConditionRestored) {
 		return effect{}, true, seen.memory.engine.Close(ctx)
