@@ -48,6 +48,10 @@ const placementGroupsPending = "The placement groups of the scratch pool are bei
 // PGs, and what splits them ends with a round of peering.
 const PoolSettle = 8 * time.Second
 
+// poolRemakes is how often a scratch pool is made anew at most: a number of PGs that Ceph
+// refuses looks the same.
+const poolRemakes = 3
+
 // preparePool reports whether the target's pool is there, and otherwise what it
 // waits for.
 func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, why string, err error) {
@@ -76,6 +80,11 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	}
 	if osdMap, err = r.ceph.OSDMap(ctx, at); err != nil {
 		return false, "", err
+	}
+	if rook.Overtaken(*want, osdMap.Pools) && seen.memory.poolsRemade < poolRemakes {
+		seen.memory.poolsRemade++
+		why, err := r.removeScratchPool(ctx, seen)
+		return false, cmp.Or(why, "The scratch pool is made anew, because the autoscaler had set its number of PGs before it was off."), err
 	}
 	// Rook calls a pool Ready whose parameters Ceph has refused.
 	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {

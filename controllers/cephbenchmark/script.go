@@ -95,6 +95,8 @@ type memory struct {
 	// cleanSince is since when the PGs of the scratch pool, in their final number, are
 	// called clean; zero while they are not.
 	cleanSince time.Time
+	// poolsRemade counts the scratch pools that were given up and made anew.
+	poolsRemade int
 	// toldAt is when status was written last.
 	toldAt time.Time
 	// madeJob is the last Job that was made, or found, and replacedJob one that the

@@ -37,6 +37,7 @@ func clusterStories() map[string]story {
 		"a disturbance spoils a run":               aDisturbanceSpoilsARun,
 		"the scratch pool is somebody else's":      theScratchPoolIsSomebodyElses,
 		"the scratch pool is not as it was wanted": theScratchPoolIsNotAsWanted,
+		"the autoscaler was quicker":               theAutoscalerWasQuicker,
 		"Ceph is out of reach at the beginning":    cephIsOutOfReachAtTheBeginning,
 		"Ceph is out of reach for good":            cephIsOutOfReachForGood,
 		"Ceph is out of reach from the middle on":  cephIsOutOfReachFromTheMiddleOn,
@@ -222,6 +223,25 @@ func theScratchPoolIsNotAsWanted(w *world) {
 	w.untilReason(b, v1alpha1.ReasonPreparing, "pg_num")
 	w.wait(16 * time.Minute)
 	w.untilFailed(b, v1alpha1.ReasonNotPrepared, settings.ScratchPool, "pg_num")
+}
+
+// The pool is at rest with a number of PGs that nobody corrects.
+func theAutoscalerWasQuicker(w *world) {
+	resize := func(pgs int) {
+		w.ceph.Change(func(a *cephtest.Answers) {
+			p := &a.OSDMap.Pools[0]
+			p.PGNum, p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget = pgs, pgs, pgs, pgs, pgs
+		})
+	}
+	resize(32)
+	b := w.benchmark("b", oneWrite)
+	w.until(b, "making the pool anew", func() bool {
+		made := 0
+		w.rook.set(func(f *fakeRook) { made = f.made })
+		return made > 1
+	})
+	resize(8)
+	w.untilComplete(b)
 }
 
 func cephIsOutOfReachAtTheBeginning(w *world) {

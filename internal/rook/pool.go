@@ -40,6 +40,7 @@ const (
 
 	paramPGNum         = "pg_num"
 	paramAutoscaleMode = "pg_autoscale_mode"
+	autoscalerOff      = "off"
 )
 
 // Owner is the object that a scratch pool is for.
@@ -309,7 +310,7 @@ func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]strin
 		wanted[name] = string(value)
 	}
 	if _, given := wanted[paramAutoscaleMode]; !given && wanted[paramPGNum] != "" {
-		wanted[paramAutoscaleMode] = "off"
+		wanted[paramAutoscaleMode] = autoscalerOff
 	}
 	return wanted
 }

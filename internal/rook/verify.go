@@ -62,6 +62,29 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 	return differences
 }
 
+// Overtaken tells whether a scratch pool, which Rook calls Ready, has come to rest at
+// another number of PGs than it was to have, with its autoscaler off. Rook makes a pool
+// first and sets its options after that, one by one: in between the autoscaler, which
+// looks once a minute, may set the number once more. Nobody corrects that any more, so
+// the pool has to be made anew.
+func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
+	if want.ErasureCoded == nil {
+		return overtaken(settings.ScratchPool, wantedParameters(want.Parameters), pools)
+	}
+	return overtaken(settings.ScratchPool, wantedParameters(want.ErasureCoded.Metadata.Parameters), pools) ||
+		overtaken(settings.ScratchDataPool, wantedParameters(want.Parameters), pools)
+}
+
+func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
+	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+	wanted, given := params[paramPGNum]
+	if at < 0 || !given || params[paramAutoscaleMode] != autoscalerOff {
+		return false
+	}
+	pool := pools[at]
+	return pool.AutoscaleMode == autoscalerOff && settledPGs(pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
+}
+
 // settledPGs tells whether all five numbers, which Ceph moves one after another, agree.
 func settledPGs(p ceph.Pool) bool {
 	for _, n := range []int{p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget} {

@@ -114,3 +114,34 @@ func TestSameValue(t *testing.T) {
 		})
 	}
 }
+
+func TestOvertaken(t *testing.T) {
+	pool := func(name string, pgs, target int, mode string) ceph.Pool {
+		return ceph.Pool{
+			Name: name, AutoscaleMode: mode, PGNum: pgs, PGNumTarget: target, PGNumPending: pgs, PGPlacementNum: pgs, PGPlacementTarget: target,
+		}
+	}
+	sixteen := map[string]v1alpha1.ParameterValue{"pg_num": "16"}
+	replicated := v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, Parameters: sixteen}
+	coded := v1alpha1.ScratchPool{Parameters: sixteen, ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1}}
+	cases := map[string]struct {
+		want  v1alpha1.ScratchPool
+		pools []ceph.Pool
+		is    bool
+	}{
+		"as it was wanted":         {replicated, []ceph.Pool{pool("cephtune-scratch", 16, 16, "off")}, false},
+		"at rest at another":       {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, true},
+		"on its way":               {replicated, []ceph.Pool{pool("cephtune-scratch", 1, 16, "off")}, false},
+		"its autoscaler is on":     {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "on")}, false},
+		"not there":                {replicated, nil, false},
+		"the data of coded ones":   {coded, []ceph.Pool{pool("cephtune-scratch", 32, 32, "on"), pool("cephtune-scratch-data", 32, 32, "off")}, true},
+		"nobody asked for so many": {v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Overtaken(tc.want, tc.pools); got != tc.is {
+				t.Errorf("overtaken is %t, want %t", got, tc.is)
+			}
+		})
+	}
+}
