@@ -111,7 +111,7 @@ func wantPlausible(t *testing.T, b *v1alpha1.CephBenchmark, loads ...load) {
 func (l load) check(t *testing.T, f map[v1alpha1.Metric]float64) {
 	t.Helper()
 	for _, metric := range l.metrics {
-		if f[metric] <= 0 {
+		if f[metric] <= 0 && !beyondBins(metric, f[v1alpha1.MetricLatencyMax]) {
 			t.Errorf("%s is %v, want more than 0", metric, f[metric])
 		}
 	}
@@ -127,6 +127,15 @@ func (l load) check(t *testing.T, f map[v1alpha1.Metric]float64) {
 	}
 	wantAscending(t, f, v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999)
 	wantAscending(t, f, v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyMax)
+}
+
+// beyondBins tells whether a percentile may be missing: where an operation took longer
+// than fio's histogram has bins for, 17 s, those that it is among are not known. A machine
+// whose disk stands still for a minute does that.
+func beyondBins(metric v1alpha1.Metric, maxSeconds float64) bool {
+	const lastBinSeconds = 17
+	tail := metric == v1alpha1.MetricLatencyP99 || metric == v1alpha1.MetricLatencyP999
+	return tail && maxSeconds > lastBinSeconds
 }
 
 // checkMix checks that reads and writes add up, where there are both.
