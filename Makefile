@@ -129,9 +129,9 @@ lab-status: ## Show what of the lab is up.
 e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another cluster.
 # An exported KUBECONFIG may be anything: only one on the command line is meant.
 ifeq ($(origin KUBECONFIG),command line)
-	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) go test -tags e2e -count=1 -timeout 60m $(TESTFLAGS) ./test/e2e
+	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) go test -tags e2e -count=1 -timeout 75m $(TESTFLAGS) ./test/e2e
 else
-	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 60m $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 75m $(TESTFLAGS) ./test/e2e
 endif
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -187,15 +188,22 @@ func (c *cluster) killManager(t *testing.T) {
 }
 
 // createOwnPool makes a pool whose number of PGs and autoscaler are nobody's but Ceph's:
-// what Rook's object has, Rook would set again.
+// what Rook's object has, Rook would set again. Rook makes it with them, since merging PGs
+// takes minutes, and does not unset what its object does not have any more.
 func (c *cluster) createOwnPool(t testing.TB, name string, pgs int) {
 	t.Helper()
 	t.Cleanup(func() { c.wantNoPool(t, name) })
-	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
+	pool := c.rookObject("CephBlockPool", name, map[string]any{
 		"failureDomain": c.failureDomain,
 		"replicated":    map[string]any{"size": int64(3)},
-	}))
+		"parameters":    map[string]any{"pg_num": fmt.Sprint(pgs), "pg_autoscale_mode": "warn"},
+	})
+	c.createReady(t, pool)
 	t.Cleanup(func() { c.removeImages(t, name) })
+	forget := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"parameters":null}}`))
+	if err := c.Patch(t.Context(), pool, forget); err != nil {
+		t.Fatalf("take the parameters out of CephBlockPool %s: %v", name, err)
+	}
 	c.mustCeph(t, "osd", "pool", "set", name, "pg_autoscale_mode", "warn")
 	c.mustCeph(t, "osd", "pool", "set", name, "pg_num", fmt.Sprint(pgs))
 	c.awaitClean(t, name, pgs)
