@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/rook"
 )
@@ -91,23 +92,28 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		seen.memory.cleanSince = time.Time{}
 		return false, "Ceph does not have the scratch pool as it was asked for: " + strings.Join(wrong, "; "), nil
 	}
+	if clean, err := r.poolIsClean(ctx, seen, at); err != nil || !clean {
+		return false, placementGroupsPending, err
+	}
+	seen.memory.osdMap = osdMap
+	return true, "", nil
+}
+
+// poolIsClean reports whether PGs have been clean for long enough: Ceph says that they are
+// for as long as it has not heard of their change.
+func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connection) (bool, error) {
 	status, err := r.ceph.Status(ctx, at)
 	if err != nil {
-		return false, "", err
+		return false, err
 	}
 	if !allClean(status.PGsByState) {
 		seen.memory.cleanSince = time.Time{}
-		return false, placementGroupsPending, nil
+		return false, nil
 	}
 	if seen.memory.cleanSince.IsZero() {
 		seen.memory.cleanSince = seen.now
 	}
-	// Ceph says that PGs are clean for as long as it has not heard of their change.
-	if seen.now.Sub(seen.memory.cleanSince) < r.poolSettle {
-		return false, placementGroupsPending, nil
-	}
-	seen.memory.osdMap = osdMap
-	return true, "", nil
+	return seen.now.Sub(seen.memory.cleanSince) >= r.poolSettle, nil
 }
 
 // owner is what marks the scratch pools of this session.
