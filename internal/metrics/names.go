@@ -1,0 +1,71 @@
+// Package metrics is what cephtune tells Prometheus.
+//
+// What a CR is at is told from its status at every scrape: it is the same after a restart
+// of the manager, and gone when the CR is. What happens is counted as it happens.
+package metrics
+
+// Names of metrics. Dashboards, alerts and documentation are made from these, so that
+// none of them can name one that is not there.
+const (
+	// Of a sweep: at most five series.
+	SweepInfo                = "cephtune_sweep_info"
+	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
+	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
+	SweepRunning             = "cephtune_sweep_running"
+	SweepRestored            = "cephtune_sweep_restored"
+
+	// Of each configuration of a sweep: at most four series.
+	SweepConfigurationRatio     = "cephtune_sweep_configuration_ratio"
+	SweepConfigurationRatioLow  = "cephtune_sweep_configuration_ratio_low"
+	SweepConfigurationRatioHigh = "cephtune_sweep_configuration_ratio_high"
+	SweepConfigurationLatest    = "cephtune_sweep_configuration_latest_run"
+
+	// Of a benchmark: at most twenty series.
+	BenchmarkInfo          = "cephtune_benchmark_info"
+	BenchmarkProgressRatio = "cephtune_benchmark_progress_ratio"
+	BenchmarkRunning       = "cephtune_benchmark_running"
+	BenchmarkCompletion    = "cephtune_benchmark_completion_timestamp_seconds"
+	BenchmarkBandwidth     = "cephtune_benchmark_bandwidth_bytes_per_second"
+	BenchmarkIOPS          = "cephtune_benchmark_operations_per_second"
+	BenchmarkLatency       = "cephtune_benchmark_latency_seconds"
+
+	// Of a Ceph cluster.
+	LockHeld     = "cephtune_lock_held"
+	LockAcquired = "cephtune_lock_acquired_timestamp_seconds"
+	QueueLength  = "cephtune_queue_length"
+	JournalOpen  = "cephtune_journal_open_entries"
+
+	// What happened since the manager was started.
+	InvalidRuns    = "cephtune_invalid_runs_total"
+	Restores       = "cephtune_restores_total"
+	Settle         = "cephtune_settle_duration_seconds"
+	SidecarRequest = "cephtune_sidecar_request_duration_seconds"
+	SidecarErrors  = "cephtune_sidecar_request_errors_total"
+	APIRequest     = "cephtune_api_request_duration_seconds"
+
+	// Of the exporter itself.
+	DroppedSeries = "cephtune_dropped_series"
+)
+
+// Labels. Namespace and name are those of the CR; a scrape with honorLabels keeps them.
+const (
+	LabelNamespace     = "namespace"
+	LabelName          = "name"
+	LabelCluster       = "ceph_cluster" // namespace/name of the CephCluster
+	LabelReason        = "reason"       // of the condition Ready
+	LabelVerdict       = "verdict"
+	LabelSummary       = "summary" // one sentence
+	LabelBest          = "best"
+	LabelMetric        = "metric" // that of the objective, such as Bandwidth
+	LabelConfiguration = "configuration"
+	LabelRun           = "run"
+	LabelPhase         = "phase"
+	LabelDirection     = "direction" // Read, Write or Total
+	LabelStatistic     = "statistic" // of a latency: mean, p50, p95, p99, p99.9 or max
+	LabelEnvironment   = "environment"
+	LabelRunID         = "run_id"
+	LabelHolder        = "holder" // kind/namespace/name
+	LabelKind          = "kind"
+	LabelOutcome       = "outcome"
+	LabelVerb          = "verb"
+)
