@@ -230,10 +230,14 @@ func failWithoutCluster(seen facts) (plan, bool) {
 	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
 }
 
+// waitForSurvey takes the lock meanwhile, which takes as long. With a claim for a target
+// it does not: that may have to be waited for, which others need not.
 func waitForSurvey(seen facts) (plan, bool) {
 	switch {
 	case seen.survey != nil:
 		return plan{}, false
+	case seen.err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
+		return plan{step: stepLock, outcome: preparing("Looking at the cluster.")}, true
 	case seen.err == nil:
 		return plan{step: stepWait, outcome: preparing("Looking at the cluster.")}, true
 	}

@@ -142,6 +142,17 @@ func TestDecide(t *testing.T) {
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
+		"the lock is taken while Ceph is surveyed": {
+			seen: atWork(func(f *facts) { f.survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"} }),
+			want: stepLock, wantReason: v1alpha1.ReasonPreparing,
+		},
+		"others need not wait for a claim that may not be there": {
+			seen: atWork(func(f *facts) {
+				f.survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"}
+				f.spec.Template.Target = v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "data"}}
+			}),
+			want: stepWait, wantReason: v1alpha1.ReasonPreparing,
+		},
 		"Ceph is surveyed first": {
 			seen: atWork(func(f *facts) { f.survey = nil }), want: stepWait, wantReason: v1alpha1.ReasonPreparing,
 		},

@@ -41,7 +41,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	grant, err := r.lock.Acquire(ctx, at, seen.survey.osdMap.FSID, seen.holder(), seen.now)
+	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), seen.now)
 	switch held := seen.memory.lock; {
 	case err != nil && held != nil && seen.now.After(held.Expires):
 		return lockLost(seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)), nil
@@ -63,7 +63,7 @@ func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error)
 	if seen.holder().Kind != "CephBenchmark" {
 		return "", nil
 	}
-	left, err := r.journals.Load(ctx, seen.survey.osdMap.FSID)
+	left, err := r.journals.Load(ctx, seen.fsid())
 	if err != nil || left == nil || left.Done() {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	grant, err := r.lock.Peek(ctx, seen.survey.osdMap.FSID, seen.holder())
+	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
 	if err != nil || grant.Held {
 		return nil, err
 	}

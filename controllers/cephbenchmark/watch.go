@@ -105,18 +105,22 @@ func (w *watch) soon() {
 	}
 }
 
-// look takes the survey, if there is none yet, and a sample.
+// look takes the survey, if there is none yet, and a sample, side by side: every question
+// is a process of its own, for which the first run waits.
 func (w *watch) look(ctx context.Context) {
 	var taken *survey
-	var err error
-	if w.surveyed() == nil {
-		taken, err = w.takeSurvey(ctx)
-	}
 	var sample quiescence.Sample
 	var more *extra
-	if err == nil {
-		sample, more, err = w.takeSample(ctx, taken != nil)
+	surveying := w.surveyed() == nil
+	var group errgroup.Group // Without its context: what one has learned is kept though the other fails.
+	if surveying {
+		group.Go(into(&taken, func() (*survey, error) { return w.takeSurvey(ctx) }))
 	}
+	group.Go(func() (err error) {
+		sample, more, err = w.takeSample(ctx, surveying)
+		return err
+	})
+	err := group.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if taken != nil {
@@ -161,9 +165,8 @@ func (w *watch) view() watchView {
 	}
 }
 
-// takeSample takes no extra beside a survey: that has asked for the room, and no phase
-// is at work of which latencies could tell. The first run waits for each question, which
-// is a process of its own.
+// takeSample takes no extra beside a survey: that asks for the room, and no phase is at
+// work of which latencies could tell.
 func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
@@ -200,14 +203,16 @@ func (w *watch) takeSurvey(ctx context.Context) (*survey, error) {
 	s := &survey{}
 	group, part := errgroup.WithContext(ctx)
 	group.Go(into(&s.osdMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, at) }))
-	group.Go(into(&s.osds, func() ([]ceph.OSD, error) { return w.ceph.OSDs(part, at) }))
+	group.Go(func() (err error) {
+		if s.osds, err = w.ceph.OSDs(part, at); err == nil {
+			s.cacheBytes, err = ceph.CacheBytes(part, w.ceph, at, s.osds)
+		}
+		return err
+	})
 	group.Go(into(&s.df, func() (*ceph.DF, error) { return w.ceph.DF(part, at) }))
 	group.Go(into(&s.versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
 	group.Go(into(&s.config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
 	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	if s.cacheBytes, err = ceph.CacheBytes(ctx, w.ceph, at, s.osds); err != nil {
 		return nil, err
 	}
 	return s, nil
