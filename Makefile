@@ -125,21 +125,27 @@ lab-up: ## Bring up Kubernetes, Rook, a Ceph cluster and the operator on this ma
 lab-status: ## Show what of the lab is up.
 	test/lab/lab status
 
+E2E := go test -tags e2e -count=1
+
 .PHONY: e2e
 e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another cluster.
 # An exported KUBECONFIG may be anything: only one on the command line is meant.
 ifeq ($(origin KUBECONFIG),command line)
-	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) go test -tags e2e -count=1 -timeout 75m $(TESTFLAGS) ./test/e2e
+	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 else
-	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 75m $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 endif
+
+.PHONY: e2e-sweeps
+e2e-sweeps: ## Run whole sweeps on the lab that take a quarter of an hour and more each: PGs in place, compression, restarts of OSDs.
+	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 5h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.
 OVERHEAD_RUNS ?= 10
 
 .PHONY: e2e-overhead
 e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes over a minute for each of OVERHEAD_RUNS.
-	eval "$$(test/lab/lab environment)"; go test -tags e2e -count=1 -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.

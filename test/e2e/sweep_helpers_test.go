@@ -31,6 +31,8 @@ const (
 	// restoreWithin is how long it may take until everything is put back. A manager that
 	// was killed has to be waited for, and what it has asked of Ceph.
 	restoreWithin = 5 * time.Minute
+	// verdictWithin is for twelve runs and what may have to be repeated.
+	verdictWithin = 25 * time.Minute
 )
 
 // sweep returns a CephTuningSweep with the smallest design that there is, over
@@ -298,4 +300,36 @@ func validities(s *v1alpha1.CephTuningSweep) string {
 		texts = append(texts, fmt.Sprintf("%d %s", counts[word], word))
 	}
 	return strings.Join(texts, ", ")
+}
+
+// verdictTable is what a sweep came to, as text.
+func verdictTable(s *v1alpha1.CephTuningSweep) string {
+	var text strings.Builder
+	took := time.Duration(0)
+	if s.Status.StartTime != nil && s.Status.CompletionTime != nil {
+		took = s.Status.CompletionTime.Sub(s.Status.StartTime.Time)
+	}
+	fmt.Fprintf(&text, "%s\n%s in %v (%s)", s.Status.Summary, s.Name, took, validities(s))
+	if noise := s.Status.Noise; noise != nil {
+		fmt.Fprintf(&text, ", noise floor %s, drift %s, smallest effect %s", noise.Floor, noise.Drift, noise.SmallestEffect)
+	}
+	for _, c := range s.Status.Configurations {
+		fmt.Fprintf(&text, "\n%-20s %2d runs  %s (%s–%s)  %s  %s", c.Name, c.Runs, c.Ratio, c.Low, c.High, c.Verdict, c.Reason)
+	}
+	for _, run := range s.Status.Runs {
+		fmt.Fprintf(&text, "\n  %s", run)
+	}
+	return text.String()
+}
+
+// configurationOf is what a sweep says about one configuration.
+func configurationOf(t testing.TB, s *v1alpha1.CephTuningSweep, name string) v1alpha1.ConfigurationResult {
+	t.Helper()
+	for _, c := range s.Status.Configurations {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("CephTuningSweep %s has no configuration %s", s.Name, name)
+	return v1alpha1.ConfigurationResult{}
 }

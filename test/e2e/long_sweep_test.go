@@ -1,0 +1,92 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// The sweeps of this file take a quarter of an hour and more each, so that "make e2e"
+// leaves them out, by their names, and "make e2e-sweeps" runs nothing else.
+
+// longSweepWithin is for the longest of them.
+const longSweepWithin = 90 * time.Minute
+
+// A pool that is there is split and merged, and is in the end as it was.
+func TestLongSweepOfPGsInPlace(t *testing.T) {
+	c := forTest(t)
+	c.createOwnPool(t, existingPool, 8)
+	before := c.tunables(t)
+	s := c.sweep("in-place", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}, v1alpha1.Parameter{
+		Name: "pg_num", PoolOption: &v1alpha1.PoolOptionParameter{Option: "pg_num"}, Values: []v1alpha1.ParameterValue{"16"},
+	})
+	c.createSweep(t, s)
+
+	c.awaitVerdict(t, s, before)
+
+	if !strings.Contains(s.Status.Summary, "weaker") {
+		t.Errorf("the summary is %q, want it to say that the design is the weaker one", s.Status.Summary)
+	}
+}
+
+// Compression takes CPU that clients need.
+func TestLongSweepOfCompression(t *testing.T) {
+	c := forTest(t)
+	before := c.tunables(t)
+	target := c.replicatedScratch()
+	target.ScratchPool.Parameters["compression_algorithm"] = "zlib"
+	s := c.sweep("compression", target, v1alpha1.Parameter{
+		Name: "mode", PoolOption: &v1alpha1.PoolOptionParameter{Option: "compression_mode"}, Values: []v1alpha1.ParameterValue{"none", "force"},
+	})
+	s.Spec.Baseline = &v1alpha1.Baseline{Values: map[string]v1alpha1.ParameterValue{"mode": "none"}}
+	s.Spec.Template.Phases[0].RadosBench.BlockSize = resource.MustParse("1Mi")
+	c.createSweep(t, s)
+
+	c.awaitVerdict(t, s, before)
+
+	if forced := configurationOf(t, s, "mode=force"); forced.Verdict != v1alpha1.VerdictInferior {
+		t.Errorf("mode=force is called %s (%s), want Inferior", forced.Verdict, forced.Reason)
+	}
+}
+
+// OSDs are restarted for an option that they take only when they start, and run with the
+// value of before in the end.
+func TestLongSweepThatRestartsOSDs(t *testing.T) {
+	c := forTest(t)
+	c.createSettledPool(t, existingPool)
+	before := c.tunables(t)
+	shards := c.shards(t)
+	s := c.sweep("restarts", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}, v1alpha1.Parameter{
+		Name: "shards", Config: &v1alpha1.ConfigParameter{Option: "osd_op_num_shards"}, Values: []v1alpha1.ParameterValue{"1"},
+	})
+	s.Spec.Guardrails.OSDRestarts = v1alpha1.RestartAllow
+	c.createSweep(t, s)
+
+	c.awaitVerdict(t, s, before)
+
+	if now := c.shards(t); now != shards {
+		t.Errorf("osd.0 runs with osd_op_num_shards %s, want %s as before", now, shards)
+	}
+}
+
+func (c *cluster) awaitVerdict(t *testing.T, s *v1alpha1.CephTuningSweep, before string) {
+	t.Helper()
+	c.awaitSweep(t, s, longSweepWithin, "to come to its verdict", sweepIs(v1alpha1.ReasonComplete))
+	t.Log(verdictTable(s))
+	c.wantRestored(t, s, before)
+}
+
+func (c *cluster) shards(t *testing.T) string {
+	t.Helper()
+	value, err := c.ceph(t.Context(), "config", "show", "osd.0", "osd_op_num_shards")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(value)
+}
