@@ -36,10 +36,6 @@ const (
 
 // Reasons of both kinds.
 const (
-	// ReasonNotImplemented says that this build of the operator lacks something
-	// that the spec asks for. Another build is needed, or another spec.
-	ReasonNotImplemented = "NotImplemented"
-
 	// ReasonSuspended says that spec.suspend is true.
 	ReasonSuspended = "Suspended"
 )

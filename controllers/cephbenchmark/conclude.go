@@ -113,7 +113,7 @@ type phaseEvidence struct {
 
 // entry is the run as status has it.
 func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
-	run := v1alpha1.BenchmarkRun{Number: e.number, State: e.state, Reason: cut(e.wrong, 128), Results: results}
+	run := v1alpha1.BenchmarkRun{Number: e.number, State: e.state, Reason: kstatus.Cut(e.wrong, 128), Results: results}
 	if e.alone && !e.start.IsZero() {
 		start := metav1.NewTime(e.start)
 		run.StartTime = &start
@@ -277,7 +277,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	}
 	c.gate = gate
 	c.headline = figure.Headline(&seen.spec.Template.Phases[0], c.phases[0])
-	c.summary = cut(c.sentence(seen.spec), 512-len(seen.remark())) + seen.remark()
+	c.summary = kstatus.Cut(c.sentence(seen.spec), 512-len(seen.remark())) + seen.remark()
 	return c, nil
 }
 
@@ -307,14 +307,14 @@ func (c conclusion) sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	if len(marks) > 0 {
 		text += " Marked: " + strings.Join(marks, ", ") + "."
 	}
-	return cut(text, 512)
+	return kstatus.Cut(text, 512)
 }
 
 // write puts the conclusion into status, as the end of the run.
 func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	end := metav1.NewTime(seen.now)
 	s.CompletionTime = &end
-	s.Summary = cut(c.summary, 512)
+	s.Summary = kstatus.Cut(c.summary, 512)
 	s.Environment, s.SpaceEfficiency = &c.environment, c.space
 	if c.valid == 0 {
 		setEnd(s, v1alpha1.ConditionFailed, kstatus.Outcome{
@@ -329,12 +329,4 @@ func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	s.Phases, s.Headline = c.phases, c.headline
 	s.Verdict, s.Expectations = c.gate.Verdict, c.gate.Results
 	setEnd(s, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: c.summary})
-}
-
-// cut shortens a text to that many bytes at most.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

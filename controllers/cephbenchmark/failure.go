@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -19,9 +20,9 @@ const (
 // describeFailure says in one message which task failed, why, and what it printed
 // last.
 func describeFailure(f failedTask) string {
-	text := fmt.Sprintf("Task %s failed on client %d, %s: %s", f.id, f.client, f.failure.Reason, cut(f.failure.Message, maxMessage))
+	text := fmt.Sprintf("Task %s failed on client %d, %s: %s", f.id, f.client, f.failure.Reason, kstatus.Cut(f.failure.Message, maxMessage))
 	if len(f.failure.Command) > 0 {
-		text += fmt.Sprintf(" The command was %q.", cut(strings.Join(f.failure.Command, " "), maxCommand))
+		text += fmt.Sprintf(" The command was %q.", kstatus.Cut(strings.Join(f.failure.Command, " "), maxCommand))
 	}
 	if tail := strings.TrimSpace(f.failure.Tail); tail != "" {
 		text += " Its last lines: " + lastPart(tail, maxTail)

@@ -42,13 +42,13 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		r.tell(after, kind, e.told.Reason, p, e.told.Message)
 	}
 	if reason := reasonOf(after); reason != before {
-		r.tell(after, eventType(after.Status), reason, p, messageOf(after))
+		r.tell(after, kstatus.EventType(after.Status.Conditions), reason, p, messageOf(after))
 	}
 	return nil
 }
 
 func (r *Reconciler) tell(b *v1alpha1.CephBenchmark, kind, reason string, p plan, message string) {
-	r.recorder.Eventf(b, nil, kind, reason, string(p.step), "%s", cut(message, maxNote))
+	r.recorder.Eventf(b, nil, kind, reason, string(p.step), "%s", kstatus.Cut(message, maxNote))
 }
 
 // statusAfter is the object with the status that a pass came to.
@@ -89,14 +89,6 @@ func withoutWords(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStatus 
 // maxNote is the length of the longest note that an event may have, in bytes.
 const maxNote = 1024
 
-// eventType is a warning where someone has to do something.
-func eventType(s v1alpha1.CephBenchmarkStatus) string {
-	if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionFailed) || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
-		return corev1.EventTypeWarning
-	}
-	return corev1.EventTypeNormal
-}
-
 // outcomeOf is what the user is told: a failure of the step itself before anything
 // else, since it may last.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
@@ -115,13 +107,13 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	conditions := &b.Status.Conditions
 	switch {
 	case p.step == stepAcknowledge:
-		markEnded(b)
+		kstatus.MarkEnded(conditions, b.Generation)
 	case o.Reason == "" && !e.finished:
 		return // A step that has nothing to tell.
 	case p.step == stepTearDown && e.finished && p.last == endsPause:
 		kstatus.MarkIdle(conditions, b.Generation, suspended())
 	case p.step == stepTearDown && e.finished:
-		markEnded(b)
+		kstatus.MarkEnded(conditions, b.Generation)
 	case p.step == stepStall:
 		kstatus.MarkStalled(conditions, b.Generation, o)
 	case p.step == stepIdle:
@@ -131,24 +123,13 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// markEnded makes the outcome of the run, which is in status already, the last word.
-func markEnded(b *v1alpha1.CephBenchmark) {
-	conditions := &b.Status.Conditions
-	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
-		kstatus.MarkStalled(conditions, b.Generation, kstatus.Outcome{Reason: failed.Reason, Message: failed.Message})
-		return
-	}
-	complete := meta.FindStatusCondition(*conditions, v1alpha1.ConditionComplete)
-	kstatus.MarkReady(conditions, b.Generation, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: complete.Message})
-}
-
 // failStatus ends the run ID without a result.
 func failStatus(s *v1alpha1.CephBenchmarkStatus, seen facts, o kstatus.Outcome) {
 	end := metav1.NewTime(seen.now)
 	s.CompletionTime = &end
 	for i := range s.Runs {
 		if s.Runs[i].State == v1alpha1.RunRunning {
-			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, cut(o.Message, 128)
+			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, kstatus.Cut(o.Message, 128)
 		}
 	}
 	setEnd(s, v1alpha1.ConditionFailed, o)
@@ -157,7 +138,7 @@ func failStatus(s *v1alpha1.CephBenchmarkStatus, seen facts, o kstatus.Outcome) 
 // setEnd sets Complete or Failed.
 func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
+		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: kstatus.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
 	})
 }
 
@@ -188,7 +169,7 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 		CompletedRuns: ended,
 		TotalRuns:     total,
 		Summary:       fmt.Sprintf("%d/%d runs", ended, total),
-		Step:          cut(p.progress, 128),
+		Step:          kstatus.Cut(p.progress, 128),
 	}
 	if s.Progress != nil {
 		progress.EstimatedCompletionTime = s.Progress.EstimatedCompletionTime
@@ -206,16 +187,6 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 }
 
 // reasonOf is what the printer column Phase shows.
-func reasonOf(b *v1alpha1.CephBenchmark) string {
-	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Reason
-	}
-	return ""
-}
+func reasonOf(b *v1alpha1.CephBenchmark) string { return kstatus.Told(b.Status.Conditions).Reason }
 
-func messageOf(b *v1alpha1.CephBenchmark) string {
-	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Message
-	}
-	return ""
-}
+func messageOf(b *v1alpha1.CephBenchmark) string { return kstatus.Told(b.Status.Conditions).Message }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -34,7 +35,7 @@ func TestCut(t *testing.T) {
 	}{
 		{"short", 5, "short"}, {"longer", 5, "lo…"}, {"äöü", 5, "ä…"},
 	} {
-		if got := cut(c.given, c.most); got != c.want || len(got) > c.most {
+		if got := kstatus.Cut(c.given, c.most); got != c.want || len(got) > c.most {
 			t.Errorf("%q became %q, want %q", c.given, got, c.want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +42,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}
 	if reason := reasonOf(after); reason != before {
-		r.tell(after, eventType(after.Status), reason, p, messageOf(after))
+		r.tell(after, kstatus.EventType(after.Status.Conditions), reason, p, messageOf(after))
 	}
 	return nil
 }
@@ -77,7 +76,7 @@ func together(all []told) []told {
 }
 
 func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p plan, message string) {
-	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", cut(message, maxMessage))
+	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", kstatus.Cut(message, maxMessage))
 }
 
 // statusAfter is the object with the status that a pass came to.
@@ -110,14 +109,6 @@ func withoutWords(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweepSta
 	return &s
 }
 
-// eventType is a warning where someone has to do something.
-func eventType(s v1alpha1.CephTuningSweepStatus) string {
-	if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionFailed) || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
-		return corev1.EventTypeWarning
-	}
-	return corev1.EventTypeNormal
-}
-
 // outcomeOf is what the user is told: a failure of the step itself before anything else,
 // since it may last.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
@@ -137,7 +128,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	switch {
 	case e.finished && p.then == endsGone: // Nobody will read them.
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
-		markEnded(s)
+		kstatus.MarkEnded(conditions, s.Generation)
 	case e.finished:
 		kstatus.MarkIdle(conditions, s.Generation, suspended())
 	case o.Reason == "":
@@ -151,24 +142,13 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// markEnded makes the outcome of the run, which is in status already, the last word.
-func markEnded(s *v1alpha1.CephTuningSweep) {
-	conditions := &s.Status.Conditions
-	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
-		kstatus.MarkStalled(conditions, s.Generation, kstatus.Outcome{Reason: failed.Reason, Message: failed.Message})
-		return
-	}
-	complete := meta.FindStatusCondition(*conditions, v1alpha1.ConditionComplete)
-	kstatus.MarkReady(conditions, s.Generation, kstatus.Outcome{Reason: complete.Reason, Message: complete.Message})
-}
-
 // concludePlan ends a run that only had to be planned.
 func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	message := fmt.Sprintf("The plan is in status: %d to %d runs, at most %v.", s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration)
 	if n := len(s.Plan.Refusals); n > 0 {
 		message = fmt.Sprintf("The plan is in status. It could not be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
 	}
-	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: cut(message, maxMessage)})(s)
+	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: kstatus.Cut(message, maxMessage)})(s)
 }
 
 // setRestored tells what became of the settings that were changed.
@@ -190,6 +170,9 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) {
 	case !report.Done:
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
+	case len(report.Entries) == 0: // Somebody has removed what it was written in.
+		status = metav1.ConditionFalse
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so it is not known what has to be put back: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
 	case len(left) > 0 && left[0].State == tuning.Abandoned:
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.Join(messages, " ")}
@@ -226,7 +209,7 @@ func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 
 func setCondition(s *v1alpha1.CephTuningSweepStatus, kind string, status metav1.ConditionStatus, o kstatus.Outcome) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: o.Reason, Message: cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
+		Type: kind, Status: status, Reason: o.Reason, Message: kstatus.Cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
 	})
 }
 
@@ -244,7 +227,7 @@ func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 		}
 		s.Progress = &v1alpha1.Progress{}
 	}
-	s.Progress.Step = cut(p.progress, maxStep)
+	s.Progress.Step = kstatus.Cut(p.progress, maxStep)
 }
 
 // orderOf is the current block, as status has it.
@@ -256,24 +239,6 @@ func orderOf(next sweep.Decision) (block int32, order []int32) {
 }
 
 // reasonOf is what the printer column Phase shows.
-func reasonOf(s *v1alpha1.CephTuningSweep) string {
-	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Reason
-	}
-	return ""
-}
+func reasonOf(s *v1alpha1.CephTuningSweep) string { return kstatus.Told(s.Status.Conditions).Reason }
 
-func messageOf(s *v1alpha1.CephTuningSweep) string {
-	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Message
-	}
-	return ""
-}
-
-// cut shortens a text to that many bytes at most.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
-}
+func messageOf(s *v1alpha1.CephTuningSweep) string { return kstatus.Told(s.Status.Conditions).Message }

@@ -219,7 +219,7 @@ func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect,
 		return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionFailed, o)}, nil
 	case endsComplete:
 	}
-	o := kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: cut(seen.next.Conclusion.Sentence, maxMessage)}
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: kstatus.Cut(seen.next.Conclusion.Sentence, maxMessage)}
 	return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionComplete, o)}, nil
 }
 

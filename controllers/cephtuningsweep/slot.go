@@ -32,6 +32,9 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 		return effect{}, err
 	}
 	want, err := r.wanted(ctx, seen, engine)
+	if errors.Is(err, errJournalGone) {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
+	}
 	if err != nil {
 		return poolGone(err)
 	}
@@ -50,6 +53,10 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	slot.settled = len(want) == 0
 	return effect{edit: notRestored(want)}, nil
 }
+
+// errJournalGone ends a sweep: a new journal would take the sweep's own values for those
+// that the cluster had before.
+var errJournalGone = errors.New("the journal of what has to be put back was removed while the sweep ran")
 
 // poolGone ends a sweep whose pool was deleted: it does not come back. Other errors are
 // tried again.
@@ -79,6 +86,9 @@ func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engi
 	journal, err := engine.Journal(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if journal == nil && seen.changedCeph() {
+		return nil, errJournalGone
 	}
 	return slices.Concat(holding(journal, held), held, changesOf(spec, seen.configuration().Values, about)), nil
 }

@@ -3,6 +3,7 @@ package cephtuningsweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ func restoreStories() map[string]story {
 		"given up while Ceph answers, the next has the cluster": abandonedWithCephThere,
 		"somebody else changes what is varied":                  changedBySomebodyElse,
 		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
+		"somebody removes the journal":                          theJournalIsRemoved,
 		"somebody takes the finalizer off":                      theFinalizerIsTakenOff,
 		"the namespace is deleted":                              theNamespaceIsDeleted,
 		"the pool is deleted in mid-sweep":                      thePoolIsGone,
@@ -145,12 +147,12 @@ func abandonedWithCephThere(w *world) {
 // wantNoJournal checks that nothing waits to be put back.
 func (w *world) wantNoJournal() {
 	w.t.Helper()
-	var maps corev1.ConfigMapList
-	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil {
+	var journals corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &journals, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil {
 		w.t.Fatal(err)
 	}
-	if len(maps.Items) > 0 {
-		w.t.Errorf("the journal %s is still there", maps.Items[0].Name)
+	if len(journals.Items) > 0 {
+		w.t.Errorf("the journal %s is still there", journals.Items[0].Name)
 	}
 }
 
@@ -174,6 +176,23 @@ func changedBySomebodyElse(w *world) {
 	w.awaitEvent("RunInvalid", "somebody else has changed it")
 	w.awaitEvent(v1alpha1.ReasonLeftAlone, "osd_mclock_profile")
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=high_recovery_ops\nbalancer true, flags [], keys map[]")
+}
+
+func theJournalIsRemoved(w *world) {
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		maps.DeleteFunc(c.Keys, func(key, _ string) bool { return strings.Contains(key, "journal") })
+	})
+	if err := w.DeleteAllOf(w.t.Context(), &corev1.ConfigMap{}, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.goOn()
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "journal")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "journal is gone")
+	w.wantNoJournal()
+	w.delete(s)
+	w.awaitGone(s)
 }
 
 func changedBeforeTheRestore(w *world) {

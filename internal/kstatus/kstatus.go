@@ -6,7 +6,9 @@ package kstatus
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,6 +77,42 @@ func truncate(message string) string {
 		return message
 	}
 	return string(runes[:maxMessage-1]) + "…"
+}
+
+// MarkEnded makes the outcome of a run, which is in Complete or Failed already, the last
+// word.
+func MarkEnded(conditions *[]metav1.Condition, generation int64) {
+	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+		MarkStalled(conditions, generation, Outcome{Reason: failed.Reason, Message: failed.Message})
+		return
+	}
+	complete := meta.FindStatusCondition(*conditions, v1alpha1.ConditionComplete)
+	MarkReady(conditions, generation, Outcome{Reason: complete.Reason, Message: complete.Message})
+}
+
+// Told is what the user is told at present: reason and message of Ready. The reason is what
+// the printer column Phase shows.
+func Told(conditions []metav1.Condition) Outcome {
+	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
+		return Outcome{Reason: ready.Reason, Message: ready.Message}
+	}
+	return Outcome{}
+}
+
+// EventType is a warning where someone has to do something.
+func EventType(conditions []metav1.Condition) string {
+	if meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled) {
+		return corev1.EventTypeWarning
+	}
+	return corev1.EventTypeNormal
+}
+
+// Cut shortens a text to that many bytes at most.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
 // Patch writes the status of after where it differs from that of before, and

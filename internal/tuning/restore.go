@@ -195,27 +195,6 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	return e.reached(StepRestoredWritten)
 }
 
-// Abandon gives up all entries that are open, because a person said so, without asking
-// Ceph. The report says what was left as it was.
-func (e *Engine) Abandon(ctx context.Context) (Report, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	j, err := e.store.Load(ctx, e.cluster.FSID)
-	if err != nil {
-		return Report{}, err
-	}
-	if j == nil {
-		return Report{Done: true}, nil
-	}
-	for _, entry := range j.restoreOrder() {
-		j.closeEntry(entry.Setting, Abandoned, nil)
-	}
-	if err := e.save(ctx, j); err != nil {
-		return Report{}, err
-	}
-	return Report{Done: true, Entries: j.Entries}, e.reached(StepRestoredWritten)
-}
-
 // Close removes a journal that is done, after its report has been kept elsewhere.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
