@@ -59,6 +59,8 @@ const (
 	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonClusterUnhealthy says that the Ceph cluster has errors since a change.
 	ReasonClusterUnhealthy = "ClusterUnhealthy"
+	// ReasonClusterChanged says that Rook or Ceph was upgraded in mid-sweep.
+	ReasonClusterChanged = "ClusterChanged"
 	// ReasonGuardrailBroken says that other users of the cluster suffered.
 	ReasonGuardrailBroken = "GuardrailBroken"
 

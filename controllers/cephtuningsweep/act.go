@@ -38,6 +38,9 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 		seen.memory.noteWait(p.patience.what, seen.now)
 	}
 	came, err := r.carryOut(ctx, seen, p)
+	if seen.memory != nil {
+		seen.memory.noteTrouble(err, seen.now)
+	}
 	if came.again == 0 {
 		came.again = p.again
 	}

@@ -3,6 +3,7 @@ package cephtuningsweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -115,6 +116,8 @@ func decide(seen facts) plan {
 		begin,                // a new run ID, or one that was suspended
 		protect,              // before anything is changed
 		waitForCluster,       // a CephCluster that is not there
+		failAfterTrouble,     // a Ceph that does not answer any more
+		failAfterUpgrade,     // whose runs would be of two clusters
 		makePlanOnly,         // which changes nothing, and needs no lock
 		standDownOutOfWindow, // after the run under way
 		waitForWindow,        // nothing begins outside
@@ -215,6 +218,36 @@ func waitForCluster(seen facts) (plan, bool) {
 	}
 	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), retryAtMost)
 	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
+}
+
+// failAfterTrouble ends a sweep whose steps have failed for too long: it would hold the
+// lock and its settings for as long as Ceph is away.
+func failAfterTrouble(seen facts) (plan, bool) {
+	limit := seen.sweep.Spec.Quiescence.Timeout.Duration
+	if seen.memory.troubledSince.IsZero() || seen.now.Sub(seen.memory.troubledSince) <= limit {
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonClusterUnreachable, fmt.Sprintf("The sweep did not get on for %v: %v", limit, seen.memory.trouble)), true
+}
+
+// failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be.
+func failAfterUpgrade(seen facts) (plan, bool) {
+	before := seen.sweep.Status.Environment
+	if before == nil || seen.unplanned() {
+		return plan{}, false
+	}
+	change := ""
+	switch now := seen.rook; {
+	case now.Image != "" && now.RunningImage != "" && now.Image != now.RunningImage:
+		change = fmt.Sprintf("Ceph is being upgraded from image %s to %s", now.RunningImage, now.Image)
+	case before.RookVersion != "" && now.RookVersion != "" && now.RookVersion != before.RookVersion:
+		change = fmt.Sprintf("Rook was upgraded from %s to %s", before.RookVersion, now.RookVersion)
+	case before.CephVersion != "" && before.CephVersion != "mixed" && len(now.CephVersions) > 0 && (len(now.CephVersions) > 1 || now.CephVersions[before.CephVersion] == 0):
+		change = fmt.Sprintf("Ceph was at version %s, and its daemons are at %s now", before.CephVersion, strings.Join(slices.Sorted(maps.Keys(now.CephVersions)), " and "))
+	default:
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonClusterChanged, change+": what was measured before cannot be compared with what would be measured after. Change runID to start afresh when that is over."), true
 }
 
 // unplanned reports whether the plan is still to be made, of which a child of an earlier

@@ -135,6 +135,15 @@ func waited(what string) func(*facts) {
 	return func(f *facts) { f.memory.waitsFor, f.memory.waitsSince = what, today().Add(-31*time.Minute) }
 }
 
+// upgrade says that the cluster is another than when the sweep was planned.
+func upgrade(change func(*rook.ClusterInfo)) func(*facts) {
+	return func(f *facts) {
+		f.sweep.Status.Environment = &v1alpha1.Environment{CephVersion: "18.2.7", RookVersion: "v1.17.2"}
+		f.rook.RookVersion = "v1.17.2"
+		change(f.rook)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen        []func(*facts)
@@ -166,6 +175,36 @@ func TestDecide(t *testing.T) {
 		},
 		"one that fails puts back first, also if it is suspended": {
 			seen: []func(*facts){suspendedNow, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)}, want: stepStandDown, wantThen: endsFailed, wantMessage: "of X",
+		},
+		"Ceph does not answer for too long": {
+			seen: []func(*facts){func(f *facts) {
+				f.memory.noteTrouble(errors.New("no monitor answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(errors.New("still none"), today().Add(-time.Minute))
+			}},
+			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "did not get on for 30m0s: still none",
+		},
+		"it did answer meanwhile": {
+			seen: []func(*facts){func(f *facts) {
+				f.memory.noteTrouble(errors.New("no monitor answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(nil, today().Add(-30*time.Minute))
+				f.memory.noteTrouble(errors.New("again none"), today().Add(-time.Minute))
+			}},
+			want: stepApply,
+		},
+		"Rook was upgraded": {
+			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.RookVersion = "v1.17.3" })},
+			want: stepFail, wantReason: v1alpha1.ReasonClusterChanged, wantMessage: "from v1.17.2 to v1.17.3",
+		},
+		"Ceph begins to be upgraded": {
+			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.Image, i.RunningImage = "ceph:19", "ceph:18" })},
+			want: stepFail, wantReason: v1alpha1.ReasonClusterChanged, wantMessage: "from image ceph:18 to ceph:19",
+		},
+		"some daemons are upgraded": {
+			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 3, "19.2.0": 1} })},
+			want: stepFail, wantReason: v1alpha1.ReasonClusterChanged, wantMessage: "18.2.7 and 19.2.0",
+		},
+		"nothing was upgraded": {
+			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 4} })}, want: stepApply,
 		},
 		"a suspended one puts back": {seen: []func(*facts){suspendedNow, child()}, want: stepStandDown, wantThen: endsPaused},
 		"a suspended one waits":     {seen: []func(*facts){idle, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},

@@ -34,6 +34,17 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
+// noteTrouble keeps since when steps fail.
+func (m *memory) noteTrouble(err error, now time.Time) {
+	if err == nil {
+		m.trouble, m.troubledSince = nil, time.Time{}
+		return
+	}
+	if m.trouble = err; m.troubledSince.IsZero() {
+		m.troubledSince = now
+	}
+}
+
 func (m *memories) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,6 +76,10 @@ type memory struct {
 	dangers int
 	// foreign are the latest looks at pools whose users are protected.
 	foreign []sweepspec.ForeignSample
+
+	// trouble is the error that steps end with, troubledSince since when none has gone well.
+	trouble       error
+	troubledSince time.Time
 
 	waitsFor   string // what the current plan waits for
 	waitsSince time.Time
