@@ -1,9 +1,12 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +83,7 @@ func (e runEvidence) document(seen facts) (*archive.Run, error) {
 		StartTime:     e.start,
 		EndTime:       seen.now,
 		RawOutput:     seen.spec.RawOutput,
+		Placement:     placementOf(seen.pools(), seen.pgs()),
 	}
 	var err error
 	if run.Environment, err = json.Marshal(seen.detail()); err != nil {
@@ -118,6 +122,33 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		return archive.Phase{}, fmt.Errorf("write the disturbances: %w", err)
 	}
 	return phase, nil
+}
+
+// placementOf counts the placement groups of pools on each OSD.
+func placementOf(pools []ceph.Pool, pgs []ceph.PG) []archive.Placement {
+	var all []archive.Placement
+	for _, pool := range pools {
+		shares := map[int]archive.OSDShare{}
+		for _, pg := range pgs {
+			if pg.PoolID != pool.ID {
+				continue
+			}
+			for _, osd := range pg.Acting {
+				share := shares[osd]
+				share.ID = osd
+				share.PGs++
+				if osd == pg.Primary {
+					share.Primaries++
+				}
+				shares[osd] = share
+			}
+		}
+		if len(shares) > 0 {
+			byID := func(a, b archive.OSDShare) int { return cmp.Compare(a.ID, b.ID) }
+			all = append(all, archive.Placement{Pool: pool.Name, OSDs: slices.SortedFunc(maps.Values(shares), byID)})
+		}
+	}
+	return all
 }
 
 func orNil(t time.Time) *time.Time {

@@ -244,6 +244,14 @@ func (f facts) pools() []ceph.Pool {
 	return pools
 }
 
+// pgs are the placement groups of all pools, of after the scratch pool was made.
+func (f facts) pgs() []ceph.PG {
+	if f.memory.pgs != nil {
+		return f.memory.pgs
+	}
+	return f.survey.pgs
+}
+
 // detail is the environment with everything that its digest covers.
 func (f facts) detail() quiescence.Detail {
 	return quiescence.Describe(quiescence.Inputs{

@@ -95,7 +95,11 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	if clean, err := r.poolIsClean(ctx, seen, at); err != nil || !clean {
 		return false, placementGroupsPending, err
 	}
-	seen.memory.osdMap = osdMap
+	pgs, err := r.ceph.PGs(ctx, at)
+	if err != nil {
+		return false, "", err
+	}
+	seen.memory.osdMap, seen.memory.pgs = osdMap, pgs
 	return true, "", nil
 }
 

@@ -92,6 +92,7 @@ type memory struct {
 	lockedAt time.Time // when it was asked for last
 	// osdMap is of when the scratch pool was found as it was asked for.
 	osdMap *ceph.OSDMap
+	pgs    []ceph.PG
 	// cleanSince is since when the PGs of the scratch pool, in their final number, are
 	// called clean; zero while they are not.
 	cleanSince time.Time

@@ -50,6 +50,7 @@ type survey struct {
 	df       *ceph.DF
 	versions *ceph.Versions
 	config   []ceph.ConfigEntry
+	pgs      []ceph.PG
 	// cacheBytes is what all OSDs together may cache.
 	cacheBytes int64
 }
@@ -211,6 +212,7 @@ func (w *watch) takeSurvey(ctx context.Context) (*survey, error) {
 	})
 	group.Go(into(&s.df, func() (*ceph.DF, error) { return w.ceph.DF(part, at) }))
 	group.Go(into(&s.versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
+	group.Go(into(&s.pgs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, at) }))
 	group.Go(into(&s.config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
 	if err := group.Wait(); err != nil {
 		return nil, err

@@ -46,6 +46,9 @@ type Run struct {
 	// Environment is what the results depend on, in the form of whoever observed it:
 	// an object whose members can be compared.
 	Environment json.RawMessage `json:"environment,omitempty"`
+	// Placement is where the placement groups of the target's pools were when the run
+	// was prepared. Each making of a scratch pool is another draw of CRUSH.
+	Placement []Placement `json:"placement,omitempty"`
 	// RawOutput is the policy by which the tools' outputs were kept.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
@@ -81,6 +84,20 @@ type Phase struct {
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Space is how much room the data took, at the end of the phase.
 	Space *Space `json:"space,omitempty"`
+}
+
+// Placement is how the placement groups of a pool are spread over OSDs.
+type Placement struct {
+	Pool string     `json:"pool"`
+	OSDs []OSDShare `json:"osds"`
+}
+
+// OSDShare is how many placement groups of a pool an OSD serves, and of how many it is the
+// primary, with which clients talk.
+type OSDShare struct {
+	ID        int `json:"id"`
+	PGs       int `json:"pgs"`
+	Primaries int `json:"primaries"`
 }
 
 // OSDSample is an answer of `ceph osd perf`.

@@ -41,6 +41,8 @@ type Client interface {
 	DF(ctx context.Context, at Connection) (*DF, error)
 	// OSDPerf is `ceph osd perf`: commit and apply latency of each OSD.
 	OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error)
+	// PGs is `ceph pg dump pgs_brief`: where the placement groups of all pools are.
+	PGs(ctx context.Context, at Connection) ([]PG, error)
 	// PoolIO is `ceph osd pool stats`: client I/O of each pool.
 	PoolIO(ctx context.Context, at Connection) ([]PoolIO, error)
 	// Versions is `ceph versions`: daemons by version, such as "18.2.7".

@@ -81,6 +81,11 @@ func (c *CLI) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error) 
 	return ask(ctx, c, at, "osd perf", parseOSDPerf)
 }
 
+// PGs implements Client.
+func (c *CLI) PGs(ctx context.Context, at Connection) ([]PG, error) {
+	return ask(ctx, c, at, "pg dump pgs_brief", parsePGs)
+}
+
 // PoolIO implements Client.
 func (c *CLI) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
 	return ask(ctx, c, at, "osd pool stats", parsePoolIO)

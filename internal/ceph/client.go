@@ -146,6 +146,11 @@ func (s *Sidecar) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, err
 	return call[[]OSDLatency](ctx, s, "osdPerf", at, nothing{})
 }
 
+// PGs implements Client.
+func (s *Sidecar) PGs(ctx context.Context, at Connection) ([]PG, error) {
+	return call[[]PG](ctx, s, "pgs", at, nothing{})
+}
+
 // PoolIO implements Client.
 func (s *Sidecar) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
 	return call[[]PoolIO](ctx, s, "poolIO", at, nothing{})

@@ -368,6 +368,36 @@ func parseOSDPerf(out []byte) ([]OSDLatency, error) {
 	return latencies, nil
 }
 
+func parsePGs(out []byte) ([]PG, error) {
+	var raw struct {
+		PGs []struct {
+			ID      string `json:"pgid"`
+			Acting  []int  `json:"acting"`
+			Primary int    `json:"acting_primary"`
+		} `json:"pg_stats"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	pgs := make([]PG, 0, len(raw.PGs))
+	for _, pg := range raw.PGs {
+		pool, _, _ := strings.Cut(pg.ID, ".") // 3.1f is a PG of pool 3
+		id, err := strconv.ParseInt(pool, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("placement group %q is of no pool", pg.ID)
+		}
+		pgs = append(pgs, PG{PoolID: id, Acting: onOSDs(pg.Acting), Primary: pg.Primary})
+	}
+	return pgs, nil
+}
+
+// noOSD is CRUSH_ITEM_NONE: a place in an acting set for which there is no OSD.
+const noOSD = 0x7fffffff
+
+func onOSDs(acting []int) []int {
+	return slices.DeleteFunc(acting, func(osd int) bool { return osd == noOSD })
+}
+
 // seconds prefers nanoseconds, which round less, and not every version has.
 func seconds(nanoseconds, milliseconds int64) float64 {
 	if nanoseconds > 0 {

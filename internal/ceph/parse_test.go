@@ -20,6 +20,7 @@ var parsers = map[string]func([]byte) (any, error){
 	"osd-df":         untyped(parseOSDs),
 	"df-detail":      untyped(parseDF),
 	"osd-perf":       untyped(parseOSDPerf),
+	"pg-dump":        untyped(parsePGs),
 	"osd-pool-stats": untyped(parsePoolIO),
 	"versions":       untyped(parseVersions),
 	"config-dump":    untyped(parseConfigDump),

@@ -182,6 +182,16 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
+// PG is a placement group.
+type PG struct {
+	// PoolID is that of its pool.
+	PoolID int64 `json:"poolID"`
+	// Acting are the IDs of the OSDs that serve it, Primary that of the one that clients
+	// talk to; -1 where there is none.
+	Acting  []int `json:"acting"`
+	Primary int   `json:"primary"`
+}
+
 // PoolIO is what the clients of a pool do at present.
 type PoolIO struct {
 	Name                     string `json:"name"`

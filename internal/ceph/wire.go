@@ -143,6 +143,7 @@ func readingVerbs() map[string]verb {
 		"osds":       read(Client.OSDs),
 		"df":         read(Client.DF),
 		"osdPerf":    read(Client.OSDPerf),
+		"pgs":        read(Client.PGs),
 		"poolIO":     read(Client.PoolIO),
 		"versions":   read(Client.Versions),
 		"configDump": read(Client.ConfigDump),

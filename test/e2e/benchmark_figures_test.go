@@ -226,6 +226,18 @@ func wantComplete(t *testing.T, b *v1alpha1.CephBenchmark, run *archive.Run) {
 	if len(run.Environment) == 0 {
 		t.Error("the document has no environment")
 	}
+	if b.Spec.Template.Target.PersistentVolumeClaim == nil && len(run.Placement) == 0 {
+		t.Error("the document does not tell where the placement groups are")
+	}
+	for _, of := range run.Placement {
+		pgs, primaries := 0, 0
+		for _, osd := range of.OSDs {
+			pgs, primaries = pgs+osd.PGs, primaries+osd.Primaries
+		}
+		if primaries == 0 || pgs%primaries != 0 {
+			t.Errorf("pool %s has %d copies of %d placement groups, want as many of each: %v", of.Pool, pgs, primaries, of.OSDs)
+		}
+	}
 	for _, phase := range run.Phases {
 		if len(phase.Clients) != int(b.Spec.Template.Clients.Count) {
 			t.Errorf("phase %s has reports of %d clients, want %d", phase.Name, len(phase.Clients), b.Spec.Template.Clients.Count)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,7 +75,8 @@ func TestSweepToItsVerdict(t *testing.T) {
 	c.createSettledPool(t, existingPool)
 	before := c.tunables(t)
 	s := c.sweep("verdict", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}, messageCap("1", "256"))
-	s.Spec.Template.Phases[0].RadosBench.Concurrency = 16
+	write := s.Spec.Template.Phases[0].RadosBench
+	write.Concurrency, write.ObjectSize = 16, new(resource.MustParse("64Ki")) // Fewer objects are sooner removed.
 	s.Spec.Confidence = "0.999" // One in a thousand of these tests may fail by chance.
 	c.createSweep(t, s)
 	eventually(t, sweepChangesIn, "Ceph to be changed", func(ctx context.Context) error {

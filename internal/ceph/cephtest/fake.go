@@ -38,6 +38,7 @@ type Answers struct {
 	OSDs       []ceph.OSD
 	DF         ceph.DF
 	OSDPerf    []ceph.OSDLatency
+	PGs        []ceph.PG
 	PoolIO     []ceph.PoolIO
 	Versions   ceph.Versions
 	ConfigDump []ceph.ConfigEntry
@@ -130,6 +131,12 @@ func (f *Fake) DF(ctx context.Context, at ceph.Connection) (*ceph.DF, error) {
 func (f *Fake) OSDPerf(ctx context.Context, at ceph.Connection) (perf []ceph.OSDLatency, err error) {
 	err = f.answer(ctx, "OSDPerf", at, func() { perf = slices.Clone(f.Answers.OSDPerf) })
 	return perf, err
+}
+
+// PGs implements ceph.Client.
+func (f *Fake) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
+	err = f.answer(ctx, "PGs", at, func() { pgs = slices.Clone(f.Answers.PGs) })
+	return pgs, err
 }
 
 // PoolIO implements ceph.Client.
