@@ -381,6 +381,16 @@ type Guardrails struct {
 	// +kubebuilder:default=Forbid
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
+	// settleFor is how long the cluster has to have a change and be at rest before
+	// it is measured. Unset, that is 30s: mClock and others take a value back
+	// within seconds, if they do.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="must be between 5s and 1h"
+	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
+
 	// settleTimeout is how long a change may take until the cluster has it and
 	// is quiet. Unset, that is 15m, and 2h for pg_num.
 	// +optional

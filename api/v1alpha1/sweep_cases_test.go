@@ -151,6 +151,8 @@ var sweepCases = map[string]specCase{
 	"a window of a strange hour":     {`{window: {start: "24:00", end: "05:30"}}`, "should match"},
 	"to keep a scratch pool":         {`{onCompletion: KeepBest}`, "onCompletion KeepBest needs a parameter that outlives the sweep"},
 	"to keep an option of the OSDs":  {`{onCompletion: KeepBest, parameters: [{name: a, config: {option: osd_mclock_profile}, values: [Unset]}]}`, ""},
+	"a cluster that settles slowly":  {`{guardrails: {settleFor: 5m}}`, ""},
+	"no time to settle":              {`{guardrails: {settleFor: 1s}}`, "must be between 5s and 1h"},
 	"a plan only":                    {`{mode: Plan}`, ""},
 	"a mode that is none":            {`{mode: DryRun}`, `Unsupported value: "DryRun"`},
 	"the full results of every run":  {`{historyLimit: 400, rawOutput: Never}`, ""},

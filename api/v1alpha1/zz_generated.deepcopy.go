@@ -883,6 +883,11 @@ func (in *Guardrails) DeepCopyInto(out *Guardrails) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.SettleFor != nil {
+		in, out := &in.SettleFor, &out.SettleFor
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.SettleTimeout != nil {
 		in, out := &in.SettleTimeout, &out.SettleTimeout
 		*out = new(v1.Duration)

@@ -136,6 +136,9 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 // patience is that of the spec. Where nothing was changed there is nothing to wait for,
 // and a look or two will do.
 func (f facts) patience(p tuning.Patience, changed bool) tuning.Patience {
+	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
+		p.Soak = soak.Duration
+	}
 	if limit := f.sweep.Spec.Guardrails.SettleTimeout; limit != nil {
 		p.Deadline = limit.Duration
 	}

@@ -17,7 +17,8 @@ import (
 // there are any.
 const (
 	podsTime      = 20 * time.Second // until clients are ready, and gone again
-	settleTime    = 40 * time.Second // five polls in agreement, and the soak after them
+	askTime       = 10 * time.Second // five polls of a cluster that settles, and proofs
+	settleFor     = 30 * time.Second // where the spec does not say
 	poolTime      = 30 * time.Second // to make a scratch pool, and to remove it
 	pgTime        = 1500 * time.Millisecond
 	osdTime       = time.Minute // to restart one OSD, until PGs are clean
@@ -96,7 +97,11 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	}
 	restore := restoreTime
 	if slices.ContainsFunc(e.spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(e.spec, p) }) {
-		each, restore = each+settleTime, restore+settleTime
+		settle := askTime + settleFor
+		if own := e.spec.Guardrails.SettleFor; own != nil {
+			settle = askTime + own.Duration
+		}
+		each, restore = each+settle, restore+settle
 		restore += time.Duration(e.largest.pgs/stepsOfBlock) * pgTime
 	}
 	each += time.Duration(e.total.restarts) * osdTime / time.Duration(e.maxRuns)

@@ -54,6 +54,7 @@ func (c *cluster) sweep(name string, target v1alpha1.Target, parameters ...v1alp
 				Blocks: v1alpha1.Blocks{Min: 3, Max: 3}, ConfirmationBlocks: 3, Seed: new(int64(42)),
 			},
 			Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: 5 * time.Minute}},
+			Guardrails: v1alpha1.Guardrails{SettleFor: &metav1.Duration{Duration: 5 * time.Second}},
 		},
 	}
 }
