@@ -52,7 +52,7 @@ const (
 // that can be put forward.
 type world struct {
 	client.Client
-	t         *testing.T
+	t         testing.TB
 	server    *rest.Config
 	namespace string
 	ceph      *cephtest.Cluster
@@ -60,7 +60,9 @@ type world struct {
 	bench     *bench
 	allowed   *settings.Settings
 	ahead     atomic.Int64 // of the clock, in nanoseconds
+	begins    sync.Map     // of benchmarks, by name
 	stop      context.CancelFunc
+	tune      func(*Options) // what the next manager has otherwise; nil for nothing
 
 	mu sync.Mutex
 	// kill tells at which step of a change the manager dies; nil lets it live.
@@ -96,7 +98,7 @@ func (w *world) onlyFor(name string) {
 }
 
 // newWorld starts a world with a namespace of its own on an API server.
-func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
+func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
 	scheme := kruntime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
@@ -142,12 +144,16 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	direct, err := client.New(w.server, client.Options{Scheme: w.Scheme()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(w.t.Context())
-	err = New(Options{
-		Client: mgr.GetClient(), Reader: w.Client, Recorder: mgr.GetEventRecorder(Name),
+	options := Options{
+		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:     turns{Lock: lock.NewBoth(lock.NewLeases(w.Client, w.Client, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
-		Journals: journals.New(w.Client, w.Client, w.namespace),
+		Lock:     turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Journals: journals.New(direct, direct, w.namespace),
 		Writer:   string(uuid.NewUUID()),
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
@@ -155,8 +161,11 @@ func (w *world) start() {
 		Pace: Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
 		Now:  w.now, Draw: func() uint64 { return 7 },
 		Reached: func(step tuning.Step) error { return w.reached(step, stop) },
-	}).SetupWithManager(mgr)
-	if err != nil {
+	}
+	if w.tune != nil {
+		w.tune(&options)
+	}
+	if err := New(options).SetupWithManager(mgr); err != nil {
 		w.t.Fatal(err)
 	}
 	ended := make(chan struct{})
