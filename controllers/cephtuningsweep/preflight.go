@@ -151,6 +151,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 		return nil, err
 	}
 	facts.Drawn = uint64(*first.Seed) //nolint:gosec // At least 0.
+	p.cluster.Demand = p.demand(spec, planner.Configurations(), facts.DatasetBytes)
 	facts.Refusals = p.refusals(spec, planner.Configurations(), allowed)
 	plan, err := sweepspec.Draft(spec, facts)
 	if err != nil {
@@ -245,7 +246,6 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 	for _, problem := range tuning.Validate(changes, p.known, allowed) {
 		all = append(all, sentence(problem.Message))
 	}
-	p.cluster.Demand = p.demand(spec, configurations)
 	for _, o := range p.obstacles(spec) {
 		if !o.Waits {
 			all = append(all, sentence(o.Message))
@@ -254,11 +254,21 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 	return all
 }
 
-// demand is what the configuration with the most PGs adds to the cluster.
-func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration) quiescence.Demand {
+// demand is what the sweep adds to the cluster at most: PGs of the configuration that has
+// the most of them, and the data that each run begins with. How much phases write that end
+// by the clock is not known; Ceph's full ratios bound that, and the budget.
+func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration, datasetBytes int64) quiescence.Demand {
 	var demand quiescence.Demand
-	if pool := spec.Template.Target.ScratchPool; pool != nil {
-		demand.DeviceClass = pool.DeviceClass
+	target := spec.Template.Target
+	if target.PersistentVolumeClaim == nil { // Whose data may be elsewhere.
+		demand.Bytes = sweepspec.PrefillBytes(spec.Template, datasetBytes)
+		demand.RawBytes = int64(float64(demand.Bytes) * p.overhead(spec))
+	}
+	if target.ScratchPool != nil {
+		demand.DeviceClass = target.ScratchPool.DeviceClass
+	}
+	if target.ExistingPool != nil {
+		demand.Pool = string(target.ExistingPool.Name)
 	}
 	for _, c := range configurations {
 		demand.PGReplicas = max(demand.PGReplicas, p.addedPGs(spec, c.Values))

@@ -6,6 +6,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -74,6 +75,30 @@ func TestDemand(t *testing.T) {
 				t.Errorf("overhead %v, want %v", got, c.wantOverhead)
 			}
 		})
+	}
+}
+
+// The data that runs begin with is projected, where it is the cluster's to store.
+func TestDemandOfData(t *testing.T) {
+	reads := []v1alpha1.Phase{{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite}}, {RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchSeq}}}
+	p := &preflight{known: tuning.Known{Facts: tuning.Facts{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{{Name: "open", PGNum: 32, Size: 2}}}}}}
+	for name, c := range map[string]struct {
+		target v1alpha1.Target
+		phases []v1alpha1.Phase
+		want   quiescence.Demand
+	}{
+		"a scratch pool": {
+			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}}, reads,
+			quiescence.Demand{Bytes: 200, RawBytes: 600, DeviceClass: "ssd"},
+		},
+		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},
+		"writes alone":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads[:1], quiescence.Demand{Pool: "open"}},
+		"a claim, elsewhere": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, reads, quiescence.Demand{}},
+	} {
+		spec := &v1alpha1.CephTuningSweepSpec{Template: v1alpha1.BenchmarkTemplate{Target: c.target, Phases: c.phases, Clients: v1alpha1.Clients{Count: 2}}}
+		if got := p.demand(spec, nil, 100); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }
 
