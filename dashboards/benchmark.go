@@ -129,15 +129,15 @@ func phases() *table.PanelBuilder {
 	columns := []column{
 		{field: metrics.LabelPhase, title: "Phase"},
 		{field: metrics.LabelDirection, title: "Direction", width: 90},
-		{field: value("bandwidth"), title: "Bandwidth", unit: bytesPerSecond},
-		{field: value("iops"), title: "IOPS", unit: perSecond},
+		{field: valueOf("bandwidth"), title: "Bandwidth", unit: bytesPerSecond},
+		{field: valueOf("iops"), title: "IOPS", unit: perSecond},
 	}
 	queries := []*prometheus.DataqueryBuilder{
 		instant("bandwidth", figureOf(metrics.BenchmarkBandwidth)),
 		instant("iops", figureOf(metrics.BenchmarkIOPS)),
 	}
 	for _, latency := range latencies() {
-		columns = append(columns, column{field: value(latency.id), title: latency.name, unit: seconds})
+		columns = append(columns, column{field: valueOf(latency.id), title: latency.name, unit: seconds})
 		queries = append(queries, instant(latency.id, figureOf(metrics.BenchmarkLatency, statistic(latency.name))))
 	}
 	return rowsOf(about{
@@ -203,11 +203,11 @@ func comparison(title, what, unit, metric string, matchers ...string) *table.Pan
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},
 		{field: metrics.LabelDirection, title: "Direction", width: 90},
-		{field: value("latest"), title: "Latest", unit: unit},
-		{field: value("against"), title: "Against the mean", unit: fraction},
-		{field: value("mean"), title: "Mean", unit: unit},
-		{field: value("lowest"), title: "Lowest", unit: unit},
-		{field: value("highest"), title: "Highest", unit: unit},
+		{field: valueOf("latest"), title: "Latest", unit: unit},
+		{field: valueOf("against"), title: "Against the mean", unit: fraction},
+		{field: valueOf("mean"), title: "Mean", unit: unit},
+		{field: valueOf("lowest"), title: "Lowest", unit: unit},
+		{field: valueOf("highest"), title: "Highest", unit: unit},
 	},
 		instant("latest", figureOf(metric, matchers...)),
 		instant("against", fmt.Sprintf("%s / %s", figureOf(metric, matchers...), in("avg_over_time"))),

@@ -52,7 +52,7 @@ func cephVariables() []cog.Builder[dashboard.VariableModel] {
 	return []cog.Builder[dashboard.VariableModel]{
 		labelVariable("ceph_namespace", "Namespace of Ceph", one(metrics.SweepInfo), metrics.LabelCluster).
 			Description("The namespace of the sweep's CephCluster.").
-			Regex("/^([^\\/]+)\\//").
+			Regex("/^([^/]+)/").
 			Hide(dashboard.VariableHideHideVariable),
 		labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
 			Description("The pools whose traffic is drawn.").
@@ -66,7 +66,7 @@ func cephVariables() []cog.Builder[dashboard.VariableModel] {
 // all is the choice of everything.
 func all() dashboard.VariableOption {
 	return dashboard.VariableOption{
-		Selected: cog.ToPtr(true),
+		Selected: new(true),
 		Text:     dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}},
 		Value:    dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
 	}

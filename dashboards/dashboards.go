@@ -36,7 +36,7 @@ type File struct {
 // Files makes all dashboards.
 func Files() ([]File, error) {
 	var files []File
-	for _, make := range []struct {
+	for _, made := range []struct {
 		file string
 		page page
 	}{
@@ -44,11 +44,11 @@ func Files() ([]File, error) {
 		{"sweep.json", sweep()},
 		{"benchmark.json", benchmark()},
 	} {
-		text, err := make.page.encode()
+		text, err := made.page.encode()
 		if err != nil {
-			return nil, fmt.Errorf("dashboard %s: %w", make.file, err)
+			return nil, fmt.Errorf("dashboard %s: %w", made.file, err)
 		}
-		files = append(files, File{Name: make.file, JSON: text})
+		files = append(files, File{Name: made.file, JSON: text})
 	}
 	return files, nil
 }
@@ -114,7 +114,7 @@ func (p page) encode() ([]byte, error) {
 // number gives panels and rows the ids that links to a single panel use, in their order.
 func number(panels []dashboard.PanelOrRowPanel) {
 	for i, panel := range panels {
-		id := uint32(i + 1) //nolint:gosec // a dashboard has a few dozen panels
+		id := uint32(i + 1)
 		if panel.RowPanel != nil {
 			panel.RowPanel.Id = id
 		} else {

@@ -54,12 +54,12 @@ func several(name, label, description, series, of string) cog.Builder[dashboard.
 
 // ofNamespaces selects the series of all sweeps or benchmarks in the namespaces chosen.
 func ofNamespaces(metric string) string {
-	return selector(metric, `namespace=~"$namespace"`)
+	return selector(metric, metrics.LabelNamespace+`=~"$namespace"`)
 }
 
 // ofClusters selects the series of the Ceph clusters chosen.
-func ofClusters(metric string, matchers ...string) string {
-	return selector(metric, append([]string{`ceph_cluster=~"$ceph_cluster"`}, matchers...)...)
+func ofClusters(metric string) string {
+	return selector(metric, metrics.LabelCluster+`=~"$ceph_cluster"`)
 }
 
 // happened counts what a counter saw in the time range.
@@ -106,16 +106,16 @@ func sweeps() *table.PanelBuilder {
 		description: "All sweeps. A click on a name leads to the sweep's dashboard.",
 		empty:       "No sweep in these namespaces", width: 24, height: 8,
 	}, []column{
-		{field: value("info"), hidden: true},
+		{field: valueOf("info"), hidden: true},
 		{field: metrics.LabelNamespace, title: "Namespace"},
 		{field: metrics.LabelName, title: "Name", link: linkTo("This sweep", SweepUID)},
 		{field: metrics.LabelCluster, title: "Ceph cluster"},
 		{field: metrics.LabelReason, title: "State"},
-		{field: value("progress"), title: "Progress", unit: fraction, width: 90},
-		{field: value("end"), title: "Expected to end", unit: fromNow},
+		{field: valueOf("progress"), title: "Progress", unit: fraction, width: 90},
+		{field: valueOf("end"), title: "Expected to end", unit: fromNow},
 		{field: metrics.LabelBest, title: "Best configuration"},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
-		{field: value("restored"), title: "Settings", values: mappings(
+		{field: valueOf("restored"), title: "Settings", values: mappings(
 			state{"1", "Put back", blue},
 			state{"0", "Changed", orange},
 		)},
@@ -135,14 +135,14 @@ func benchmarks() *table.PanelBuilder {
 		description: "All benchmarks. A click on a name leads to the benchmark's dashboard.",
 		empty:       "No benchmark in these namespaces", width: 24, height: 8,
 	}, []column{
-		{field: value("info"), hidden: true},
+		{field: valueOf("info"), hidden: true},
 		{field: metrics.LabelNamespace, title: "Namespace"},
 		{field: metrics.LabelName, title: "Name", link: linkTo("This benchmark", BenchmarkUID)},
 		{field: metrics.LabelCluster, title: "Ceph cluster"},
 		{field: metrics.LabelReason, title: "State"},
-		{field: value("progress"), title: "Progress", unit: fraction, width: 90},
+		{field: valueOf("progress"), title: "Progress", unit: fraction, width: 90},
 		{field: metrics.LabelRunID, title: "Run ID"},
-		{field: value("completed"), title: "Latest run ended", unit: fromNow},
+		{field: valueOf("completed"), title: "Latest run ended", unit: fromNow},
 		{field: metrics.LabelVerdict, title: "Verdict", values: benchmarkVerdicts(), width: 140},
 		{field: metrics.LabelSummary, title: "What it found"},
 	},
@@ -164,10 +164,10 @@ func clusters() []cog.Builder[dashboard.Panel] {
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster"},
 			{field: metrics.LabelHolder, title: "Holder"},
-			{field: value("held"), title: "Lock", values: mappings(state{"1", "Held", blue}, state{"0", "Free", grey}), width: 70},
-			{field: value("since"), title: "Since", unit: fromNow},
-			{field: value("queue"), title: "Waiting", unit: count, width: 80},
-			{field: value("journal"), title: "To be put back", unit: count, width: 120},
+			{field: valueOf("held"), title: "Lock", values: mappings(state{"1", "Held", blue}, state{"0", "Free", grey}), width: 70},
+			{field: valueOf("since"), title: "Since", unit: fromNow},
+			{field: valueOf("queue"), title: "Waiting", unit: count, width: 80},
+			{field: valueOf("journal"), title: "To be put back", unit: count, width: 120},
 		},
 			instant("held", latest(held, metrics.LabelCluster, metrics.LabelHolder)),
 			instant("since", "1000 * "+latest(ofClusters(metrics.LockAcquired), metrics.LabelCluster)),
@@ -259,4 +259,3 @@ func inside() []cog.Builder[dashboard.Panel] {
 		}).Min(0),
 	}
 }
-

@@ -1,7 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
@@ -28,9 +27,9 @@ func mappings(states ...state) []dashboard.ValueMapping {
 	options := make(map[string]dashboard.ValueMappingResult, len(states))
 	for i, state := range states {
 		options[state.value] = dashboard.ValueMappingResult{
-			Text:  cog.ToPtr(state.text),
-			Color: cog.ToPtr(state.color),
-			Index: cog.ToPtr(int32(i)), //nolint:gosec // there are a handful of states
+			Text:  new(state.text),
+			Color: new(state.color),
+			Index: new(int32(i)), //nolint:gosec // there are a handful of states
 		}
 	}
 	return []dashboard.ValueMapping{{ValueMap: &dashboard.ValueMap{

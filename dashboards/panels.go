@@ -224,8 +224,8 @@ type column struct {
 	hidden bool
 }
 
-// value names the field that Grafana makes of a query's value.
-func value(id string) string { return "Value #" + id }
+// valueOf names the field that Grafana makes of a query's value.
+func valueOf(id string) string { return "Value #" + id }
 
 // rowsOf makes a table with a row for each combination of the labels that its queries
 // have in common.
@@ -318,7 +318,7 @@ func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 			DisplayMode(common.LegendDisplayModeList).
 			Placement(common.LegendPlacementBottom))
 	for _, bar := range bars {
-		columns = append(columns, column{field: value(bar.id), title: bar.title})
+		columns = append(columns, column{field: valueOf(bar.id), title: bar.title})
 		builder.WithTarget(instant(bar.id, bar.expression))
 		properties := []dashboard.DynamicConfigValue{property("color", fixed(bar.color))}
 		if bar.hidden {

@@ -14,7 +14,7 @@ import (
 
 // dataSource is the Prometheus that is chosen above the dashboard.
 func dataSource() common.DataSourceRef {
-	return common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
+	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 }
 
 // instant is a query for what is the case at the end of the time range, as a table with
@@ -79,7 +79,7 @@ func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuild
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
 		Datasource(dataSource()).
-		Query(dashboard.StringOrMap{String: cog.ToPtr(fmt.Sprintf("label_values(%s, %s)", series, of))}).
+		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", series, of))}).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
 		Sort(dashboard.VariableSortNaturalAsc)
 }
@@ -111,8 +111,8 @@ func mark(name, color, expression, title, text string) annotation {
 			IconColor:  color,
 			Target: prometheus.Dataquery{
 				Expr:     expression,
-				Interval: cog.ToPtr("30s"),
-				RefId:    cog.ToPtr("Anno"),
+				Interval: new("30s"),
+				RefId:    new("Anno"),
 			},
 		},
 		TitleFormat: title,

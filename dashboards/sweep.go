@@ -13,8 +13,11 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// baseline is what the baseline is called among the configurations.
-const baseline = "baseline"
+// Matchers of the baseline, which is a configuration of that name, and of the others.
+const (
+	isBaseline  = metrics.LabelConfiguration + `="baseline"`
+	notBaseline = metrics.LabelConfiguration + `!="baseline"`
+)
 
 // noSweep says why a panel about a sweep is empty.
 const noSweep = "No such sweep in this time range: choose a namespace and a name above"
@@ -38,10 +41,10 @@ func sweep() page {
 		}, cephVariables()...),
 		annotations: []annotation{
 			mark("Runs of the baseline", grey,
-				latest(one(metrics.SweepRunning, `configuration="baseline"`), metrics.LabelConfiguration, metrics.LabelRun),
+				latest(one(metrics.SweepRunning, isBaseline), metrics.LabelConfiguration, metrics.LabelRun),
 				"{{configuration}}", "run {{run}}"),
 			mark("Runs of configurations", sky,
-				latest(one(metrics.SweepRunning, `configuration!="baseline"`), metrics.LabelConfiguration, metrics.LabelRun),
+				latest(one(metrics.SweepRunning, notBaseline), metrics.LabelConfiguration, metrics.LabelRun),
 				"{{configuration}}", "run {{run}}"),
 		},
 		links: []dashboard.DashboardLink{
@@ -143,19 +146,19 @@ func intervals() *barchart.PanelBuilder {
 
 // ratioSeries selects one of the ratios of the configurations.
 func ratioSeries(metric string) string {
-	return latest(one(metric, `configuration!="baseline"`), metrics.LabelConfiguration)
+	return latest(one(metric, notBaseline), metrics.LabelConfiguration)
 }
 
 func configurations() *table.PanelBuilder {
 	columns := []column{
 		{field: metrics.LabelConfiguration, title: "Configuration"},
-		{field: value("ratio"), title: "Ratio", unit: noUnit, width: 80},
-		{field: value("low"), title: "Low", unit: noUnit, width: 80},
-		{field: value("high"), title: "High", unit: noUnit, width: 80},
+		{field: valueOf("ratio"), title: "Ratio", unit: noUnit, width: 80},
+		{field: valueOf("low"), title: "Low", unit: noUnit, width: 80},
+		{field: valueOf("high"), title: "High", unit: noUnit, width: 80},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
-		{field: value("bandwidth"), title: "Latest bandwidth", unit: bytesPerSecond, width: 140},
-		{field: value("iops"), title: "Latest IOPS", unit: perSecond, width: 140},
-		{field: value("latency"), title: "Latest latency", unit: seconds, width: 140},
+		{field: valueOf("bandwidth"), title: "Latest bandwidth", unit: bytesPerSecond, width: 140},
+		{field: valueOf("iops"), title: "Latest IOPS", unit: perSecond, width: 140},
+		{field: valueOf("latency"), title: "Latest latency", unit: seconds, width: 140},
 	}
 	return rowsOf(about{
 		title:       "Configurations",
@@ -204,11 +207,11 @@ func runs() *timeseries.PanelBuilder {
 	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, `best!=""`))
 	var lines []line
 	for _, of := range objectives() {
-		others := latestRun(`configuration!="baseline"`, of)
+		others := latestRun(notBaseline, of)
 		lines = append(lines,
 			line{id: of.id + "_others", expression: others + " unless on (configuration) " + best, legend: "{{configuration}}", color: shades(sky), unit: of.unit},
 			line{id: of.id + "_best", expression: others + " and on (configuration) " + best, legend: "{{configuration}} (best)", color: fixed(vermillion), unit: of.unit},
-			line{id: of.id + "_baseline", expression: latestRun(`configuration="baseline"`, of), legend: "{{configuration}}", color: fixed(grey), unit: of.unit, reference: true},
+			line{id: of.id + "_baseline", expression: latestRun(isBaseline, of), legend: "{{configuration}}", color: fixed(grey), unit: of.unit, reference: true},
 		)
 	}
 	return steps(about{
@@ -235,7 +238,7 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 }
 
 func drift() *timeseries.PanelBuilder {
-	series := one(metrics.SweepConfigurationLatest, `configuration="baseline"`)
+	series := one(metrics.SweepConfigurationLatest, isBaseline)
 	return steps(about{
 		title:       "Drift: the baseline against its own mean",
 		description: "How far each run of the baseline, controls included, is from their mean in this time range. The baseline is the same configuration every time: what moves here is the cluster.",
