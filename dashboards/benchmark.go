@@ -29,9 +29,9 @@ func benchmark() page {
 		from:        "now-7d",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
-			labelVariable("namespace", "Namespace", metrics.BenchmarkInfo, metrics.LabelNamespace).
+			labelVariable("namespace", "Namespace", selector(metrics.BenchmarkInfo, notOfSweeps), metrics.LabelNamespace).
 				Description("The namespace of the CephBenchmark."),
-			labelVariable("name", "Benchmark", selector(metrics.BenchmarkInfo, `namespace="$namespace"`), metrics.LabelName).
+			labelVariable("name", "Benchmark", selector(metrics.BenchmarkInfo, ofNamespace, notOfSweeps), metrics.LabelName).
 				Description("The CephBenchmark."),
 		},
 		annotations: []annotation{
@@ -238,6 +238,6 @@ func circumstances() []cog.Builder[dashboard.Panel] {
 			title:       "Environments",
 			description: "Which environment was in force when. A second line means that something changed which results depend on: what, is in status.environment of the CephBenchmark.",
 			empty:       "Not known before the first run", width: 8, height: 7,
-		}, latest(one(metrics.BenchmarkInfo, `environment!=""`), metrics.LabelEnvironment), "{{environment}}", present),
+		}, latest(one(metrics.BenchmarkInfo, metrics.LabelEnvironment+`!=""`), metrics.LabelEnvironment), "{{environment}}", present),
 	}
 }

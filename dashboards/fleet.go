@@ -53,8 +53,8 @@ func several(name, label, description, series, of string) cog.Builder[dashboard.
 }
 
 // ofNamespaces selects the series of all sweeps or benchmarks in the namespaces chosen.
-func ofNamespaces(metric string) string {
-	return selector(metric, metrics.LabelNamespace+`=~"$namespace"`)
+func ofNamespaces(metric string, matchers ...string) string {
+	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$namespace"`}, matchers...)...)
 }
 
 // ofClusters selects the series of the Ceph clusters chosen.
@@ -67,25 +67,33 @@ func happened(counter string) string {
 	return fmt.Sprintf("sum(increase(%s[$__range]))", counter)
 }
 
+// Matchers of restores by how they ended.
+const (
+	restoreFailed = metrics.LabelOutcome + `="Failed"`
+	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
+)
+
 func atAGlance() []cog.Builder[dashboard.Panel] {
-	number := func(title, description, expression string) cog.Builder[dashboard.Panel] {
+	number := func(title string, width uint32, description, expression string) cog.Builder[dashboard.Panel] {
 		return figure(about{
 			title: title, description: description,
-			unit: count, empty: noManager, width: 4, height: 4,
+			unit: count, empty: noManager, width: width, height: 4,
 		}, expression, "", nil)
 	}
 	measuring := func(metric string) string {
 		return fmt.Sprintf("count(%s) or vector(0)", latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))
 	}
 	return []cog.Builder[dashboard.Panel]{
-		number("Sweeps measuring", "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
-		number("Benchmarks measuring", "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
-		number("Waiting", "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
+		number("Sweeps measuring", 4, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
+		number("Benchmarks measuring", 4, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
+		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Still to be put back", "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
+		number("Still to be put back", 3, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
-		number("Invalid runs", "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or vector(0)"),
-		number("Series left out", "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards.",
+		number("Failed restores", 3, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
+			happened(selector(metrics.Restores, restoreFailed))+" or vector(0)"),
+		number("Invalid runs", 3, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or vector(0)"),
+		number("Series left out", 3, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
 	}
 }
@@ -132,7 +140,7 @@ func benchmarks() *table.PanelBuilder {
 	labels := []string{metrics.LabelNamespace, metrics.LabelName}
 	return rowsOf(about{
 		title:       "Benchmarks",
-		description: "All benchmarks. A click on a name leads to the benchmark's dashboard.",
+		description: "All benchmarks but those that sweeps make for their runs. A click on a name leads to the benchmark's dashboard.",
 		empty:       "No benchmark in these namespaces", width: 24, height: 8,
 	}, []column{
 		{field: valueOf("info"), hidden: true},
@@ -146,10 +154,10 @@ func benchmarks() *table.PanelBuilder {
 		{field: metrics.LabelVerdict, title: "Verdict", values: benchmarkVerdicts(), width: 140},
 		{field: metrics.LabelSummary, title: "What it found"},
 	},
-		instant("info", latest(ofNamespaces(metrics.BenchmarkInfo),
+		instant("info", latest(ofNamespaces(metrics.BenchmarkInfo, notOfSweeps),
 			append(labels, metrics.LabelCluster, metrics.LabelReason, metrics.LabelRunID, metrics.LabelVerdict, metrics.LabelSummary)...)),
-		instant("progress", latest(ofNamespaces(metrics.BenchmarkProgressRatio), labels...)),
-		instant("completed", "1000 * "+latest(ofNamespaces(metrics.BenchmarkCompletion), labels...)),
+		instant("progress", latest(ofNamespaces(metrics.BenchmarkProgressRatio, notOfSweeps), labels...)),
+		instant("completed", "1000 * "+latest(ofNamespaces(metrics.BenchmarkCompletion, notOfSweeps), labels...)),
 	)
 }
 
@@ -195,6 +203,10 @@ func clusters() []cog.Builder[dashboard.Panel] {
 	}
 }
 
+func restores(matcher string) string {
+	return fmt.Sprintf("sum by (outcome) (increase(%s[$__rate_interval]))", selector(metrics.Restores, matcher))
+}
+
 func failures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
@@ -208,13 +220,12 @@ func failures() []cog.Builder[dashboard.Panel] {
 		}),
 		bars(about{
 			title:       "Restores by outcome",
-			description: "How often settings were put back, and what came of it.",
+			description: "How often settings were put back, and what came of it: Restored, LeftAlone where others had changed something since, Abandoned where somebody gave it up. Failed attempts are made again.",
 			unit:        count, empty: "Nothing was put back since the manager was started", width: 12, height: 8,
-		}, line{
-			id:         "restores",
-			expression: fmt.Sprintf("sum by (outcome) (increase(%s[$__rate_interval]))", metrics.Restores),
-			legend:     "{{outcome}}", color: shades(blue),
-		}),
+		},
+			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
+			line{id: "failed", expression: restores(restoreFailed), legend: "{{outcome}}", color: fixed(vermillion)},
+		),
 	}
 }
 

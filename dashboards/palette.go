@@ -29,7 +29,7 @@ func mappings(states ...state) []dashboard.ValueMapping {
 		options[state.value] = dashboard.ValueMappingResult{
 			Text:  new(state.text),
 			Color: new(state.color),
-			Index: new(int32(i)), //nolint:gosec // there are a handful of states
+			Index: new(int32(i)),
 		}
 	}
 	return []dashboard.ValueMapping{{ValueMap: &dashboard.ValueMap{

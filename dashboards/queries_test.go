@@ -161,17 +161,20 @@ func TestFigures(t *testing.T) {
 			`configuration="baseline" = 0`, `configuration="profile=balanced" = 0`, `configuration="profile=high_client_ops" = 1`,
 		}},
 		{"benchmark", "cephtune-bench/nightly", "Bandwidth against earlier runs", "lowest", []string{
-			`direction="Read" phase="mixed-16k" = 18200000`, `direction="Read" phase="randread-4k" = 12831000`,
-			`direction="Write" phase="mixed-16k" = 7826000`, `direction="Write" phase="write-4m" = 374920000`,
+			`direction="Read" phase="mixed-16k" = 18200000`, `direction="Total" phase="randread-4k" = 12831000`,
+			`direction="Total" phase="write-4m" = 374920000`, `direction="Write" phase="mixed-16k" = 7826000`,
 		}},
 		{"benchmark", "cephtune-bench/nightly", "Latency percentiles", "p99_9", []string{
-			`direction="Read" of="mixed-16k Read" phase="mixed-16k" = 0.044`, `direction="Read" of="randread-4k Read" phase="randread-4k" = 0.0341`,
-			`direction="Write" of="mixed-16k Write" phase="mixed-16k" = 0.0879`, `direction="Write" of="write-4m Write" phase="write-4m" = 0.6593`,
+			`direction="Read" of="mixed-16k Read" phase="mixed-16k" = 0.044`, `direction="Total" of="randread-4k Total" phase="randread-4k" = 0.0341`,
+			`direction="Total" of="write-4m Total" phase="write-4m" = 0.6593`, `direction="Write" of="mixed-16k Write" phase="mixed-16k" = 0.0879`,
 		}},
 		{"fleet", ".*/", "Waiting", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Still to be put back", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Sweeps measuring", "A", []string{"= 1"}},
-		{"fleet", ".*/", "Benchmarks measuring", "A", []string{"= 1"}},
+		{"fleet", ".*/", "Benchmarks measuring", "A", []string{"= 2"}},
+		{"fleet", ".*/", "Benchmarks", "progress", []string{
+			`name="nightly" namespace="cephtune-bench" = 1`, `name="smoke" namespace="lab" = 0.66`,
+		}},
 		{"fleet", ".*/", "Lock and queue now", "held", []string{
 			`ceph_cluster="rook-ceph-second/second" holder="CephTuningSweep/cephtune-bench/profile" = 1`,
 			`ceph_cluster="rook-ceph/my-cluster" holder="CephBenchmark/cephtune-bench/nightly" = 1`,

@@ -39,11 +39,14 @@ func overTime(id, expression, legend string) *prometheus.DataqueryBuilder {
 		LegendFormat(legend)
 }
 
+// ofNamespace matches what is in the namespace that is chosen above the dashboard.
+const ofNamespace = metrics.LabelNamespace + `="$namespace"`
+
 // one selects the series of the sweep or benchmark that is chosen above the dashboard.
 // More matchers may follow.
 func one(metric string, matchers ...string) string {
 	return selector(metric, append([]string{
-		metrics.LabelNamespace + `="$namespace"`,
+		ofNamespace,
 		metrics.LabelName + `="$name"`,
 	}, matchers...)...)
 }
@@ -52,6 +55,10 @@ func one(metric string, matchers ...string) string {
 func selector(metric string, matchers ...string) string {
 	return metric + "{" + strings.Join(matchers, ",") + "}"
 }
+
+// notOfSweeps matches benchmarks but for those that a sweep makes for its runs, one after
+// the other by the hundred: their names end with the sweep's session and the run's number.
+const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3,}"`
 
 // latest keeps these labels and drops those of the scrape, such as the pod. Where two
 // pods tell the same series for a moment, during an update, there is one of them.

@@ -36,7 +36,7 @@ func sweep() page {
 			dataSourceVariable(),
 			labelVariable("namespace", "Namespace", metrics.SweepInfo, metrics.LabelNamespace).
 				Description("The namespace of the CephTuningSweep."),
-			labelVariable("name", "Sweep", selector(metrics.SweepInfo, `namespace="$namespace"`), metrics.LabelName).
+			labelVariable("name", "Sweep", selector(metrics.SweepInfo, ofNamespace), metrics.LabelName).
 				Description("The CephTuningSweep."),
 		}, cephVariables()...),
 		annotations: []annotation{
@@ -113,7 +113,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 		figure(about{
 			title:       "Ceph's settings",
 			description: "Whether everything that the sweep changed is put back as it was.",
-			unit:        noUnit, empty: noSweep, width: 5, height: 3,
+			unit:        noUnit, empty: "Nothing was changed yet", width: 5, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), "", mappings(
 			state{"1", "Put back", blue},
 			state{"0", "Changed by the sweep", orange},
@@ -184,9 +184,9 @@ type objective struct {
 
 func objectives() []objective {
 	return []objective{
-		{"bandwidth", `metric="Bandwidth"`, bytesPerSecond},
-		{"iops", `metric="IOPS"`, perSecond},
-		{"latency", `metric=~"Latency.*"`, seconds},
+		{"bandwidth", metrics.LabelMetric + `="Bandwidth"`, bytesPerSecond},
+		{"iops", metrics.LabelMetric + `="IOPS"`, perSecond},
+		{"latency", metrics.LabelMetric + `=~"Latency.*"`, seconds},
 	}
 }
 
@@ -204,7 +204,7 @@ func latestRun(matcher string, of objective) string {
 // runs draws every run. There may be dozens of configurations: colours would not tell
 // them apart, so that only the baseline and the best one stand out.
 func runs() *timeseries.PanelBuilder {
-	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, `best!=""`))
+	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
 	var lines []line
 	for _, of := range objectives() {
 		others := latestRun(notBaseline, of)
