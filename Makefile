@@ -78,7 +78,7 @@ verify: ## Check generated files, modules and manifests, and run the linters.
 	$(MAKE) generate
 	hack/verify-generated $(GENERATED)
 	hack/verify-modules
-	for file in config/*/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
+	for file in config/*/kustomization.yaml dashboards/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
 	$(MAKE) lint
 
 ##@ Build and run

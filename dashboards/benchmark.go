@@ -39,11 +39,6 @@ func benchmark() page {
 			mark("Change of the environment", vermillion, appeared(metrics.LabelEnvironment),
 				"Environment {{environment}}", "Figures before and after this are of different environments"),
 		},
-		links: []dashboard.DashboardLink{
-			dashboardsTagged("cephtune", "The other dashboards of cephtune", tag),
-			dashboardsTagged("Ceph", "Ceph's own dashboards", "ceph-mixin"),
-			dashboardsTagged("Rook", "Dashboards of pools and OSDs as Rook ships them", "ceph"),
-		},
 		rows: []row{
 			{panels: benchmarkState()},
 			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles()}},

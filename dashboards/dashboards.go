@@ -62,7 +62,6 @@ type page struct {
 
 	variables   []cog.Builder[dashboard.VariableModel]
 	annotations []annotation
-	links       []dashboard.DashboardLink
 	rows        []row
 }
 
@@ -96,7 +95,7 @@ func (p page) encode() ([]byte, error) {
 		return nil, err
 	}
 	built.SchemaVersion = schemaVersion
-	built.Links = p.links
+	built.Links = links()
 	number(built.Panels)
 
 	// The SDK has no titleFormat and textFormat for annotations of Prometheus.

@@ -27,11 +27,6 @@ func fleet() page {
 			several("ceph_cluster", "Ceph cluster", "Ceph clusters, as namespace/name of the CephCluster.",
 				metrics.LockHeld, metrics.LabelCluster),
 		},
-		links: []dashboard.DashboardLink{
-			dashboardsTagged("cephtune", "The other dashboards of cephtune", tag),
-			dashboardsTagged("Ceph", "Ceph's own dashboards", "ceph-mixin"),
-			dashboardsTagged("Rook", "Dashboards of pools and OSDs as Rook ships them", "ceph"),
-		},
 		rows: []row{
 			{panels: atAGlance()},
 			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks()}},

@@ -24,6 +24,7 @@ const (
 	fraction       = "percentunit"
 	count          = "short"
 	fromNow        = "dateTimeFromNow"
+	anyUnit        = "si:" // 540 M or 11.4 m, of whatever it is
 )
 
 // about is what every panel has.

@@ -127,6 +127,19 @@ func mark(name, color, expression, title, text string) annotation {
 	}
 }
 
+// links lead to the other dashboards of cephtune, and to those of Ceph and Rook, whoever
+// imported them: they are found by tags. Between cephtune's own no variables are taken
+// along: the name of a benchmark is not that of a sweep.
+func links() []dashboard.DashboardLink {
+	own := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
+	own.IncludeVars = false
+	return []dashboard.DashboardLink{
+		own,
+		dashboardsTagged("Ceph", "Ceph's own dashboards", "ceph-mixin"),
+		dashboardsTagged("Rook", "Dashboards of pools and OSDs as Rook ships them", "ceph"),
+	}
+}
+
 // dashboardsTagged links to all dashboards with a tag. Variables of the same name, such
 // as the pool, are taken along.
 func dashboardsTagged(title, tooltip, tag string) dashboard.DashboardLink {

@@ -47,11 +47,6 @@ func sweep() page {
 				latest(one(metrics.SweepRunning, notBaseline), metrics.LabelConfiguration, metrics.LabelRun),
 				"{{configuration}}", "run {{run}}"),
 		},
-		links: []dashboard.DashboardLink{
-			dashboardsTagged("cephtune", "The other dashboards of cephtune", tag),
-			dashboardsTagged("Ceph", "Ceph's own dashboards", "ceph-mixin"),
-			dashboardsTagged("Rook", "Dashboards of pools and OSDs as Rook ships them", "ceph"),
-		},
 		rows: []row{
 			{panels: append(sweepOutcome(), sweepState()...)},
 			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), configurations()}},
@@ -156,21 +151,17 @@ func configurations() *table.PanelBuilder {
 		{field: valueOf("low"), title: "Low", unit: noUnit, width: 80},
 		{field: valueOf("high"), title: "High", unit: noUnit, width: 80},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
-		{field: valueOf("bandwidth"), title: "Latest bandwidth", unit: bytesPerSecond, width: 140},
-		{field: valueOf("iops"), title: "Latest IOPS", unit: perSecond, width: 140},
-		{field: valueOf("latency"), title: "Latest latency", unit: seconds, width: 140},
+		{field: valueOf("latest"), title: "Latest run", unit: anyUnit, width: 110},
 	}
 	return rowsOf(about{
 		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run. One run is no evidence: the interval is.",
+		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run, in bytes per second, operations per second or seconds as the objective is. One run is no evidence: the interval is.",
 		empty:       "No run has ended yet", width: 12, height: 10,
 	}, columns,
 		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
 		instant("low", latest(one(metrics.SweepConfigurationRatioLow), metrics.LabelConfiguration)),
 		instant("high", latest(one(metrics.SweepConfigurationRatioHigh), metrics.LabelConfiguration)),
-		instant("bandwidth", latestRun("", objectives()[0])),
-		instant("iops", latestRun("", objectives()[1])),
-		instant("latency", latestRun("", objectives()[2])),
+		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
 	).Decimals(3).SortBy([]cog.Builder[common.TableSortByFieldState]{
 		common.NewTableSortByFieldStateBuilder().DisplayName("Ratio").Desc(true),
 	})
@@ -193,12 +184,8 @@ func objectives() []objective {
 // latestRun is the figure of the latest run of each configuration that matches, if the
 // sweep's objective is of that kind.
 func latestRun(matcher string, of objective) string {
-	series := one(metrics.SweepConfigurationLatest)
-	if matcher != "" {
-		series = one(metrics.SweepConfigurationLatest, matcher)
-	}
-	return latest(fmt.Sprintf("%s and on (namespace, name) %s", series, one(metrics.SweepInfo, of.metric)),
-		metrics.LabelConfiguration)
+	return latest(fmt.Sprintf("%s and on (namespace, name) %s",
+		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
 }
 
 // runs draws every run. There may be dozens of configurations: colours would not tell
