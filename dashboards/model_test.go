@@ -94,7 +94,7 @@ type variableJSON struct {
 type sourceJSON struct{ Type, UID string }
 
 // committed reads all dashboards of this folder.
-func committed(t *testing.T) map[string]dashboardFile {
+func committed(t testing.TB) map[string]dashboardFile {
 	t.Helper()
 	names, err := filepath.Glob("*.json")
 	if err != nil || len(names) != 3 {

@@ -14,6 +14,7 @@ const (
 	blue       = "#0072B2"
 	vermillion = "#D55E00"
 	purple     = "#CC79A7"
+	slate      = "#6E7683" // behind words that say that there is nothing yet
 	none       = "transparent"
 )
 

@@ -94,22 +94,13 @@ type dataLink struct {
 // words shows the values of a label.
 func words(a about, expression, label string, size float64, values []dashboard.ValueMapping) *stat.PanelBuilder {
 	a.unit = noUnit
-	color := common.BigValueColorModeNone
-	if values != nil {
-		color = common.BigValueColorModeBackground
-	}
-	return begin(stat.NewPanelBuilder(), a).
+	return shown(begin(stat.NewPanelBuilder(), a), values).
 		WithTarget(instant("A", expression)).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().
 			Calcs([]string{"lastNotNull"}).
 			Fields("/^" + label + "$/")).
 		TextMode(common.BigValueTextModeValue).
-		ColorMode(color).
-		GraphMode(common.BigValueGraphModeNone).
-		Orientation(common.VizOrientationAuto).
-		JustifyMode(common.BigValueJustifyModeAuto).
-		Text(common.NewVizTextDisplayOptionsBuilder().ValueSize(size)).
-		Mappings(values)
+		Text(common.NewVizTextDisplayOptionsBuilder().ValueSize(size))
 }
 
 // figure shows the value of each series at the end of the time range, under a name if
@@ -119,20 +110,29 @@ func figure(a about, expression, legend string, values []dashboard.ValueMapping)
 	if legend != "" {
 		text = common.BigValueTextModeValueAndName
 	}
-	color := common.BigValueColorModeValue
-	if values != nil {
-		color = common.BigValueColorModeBackground
-	}
-	return begin(stat.NewPanelBuilder(), a).
+	return shown(begin(stat.NewPanelBuilder(), a), values).
 		WithTarget(instant("A", expression).
 			Format(prometheus.PromQueryFormatTimeSeries).
 			LegendFormat(legend)).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
-		TextMode(text).
-		ColorMode(color).
+		TextMode(text)
+}
+
+// shown sets how words and figures look: in the colour of the text, or on the colour of
+// their state.
+func shown(builder *stat.PanelBuilder, states []dashboard.ValueMapping) *stat.PanelBuilder {
+	builder.
 		GraphMode(common.BigValueGraphModeNone).
 		Orientation(common.VizOrientationAuto).
-		Mappings(values)
+		JustifyMode(common.BigValueJustifyModeAuto).
+		ColorMode(common.BigValueColorModeNone)
+	if states == nil {
+		return builder
+	}
+	return builder.
+		ColorMode(common.BigValueColorModeBackground).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdFixed).FixedColor(slate)).
+		Mappings(states)
 }
 
 // line is a query of a graph, and how its series are drawn.
@@ -279,7 +279,8 @@ func (c column) properties() []dashboard.DynamicConfigValue {
 	if c.values != nil {
 		properties = append(properties,
 			property("mappings", c.values),
-			property("custom.cellOptions", map[string]string{"type": "color-text"}))
+			property("color", fixed(none)), // of cells without a state
+			property("custom.cellOptions", map[string]string{"type": "color-background", "mode": "basic"}))
 	}
 	if c.link != nil {
 		properties = append(properties, property("links", []dataLink{*c.link}))

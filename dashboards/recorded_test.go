@@ -110,7 +110,7 @@ func between(now, next scrape, part float64) scrape {
 }
 
 // parse reads OpenMetrics.
-func parse(t *testing.T, file string) scrape {
+func parse(t testing.TB, file string) scrape {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
