@@ -86,7 +86,7 @@ func crowded(b *testing.B, series int, from, to time.Time, interval time.Duratio
 			all = append(all, sample.labels)
 		}
 	}
-	for i := 0; i < series; i++ {
+	for i := range series {
 		original := copied[i%len(copied)]
 		all = append(all, labels.NewBuilder(original).
 			Set("name", fmt.Sprintf("%s-copy-%s", original.Get("name"), strconv.Itoa(i/len(copied)))).
