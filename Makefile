@@ -25,7 +25,8 @@ GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 
 # GENERATED is what "make generate" writes. "make verify" fails when what it writes
 # is not what is committed.
-GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml
+GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml \
+	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json
 
 ##@ General
 
@@ -38,7 +39,7 @@ help: ## Show this help.
 ##@ Development
 
 .PHONY: generate
-generate: manifests ## Generate everything that is generated.
+generate: manifests dashboards ## Generate everything that is generated.
 	$(CONTROLLER_GEN) object paths=./api/...
 
 .PHONY: manifests
@@ -46,6 +47,10 @@ manifests: ## Generate CRDs and RBAC.
 	@rm -f config/crd/bases/*.yaml
 	$(CONTROLLER_GEN) crd rbac:roleName=manager paths=./api/... paths=./controllers/... \
 		output:crd:dir=config/crd/bases output:rbac:dir=config/rbac
+
+.PHONY: dashboards
+dashboards: ## Generate the dashboards for Grafana.
+	cd dashboards && go run ./write .
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -59,19 +64,21 @@ vet: ## Run go vet.
 lint: ## Run the linters for Go and shell.
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run
+	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint run
 	hack/shellcheck
 
 .PHONY: test
 test: ## Run unit tests, and envtest against a real API server.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
+	cd dashboards && go test $(TESTFLAGS) ./...
 
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.
 	$(MAKE) generate
 	hack/verify-generated $(GENERATED)
 	hack/verify-modules
-	for file in config/*/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
+	for file in config/*/kustomization.yaml dashboards/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
 	$(MAKE) lint
 
 ##@ Build and run

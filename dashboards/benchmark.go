@@ -1,0 +1,238 @@
+package dashboards
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/barchart"
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+// noBenchmark says why a panel about a benchmark is empty.
+const noBenchmark = "No such benchmark in this time range: choose a namespace and a name above"
+
+// noResult says why a panel of figures is empty.
+const noResult = "No result in this time range: figures are there when a run has ended"
+
+// benchmark is the dashboard of one benchmark.
+func benchmark() page {
+	return page{
+		uid:         BenchmarkUID,
+		title:       "cephtune / Benchmark",
+		description: "One CephBenchmark: its latest figures, and how they compare with those of its earlier runs.",
+		from:        "now-7d",
+		variables: []cog.Builder[dashboard.VariableModel]{
+			dataSourceVariable(),
+			labelVariable("namespace", "Namespace", selector(metrics.BenchmarkInfo, notOfSweeps), metrics.LabelNamespace).
+				Description("The namespace of the CephBenchmark."),
+			labelVariable("name", "Benchmark", selector(metrics.BenchmarkInfo, ofNamespace, notOfSweeps), metrics.LabelName).
+				Description("The CephBenchmark."),
+		},
+		annotations: []annotation{
+			mark("New run", sky, appeared(metrics.LabelRunID), "Run {{run_id}}", "run ID {{run_id}}"),
+			mark("Change of the environment", vermillion, appeared(metrics.LabelEnvironment),
+				"Environment {{environment}}", "Figures before and after this are of different environments"),
+		},
+		rows: []row{
+			{panels: benchmarkState()},
+			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles()}},
+			{title: "Run after run", panels: history()},
+			{title: "Repetitions and environment", panels: circumstances()},
+		},
+	}
+}
+
+// appeared selects values of a label of the benchmark that were not there in the hour
+// before. It selects them for ten minutes, so that they are found with long steps too.
+func appeared(label string) string {
+	info := one(metrics.BenchmarkInfo, label+`!=""`)
+	return fmt.Sprintf("%s unless %s", latest(info, label), latest(fmt.Sprintf("last_over_time(%s[1h] offset 10m)", info), label))
+}
+
+func benchmarkState() []cog.Builder[dashboard.Panel] {
+	info := latest(one(metrics.BenchmarkInfo), metrics.LabelCluster, metrics.LabelReason, metrics.LabelVerdict,
+		metrics.LabelSummary, metrics.LabelEnvironment, metrics.LabelRunID)
+	return []cog.Builder[dashboard.Panel]{
+		words(about{
+			title:       "Verdict",
+			description: "Whether the benchmark's expectations were met.",
+			empty:       "None: it has no expectations, or no run has ended", width: 5, height: 4,
+		}, info, metrics.LabelVerdict, 30, benchmarkVerdicts()),
+		words(about{
+			title:       "What it found",
+			description: "The outcome in one sentence.",
+			empty:       "Nothing yet: there is a sentence when the run ends", width: 13, height: 4,
+		}, info, metrics.LabelSummary, 18, nil),
+		words(about{
+			title:       "State",
+			description: "What the benchmark is at: the reason of its condition Ready.",
+			empty:       noBenchmark, width: 6, height: 4,
+		}, info, metrics.LabelReason, 22, nil),
+		figure(about{
+			title:       "Progress",
+			description: "How far the current run is, over all its repetitions.",
+			unit:        fraction, empty: noBenchmark, width: 5, height: 3,
+		}, fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)), "", nil),
+		words(about{
+			title:       "Run ID",
+			description: "The run that these figures are of. A change of spec.runID starts another one.",
+			empty:       noBenchmark, width: 5, height: 3,
+		}, info, metrics.LabelRunID, 22, nil),
+		figure(about{
+			title:       "Latest run ended",
+			description: "When the latest run ended.",
+			unit:        fromNow, empty: "No run has ended", width: 5, height: 3,
+		}, fmt.Sprintf("1000 * max(%s)", one(metrics.BenchmarkCompletion)), "", nil),
+		words(about{
+			title:       "Environment",
+			description: "A fingerprint of what results depend on, such as the version of Ceph. Figures of different environments do not compare.",
+			empty:       "Not known before the first run", width: 9, height: 3,
+		}, info, metrics.LabelEnvironment, 22, nil),
+	}
+}
+
+// figureOf selects a figure of each phase and direction.
+func figureOf(metric string, matchers ...string) string {
+	return latest(one(metric, matchers...), metrics.LabelPhase, metrics.LabelDirection)
+}
+
+// statistic matches one statistic of latencies.
+func statistic(name string) string {
+	return fmt.Sprintf("%s=%q", metrics.LabelStatistic, name)
+}
+
+// latencies are the statistics of latencies, as the metrics name them, with ids for
+// queries, from pale to dark.
+func latencies() []struct{ id, name, color string } {
+	return []struct{ id, name, color string }{
+		{"mean", "mean", grey},
+		{"p50", "p50", sky},
+		{"p95", "p95", blue},
+		{"p99", "p99", orange},
+		{"p99_9", "p99.9", vermillion},
+		{"max", "max", purple},
+	}
+}
+
+func phases() *table.PanelBuilder {
+	columns := []column{
+		{field: metrics.LabelPhase, title: "Phase"},
+		{field: metrics.LabelDirection, title: "Direction", width: 90},
+		{field: valueOf("bandwidth"), title: "Bandwidth", unit: bytesPerSecond},
+		{field: valueOf("iops"), title: "IOPS", unit: perSecond},
+	}
+	queries := []*prometheus.DataqueryBuilder{
+		instant("bandwidth", figureOf(metrics.BenchmarkBandwidth)),
+		instant("iops", figureOf(metrics.BenchmarkIOPS)),
+	}
+	for _, latency := range latencies() {
+		columns = append(columns, column{field: valueOf(latency.id), title: latency.name, unit: seconds})
+		queries = append(queries, instant(latency.id, figureOf(metrics.BenchmarkLatency, statistic(latency.name))))
+	}
+	return rowsOf(about{
+		title:       "Phases",
+		description: "The figures of each phase over all valid repetitions of the latest run. Of a closed loop, bandwidth, IOPS and mean latency are one observation in three units.",
+		empty:       noResult, width: 14, height: 9,
+	}, columns, queries...)
+}
+
+func percentiles() *barchart.PanelBuilder {
+	bars := make([]bar, 0, len(latencies()))
+	for _, latency := range latencies() {
+		if latency.name == "max" {
+			continue // one operation would dwarf all percentiles
+		}
+		bars = append(bars, bar{
+			id:    latency.id,
+			title: latency.name,
+			expression: fmt.Sprintf(`label_join(%s, "of", " ", "phase", "direction")`,
+				figureOf(metrics.BenchmarkLatency, statistic(latency.name))),
+			color: latency.color,
+		})
+	}
+	return categories(about{
+		title:       "Latency percentiles",
+		description: "The mean and the percentiles of the latencies of each phase, over all operations of all valid repetitions of the latest run.",
+		unit:        seconds, empty: "No percentiles in this time range: only fio gives them, when a run has ended", width: 10, height: 9,
+	}, "of", bars...)
+}
+
+// history draws how figures change from run to run.
+func history() []cog.Builder[dashboard.Panel] {
+	const legend = "{{phase}} {{direction}}"
+	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
+		return steps(about{
+			title:       title,
+			description: what + " of each phase, from the end of each run to the end of the next one. Marks show new runs, and changes of the environment.",
+			unit:        unit, empty: noResult, width: 8, height: 8,
+		}, lines...).Min(0)
+	}
+	return []cog.Builder[dashboard.Panel]{
+		over("Bandwidth, run after run", "The bandwidth", bytesPerSecond,
+			line{id: "bandwidth", expression: figureOf(metrics.BenchmarkBandwidth), legend: legend, color: shades(blue)}),
+		over("IOPS, run after run", "The operations per second", perSecond,
+			line{id: "iops", expression: figureOf(metrics.BenchmarkIOPS), legend: legend, color: shades(blue)}),
+		over("Latency, run after run", "The mean, and the 99th percentile,", seconds,
+			line{id: "mean", expression: figureOf(metrics.BenchmarkLatency, statistic("mean")), legend: legend + " mean", color: shades(blue)},
+			line{id: "p99", expression: figureOf(metrics.BenchmarkLatency, statistic("p99")), legend: legend + " p99", color: shades(orange)}),
+		comparison("Bandwidth against earlier runs", "bandwidth", bytesPerSecond, metrics.BenchmarkBandwidth),
+		comparison("Mean latency against earlier runs", "mean latency", seconds, metrics.BenchmarkLatency, statistic("mean")),
+	}
+}
+
+// comparison compares the latest figure with those of the time range.
+func comparison(title, what, unit, metric string, matchers ...string) *table.PanelBuilder {
+	in := func(function string) string {
+		return latest(fmt.Sprintf("%s(%s[$__range])", function, one(metric, matchers...)), metrics.LabelPhase, metrics.LabelDirection)
+	}
+	return rowsOf(about{
+		title:       title,
+		description: "The latest " + what + " of each phase, and what it is against the mean of the time range, each run weighted by how long it was the latest one. Ranges with a change of the environment do not compare.",
+		empty:       noResult, width: 12, height: 7,
+	}, []column{
+		{field: metrics.LabelPhase, title: "Phase"},
+		{field: metrics.LabelDirection, title: "Direction", width: 90},
+		{field: valueOf("latest"), title: "Latest", unit: unit},
+		{field: valueOf("against"), title: "Against the mean", unit: fraction},
+		{field: valueOf("mean"), title: "Mean", unit: unit},
+		{field: valueOf("lowest"), title: "Lowest", unit: unit},
+		{field: valueOf("highest"), title: "Highest", unit: unit},
+	},
+		instant("latest", figureOf(metric, matchers...)),
+		instant("against", fmt.Sprintf("%s / %s", figureOf(metric, matchers...), in("avg_over_time"))),
+		instant("mean", in("avg_over_time")),
+		instant("lowest", in("min_over_time")),
+		instant("highest", in("max_over_time")),
+	)
+}
+
+func circumstances() []cog.Builder[dashboard.Panel] {
+	present := mappings(state{"1", "in force", blue})
+	return []cog.Builder[dashboard.Panel]{
+		graph(about{
+			title:       "Progress of repetitions",
+			description: "How far the run is. It rises with every phase of every repetition, and stays where something is waited for.",
+			unit:        fraction, empty: noBenchmark, width: 8, height: 7,
+		}, line{
+			id: "progress", expression: fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)),
+			legend: "progress", color: fixed(blue),
+		}).Min(0).Max(1).FillOpacity(15),
+		timeline(about{
+			title:       "Repetitions",
+			description: "When each repetition measured. Repetitions are numbered within a run.",
+			empty:       "Nothing was measured in this time range", width: 8, height: 7,
+		}, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "repetition {{run}}",
+			mappings(state{"1", "measured", blue})).AlignValue(common.TimelineValueAlignmentCenter),
+		timeline(about{
+			title:       "Environments",
+			description: "Which environment was in force when. A second line means that something changed which results depend on: what, is in status.environment of the CephBenchmark.",
+			empty:       "Not known before the first run", width: 8, height: 7,
+		}, latest(one(metrics.BenchmarkInfo, metrics.LabelEnvironment+`!=""`), metrics.LabelEnvironment), "{{environment}}", present),
+	}
+}

@@ -1,0 +1,267 @@
+package dashboards
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+// noManager says why panels are empty that have something to show wherever cephtune runs.
+const noManager = "No metrics of cephtune here: does this Prometheus scrape its manager?"
+
+// fleet is the dashboard of everything that one Prometheus knows.
+func fleet() page {
+	return page{
+		uid:         FleetUID,
+		title:       "cephtune / Fleet",
+		description: "All sweeps and benchmarks, the lock and the queue of each Ceph cluster, what failed, and what is still to be put back.",
+		from:        "now-24h",
+		variables: []cog.Builder[dashboard.VariableModel]{
+			dataSourceVariable(),
+			several("namespace", "Namespace", "Namespaces of sweeps and benchmarks.",
+				fmt.Sprintf(`{__name__=~"%s|%s"}`, metrics.SweepInfo, metrics.BenchmarkInfo), metrics.LabelNamespace),
+			several("ceph_cluster", "Ceph cluster", "Ceph clusters, as namespace/name of the CephCluster.",
+				metrics.LockHeld, metrics.LabelCluster),
+		},
+		rows: []row{
+			{panels: atAGlance()},
+			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks()}},
+			{title: "Ceph clusters", panels: clusters()},
+			{title: "What failed, and what was put back", panels: failures()},
+			{title: "How cephtune itself is doing", panels: inside()},
+		},
+	}
+}
+
+// several lets people choose any number of values, all of them at first.
+func several(name, label, description, series, of string) cog.Builder[dashboard.VariableModel] {
+	return labelVariable(name, label, series, of).
+		Description(description).
+		Multi(true).
+		IncludeAll(true).
+		AllValue(".*").
+		Current(all())
+}
+
+// ofNamespaces selects the series of all sweeps or benchmarks in the namespaces chosen.
+func ofNamespaces(metric string, matchers ...string) string {
+	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$namespace"`}, matchers...)...)
+}
+
+// ofClusters selects the series of the Ceph clusters chosen.
+func ofClusters(metric string) string {
+	return selector(metric, metrics.LabelCluster+`=~"$ceph_cluster"`)
+}
+
+// happened counts what a counter saw in the time range.
+func happened(counter string) string {
+	return fmt.Sprintf("sum(increase(%s[$__range]))", counter)
+}
+
+// Matchers of restores by how they ended.
+const (
+	restoreFailed = metrics.LabelOutcome + `="Failed"`
+	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
+)
+
+func atAGlance() []cog.Builder[dashboard.Panel] {
+	number := func(title string, width uint32, description, expression string) cog.Builder[dashboard.Panel] {
+		return figure(about{
+			title: title, description: description,
+			unit: count, empty: noManager, width: width, height: 4,
+		}, expression, "", nil)
+	}
+	measuring := func(metric string) string {
+		return fmt.Sprintf("count(%s) or vector(0)", latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))
+	}
+	return []cog.Builder[dashboard.Panel]{
+		number("Sweeps measuring", 4, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
+		number("Benchmarks measuring", 4, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
+		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
+			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
+		number("Still to be put back", 3, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
+			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
+		number("Failed restores", 3, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
+			happened(selector(metrics.Restores, restoreFailed))+" or vector(0)"),
+		number("Invalid runs", 3, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or vector(0)"),
+		number("Series left out", 3, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards.",
+			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
+	}
+}
+
+// linkTo another dashboard of cephtune, for the row's namespace and name. The names of
+// the columns are those that people read.
+func linkTo(title, uid string) *dataLink {
+	return &dataLink{
+		Title: title,
+		URL:   fmt.Sprintf("/d/%s?var-datasource=${datasource}&var-namespace=${__data.fields.Namespace}&var-name=${__data.fields.Name}", uid),
+	}
+}
+
+func sweeps() *table.PanelBuilder {
+	labels := []string{metrics.LabelNamespace, metrics.LabelName}
+	return rowsOf(about{
+		title:       "Sweeps",
+		description: "All sweeps. A click on a name leads to the sweep's dashboard.",
+		empty:       "No sweep in these namespaces", width: 24, height: 8,
+	}, []column{
+		{field: valueOf("info"), hidden: true},
+		{field: metrics.LabelNamespace, title: "Namespace"},
+		{field: metrics.LabelName, title: "Name", link: linkTo("This sweep", SweepUID)},
+		{field: metrics.LabelCluster, title: "Ceph cluster"},
+		{field: metrics.LabelReason, title: "State"},
+		{field: valueOf("progress"), title: "Progress", unit: fraction, width: 90},
+		{field: valueOf("end"), title: "Expected to end", unit: fromNow},
+		{field: metrics.LabelBest, title: "Best configuration"},
+		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
+		{field: valueOf("restored"), title: "Settings", values: mappings(
+			state{"1", "Put back", blue},
+			state{"0", "Changed", orange},
+		)},
+	},
+		instant("info", latest(ofNamespaces(metrics.SweepInfo),
+			append(labels, metrics.LabelCluster, metrics.LabelReason, metrics.LabelBest, metrics.LabelVerdict)...)),
+		instant("progress", latest(ofNamespaces(metrics.SweepProgressRatio), labels...)),
+		instant("end", "1000 * "+latest(ofNamespaces(metrics.SweepEstimatedCompletion), labels...)),
+		instant("restored", latest(ofNamespaces(metrics.SweepRestored), labels...)),
+	)
+}
+
+func benchmarks() *table.PanelBuilder {
+	labels := []string{metrics.LabelNamespace, metrics.LabelName}
+	return rowsOf(about{
+		title:       "Benchmarks",
+		description: "All benchmarks but those that sweeps make for their runs. A click on a name leads to the benchmark's dashboard.",
+		empty:       "No benchmark in these namespaces", width: 24, height: 8,
+	}, []column{
+		{field: valueOf("info"), hidden: true},
+		{field: metrics.LabelNamespace, title: "Namespace"},
+		{field: metrics.LabelName, title: "Name", link: linkTo("This benchmark", BenchmarkUID)},
+		{field: metrics.LabelCluster, title: "Ceph cluster"},
+		{field: metrics.LabelReason, title: "State"},
+		{field: valueOf("progress"), title: "Progress", unit: fraction, width: 90},
+		{field: metrics.LabelRunID, title: "Run ID"},
+		{field: valueOf("completed"), title: "Latest run ended", unit: fromNow},
+		{field: metrics.LabelVerdict, title: "Verdict", values: benchmarkVerdicts(), width: 140},
+		{field: metrics.LabelSummary, title: "What it found"},
+	},
+		instant("info", latest(ofNamespaces(metrics.BenchmarkInfo, notOfSweeps),
+			append(labels, metrics.LabelCluster, metrics.LabelReason, metrics.LabelRunID, metrics.LabelVerdict, metrics.LabelSummary)...)),
+		instant("progress", latest(ofNamespaces(metrics.BenchmarkProgressRatio, notOfSweeps), labels...)),
+		instant("completed", "1000 * "+latest(ofNamespaces(metrics.BenchmarkCompletion, notOfSweeps), labels...)),
+	)
+}
+
+func clusters() []cog.Builder[dashboard.Panel] {
+	const none = "No Ceph cluster was used yet, or the manager is not scraped"
+	held := ofClusters(metrics.LockHeld)
+	return []cog.Builder[dashboard.Panel]{
+		rowsOf(about{
+			title:       "Lock and queue now",
+			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, and how many settings are still to be put back.",
+			empty:       none, width: 12, height: 8,
+		}, []column{
+			{field: metrics.LabelCluster, title: "Ceph cluster"},
+			{field: metrics.LabelHolder, title: "Holder"},
+			{field: valueOf("held"), title: "Lock", values: mappings(state{"1", "Held", blue}, state{"0", "Free", grey}), width: 70},
+			{field: valueOf("since"), title: "Since", unit: fromNow},
+			{field: valueOf("queue"), title: "Waiting", unit: count, width: 80},
+			{field: valueOf("journal"), title: "To be put back", unit: count, width: 120},
+		},
+			instant("held", latest(held, metrics.LabelCluster, metrics.LabelHolder)),
+			instant("since", "1000 * "+latest(ofClusters(metrics.LockAcquired), metrics.LabelCluster)),
+			instant("queue", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster)),
+			instant("journal", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster)),
+		),
+		timeline(about{
+			title:       "Who held the lock when",
+			description: "The holders of the locks. A Ceph cluster has one at a time.",
+			empty:       "No lock was held in this time range", width: 12, height: 8,
+		}, latest(held+" == 1", metrics.LabelCluster, metrics.LabelHolder), "{{ceph_cluster}}: {{holder}}",
+			mappings(state{"1", "held", blue})),
+		steps(about{
+			title:       "Waiting for the lock",
+			description: "The length of the queue of each Ceph cluster.",
+			unit:        count, empty: none, width: 12, height: 7,
+		}, line{id: "queue", expression: latest(ofClusters(metrics.QueueLength), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(blue)}).
+			Min(0).Decimals(0),
+		steps(about{
+			title:       "Settings still to be put back",
+			description: "Entries of open journals. They rise when a sweep changes something, and have to be 0 again when none runs.",
+			unit:        count, empty: none, width: 12, height: 7,
+		}, line{id: "journal", expression: latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(orange)}).
+			Min(0).Decimals(0),
+	}
+}
+
+func restores(matcher string) string {
+	return fmt.Sprintf("sum by (outcome) (increase(%s[$__rate_interval]))", selector(metrics.Restores, matcher))
+}
+
+func failures() []cog.Builder[dashboard.Panel] {
+	return []cog.Builder[dashboard.Panel]{
+		bars(about{
+			title:       "Invalid runs by reason",
+			description: "Runs that are no evidence, by kind and reason: a setting had no effect, the cluster was disturbed, a tool failed, and so on. A few are noise; many of one reason are a finding.",
+			unit:        count, empty: "No run was invalid since the manager was started", width: 12, height: 8,
+		}, line{
+			id:         "invalid",
+			expression: fmt.Sprintf("sum by (kind, reason) (increase(%s[$__rate_interval]))", metrics.InvalidRuns),
+			legend:     "{{kind}}: {{reason}}", color: shades(orange),
+		}),
+		bars(about{
+			title:       "Restores by outcome",
+			description: "How often settings were put back, and what came of it: Restored, LeftAlone where others had changed something since, Abandoned where somebody gave it up. Failed attempts are made again.",
+			unit:        count, empty: "Nothing was put back since the manager was started", width: 12, height: 8,
+		},
+			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
+			line{id: "failed", expression: restores(restoreFailed), legend: "{{outcome}}", color: fixed(vermillion)},
+		),
+	}
+}
+
+// inside is about the manager. Settling is rare: its quantiles are over an hour, or most
+// intervals would have none.
+func inside() []cog.Builder[dashboard.Panel] {
+	const hour = "increase(%s[1h])"
+	const rate = "rate(%s[$__rate_interval])"
+	return []cog.Builder[dashboard.Panel]{
+		steps(about{
+			title:       "Time to settle",
+			description: "How long clusters took from a change until all placement groups were clean and everything was quiet: median and 95th percentile of the hour before.",
+			unit:        seconds, empty: "No cluster had to settle in this time range", width: 12, height: 7,
+		},
+			line{id: "p50", expression: quantile("0.5", metrics.Settle, hour), legend: "median", color: fixed(blue)},
+			line{id: "p95", expression: quantile("0.95", metrics.Settle, hour), legend: "p95", color: fixed(orange)},
+		).Min(0),
+		graph(about{
+			title:       "Requests to the Ceph sidecar, p95",
+			description: "How long the sidecar that talks to Ceph takes, by verb: the 95th percentile.",
+			unit:        seconds, empty: "Ceph was not asked for anything in this time range", width: 12, height: 7,
+		}, line{
+			id: "sidecar", expression: quantile("0.95", metrics.SidecarRequest, rate, metrics.LabelVerb),
+			legend: "{{verb}}", color: shades(blue),
+		}).Min(0),
+		graph(about{
+			title:       "Failed requests to the Ceph sidecar",
+			description: "Requests to the sidecar that failed, by verb.",
+			unit:        requests, empty: "No request failed since the manager was started", width: 12, height: 7,
+		}, line{
+			id:         "errors",
+			expression: fmt.Sprintf("sum by (verb) (rate(%s[$__rate_interval]))", metrics.SidecarErrors),
+			legend:     "{{verb}}", color: shades(vermillion),
+		}).Min(0),
+		graph(about{
+			title:       "Requests to the Kubernetes API, p95",
+			description: "How long the Kubernetes API takes to answer the manager, by verb: the 95th percentile.",
+			unit:        seconds, empty: noManager, width: 12, height: 7,
+		}, line{
+			id: "api", expression: quantile("0.95", metrics.APIRequest, rate, metrics.LabelVerb),
+			legend: "{{verb}}", color: shades(blue),
+		}).Min(0),
+	}
+}

@@ -1,0 +1,435 @@
+package dashboards
+
+import (
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+func TestCommittedDashboardsAreTheGeneratedOnes(t *testing.T) {
+	files, err := Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file.Name)
+		if err != nil {
+			t.Error(err)
+		} else if string(text) != string(file.JSON) {
+			t.Errorf("%s is not what is generated; run \"make dashboards\" in the project's root and commit the result", file.Name)
+		}
+	}
+}
+
+func TestUIDsStay(t *testing.T) {
+	want := map[string]string{"sweep": "cephtune-sweep", "benchmark": "cephtune-benchmark", "fleet": "cephtune-fleet"}
+	for name, dashboard := range committed(t) {
+		if dashboard.UID != want[name] {
+			t.Errorf("%s has the uid %q, want %q: people and other dashboards link to it", name, dashboard.UID, want[name])
+		}
+	}
+}
+
+func TestDashboardsAsAWhole(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		if dashboard.Title == "" || dashboard.Description == "" {
+			t.Errorf("%s has no title or no description", name)
+		}
+		if dashboard.Editable { // uneditable-dashboard
+			t.Errorf("%s can be edited: what is provisioned would overwrite it", name)
+		}
+		if dashboard.Refresh == "" {
+			t.Errorf("%s does not refresh", name)
+		}
+		if dashboard.SchemaVersion != 38 {
+			t.Errorf("%s has schema version %d, want 38, that of Grafana 10", name, dashboard.SchemaVersion)
+		}
+		if !slices.Contains(dashboard.Tags, tag) || slices.Contains(dashboard.Tags, "ceph") {
+			t.Errorf("%s has tags %q: links look for %q, and \"ceph\" is Rook's", name, dashboard.Tags, tag)
+		}
+		for _, wanted := range []string{"ceph-mixin", "ceph", tag} {
+			found := false
+			for _, link := range dashboard.Links {
+				found = found || link.Type == "dashboards" && link.IncludeVars == (wanted != tag) && slices.Contains(link.Tags, wanted)
+			}
+			if !found {
+				t.Errorf("%s has no link to the dashboards tagged %q", name, wanted)
+			}
+		}
+	}
+}
+
+func TestPanelsAreComplete(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		seen := map[int]string{}
+		titles := map[string]bool{}
+		for _, panel := range dashboard.Panels {
+			if other, twice := seen[panel.ID]; twice || panel.ID == 0 {
+				t.Errorf("%s: %q and %q have the id %d", name, panel.Title, other, panel.ID)
+			}
+			seen[panel.ID] = panel.Title
+		}
+		for _, panel := range dashboard.panels() {
+			checkPanel(t, name, panel)
+			if titles[panel.Title] {
+				t.Errorf("%s has two panels %q", name, panel.Title)
+			}
+			titles[panel.Title] = true
+		}
+	}
+}
+
+func checkPanel(t *testing.T, name string, panel panelJSON) {
+	t.Helper()
+	where := name + ": " + panel.Title
+	if panel.Title == "" || panel.Description == "" { // panel-title-description-rule
+		t.Errorf("%s: panel %d (%q) has no title or no description", name, panel.ID, panel.Title)
+	}
+	if panel.FieldConfig.Defaults.Unit == "" { // panel-units-rule, which asks it of some types only
+		t.Errorf("%s has no unit", where)
+	}
+	if len(strings.Fields(panel.FieldConfig.Defaults.NoValue)) < 3 {
+		t.Errorf("%s does not say why it may be empty, but %q", where, panel.FieldConfig.Defaults.NoValue)
+	}
+	if len(panel.Targets) == 0 { // panel-no-targets-rule
+		t.Errorf("%s queries nothing", where)
+	}
+	checkDataSource(t, where, panel.Datasource) // panel-datasource-rule
+	refs := map[string]bool{}
+	for _, target := range panel.Targets {
+		checkDataSource(t, where+" / "+target.RefID, target.Datasource)
+		if target.RefID == "" || refs[target.RefID] {
+			t.Errorf("%s has two queries %q", where, target.RefID)
+		}
+		refs[target.RefID] = true
+		if target.Instant == target.Range {
+			t.Errorf("%s / %s is both instant and over time, or neither", where, target.RefID)
+		}
+	}
+}
+
+func checkDataSource(t *testing.T, where string, source sourceJSON) {
+	t.Helper()
+	if source != (sourceJSON{Type: "prometheus", UID: "${datasource}"}) {
+		t.Errorf("%s has the data source %+v, not the variable", where, source)
+	}
+}
+
+func TestPanelsDoNotOverlapAndLeaveNoHoles(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		taken := map[[2]int]string{}
+		bottom := 0
+		for _, panel := range dashboard.Panels {
+			at := panel.GridPos
+			bottom = max(bottom, at.Y+at.H)
+			for x := at.X; x < at.X+at.W; x++ {
+				for y := at.Y; y < at.Y+at.H; y++ {
+					if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
+						t.Fatalf("%s: %q overlaps with %q, or is too wide, at %d,%d", name, panel.Title, other, x, y)
+					}
+					taken[[2]int{x, y}] = panel.Title
+				}
+			}
+		}
+		if len(taken) != 24*bottom {
+			t.Errorf("%s has holes: %d of %d places are taken", name, len(taken), 24*bottom)
+		}
+	}
+}
+
+func TestOverridesNameWhatThereIs(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		for _, panel := range dashboard.panels() {
+			known := map[string]bool{}
+			fields := map[string]bool{"Time": true}
+			for _, target := range panel.Targets {
+				known["byFrameRefID "+target.RefID] = true
+				fields["Value #"+target.RefID] = true
+			}
+			for _, transformation := range panel.Transformations {
+				for field, title := range transformation.Options.RenameByName {
+					known["byName "+title] = true
+					if strings.HasPrefix(field, "Value") && !fields[field] {
+						t.Errorf("%s: %q renames %q, which no query gives", name, panel.Title, field)
+					}
+				}
+				for field := range transformation.Options.ExcludeByName {
+					if !fields[field] {
+						t.Errorf("%s: %q hides %q, which no query gives", name, panel.Title, field)
+					}
+				}
+			}
+			for _, override := range panel.FieldConfig.Overrides {
+				options, _ := override.Matcher.Options.(string)
+				if override.Matcher.ID != "byRegexp" && !known[override.Matcher.ID+" "+options] {
+					t.Errorf("%s: %q changes %s %q, which is not there", name, panel.Title, override.Matcher.ID, options)
+				}
+			}
+		}
+	}
+}
+
+func TestVariables(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		var names []string
+		for _, variable := range dashboard.Templating.List {
+			names = append(names, variable.Name)
+			checkVariable(t, name, variable)
+		}
+		want := []string{"datasource", "namespace", "name"}
+		if name == "fleet" {
+			want = want[:2]
+		}
+		if len(names) < len(want) || !slices.Equal(names[:len(want)], want) {
+			t.Errorf("%s has the variables %q, want %q first", name, names, want)
+		}
+	}
+}
+
+func checkVariable(t *testing.T, name string, variable variableJSON) {
+	t.Helper()
+	if variable.Label == "" || variable.Description == "" {
+		t.Errorf("%s: the variable %s has no label or no description", name, variable.Name)
+	}
+	if variable.Type == "datasource" { // template-datasource-rule
+		if variable.Name != "datasource" || variable.Label != "Data source" || variable.Query != "prometheus" {
+			t.Errorf("%s: the data source is %+v", name, variable)
+		}
+		return
+	}
+	checkDataSource(t, name+": the variable "+variable.Name, variable.Datasource)
+	if variable.Refresh != 2 { // template-on-time-change-reload-rule
+		t.Errorf("%s: the variable %s is not reloaded when the time range changes", name, variable.Name)
+	}
+	if variable.IncludeAll && (variable.AllValue != ".*" || !variable.Multi) {
+		t.Errorf("%s: all values of %s are %q, want .*: a list of all of them grows without bounds", name, variable.Name, variable.AllValue)
+	}
+}
+
+func TestVariablesAreUsed(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		for _, variable := range dashboard.Templating.List {
+			used := 0
+			for _, query := range dashboard.queries() {
+				used += strings.Count(query.Expr, "$"+variable.Name)
+			}
+			for _, other := range dashboard.Templating.List {
+				used += strings.Count(other.Query, "$"+variable.Name)
+			}
+			if variable.Type != "datasource" && used == 0 {
+				t.Errorf("%s: nothing uses the variable %s", name, variable.Name)
+			}
+		}
+	}
+}
+
+func TestQueriesKeepTheRules(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		for where, query := range dashboard.queries() {
+			expression, err := promQL().ParseExpr(filled(query.Expr, map[string]string{}))
+			if err != nil { // target-promql-rule
+				t.Errorf("%s: %s: %v", name, where, err)
+				continue
+			}
+			counters(t, name+": "+where, expression)
+		}
+		for _, match := range rates.FindAllStringSubmatch(everyExpression(dashboard), -1) { // target-rate-interval-rule
+			if match[2] != "$__rate_interval" {
+				t.Errorf("%s: a rate is over %s, want $__rate_interval", name, match[2])
+			}
+		}
+	}
+}
+
+var rates = regexp.MustCompile(`\bi?rate\(([^\[\]]*)\[([^\]]*)\]`)
+
+func everyExpression(dashboard dashboardFile) string {
+	var text strings.Builder
+	for _, query := range dashboard.queries() {
+		text.WriteString(query.Expr + "\n")
+	}
+	return text.String()
+}
+
+// counters checks, as target-counter-agg-rule does, that counters are not drawn as they
+// are, and beyond it that what they give is aggregated: they have labels of the scrape.
+func counters(t *testing.T, where string, expression parser.Expr) {
+	t.Helper()
+	parser.Inspect(expression, func(node parser.Node, path []parser.Node) error {
+		selector, ok := node.(*parser.VectorSelector)
+		if !ok || !isCounter(selector.Name) {
+			return nil
+		}
+		rated, aggregated := false, false
+		for _, parent := range path {
+			switch parent := parent.(type) {
+			case *parser.Call:
+				rated = rated || slices.Contains([]string{"rate", "irate", "increase"}, parent.Func.Name)
+			case *parser.AggregateExpr:
+				aggregated = true
+			}
+		}
+		if !rated || !aggregated {
+			t.Errorf("%s: the counter %s is not in an aggregated rate or increase", where, selector.Name)
+		}
+		return nil
+	})
+}
+
+func isCounter(name string) bool {
+	return strings.HasSuffix(name, "_total") && name != cephPGs || strings.HasSuffix(name, "_bucket") ||
+		slices.Contains([]string{cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten}, name)
+}
+
+func TestMetricsAreOfTheContractOrOfCeph(t *testing.T) {
+	ours := metricConstants(t)
+	ceph := []string{
+		cephHealth, cephPoolMetadata, cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
+		cephOSDCommit, cephOSDUp, cephOSDIn, cephPGs, cephPGsClean, cephMisplaced, cephDegraded,
+	}
+	used := map[string]bool{}
+	for name, dashboard := range committed(t) {
+		for where, query := range dashboard.queries() {
+			for _, metric := range metricsOf(t, query.Expr) {
+				used[metric] = true
+				base := strings.TrimSuffix(metric, "_bucket")
+				if !slices.Contains(ours, metric) && !slices.Contains(ours, base) && !slices.Contains(ceph, metric) {
+					t.Errorf("%s: %s uses %s, which is neither in internal/metrics nor one of Ceph's that are listed", name, where, metric)
+				}
+			}
+		}
+	}
+	// That something could not be read is for an alert to say.
+	notShown := []string{"cephtune_collection_errors"}
+	for _, metric := range slices.Concat(ours, ceph) {
+		if !slices.Contains(notShown, metric) && !used[metric] && !used[metric+"_bucket"] {
+			t.Errorf("no dashboard shows %s", metric)
+		}
+	}
+}
+
+// labelsOfCeph are the labels, beside those of the contract, that queries use: those of
+// Ceph's metrics and of every scrape, that of histograms, and one that a query makes.
+var labelsOfCeph = []string{"instance", "pool_id", "le", "of", "__name__"}
+
+var inBraces = regexp.MustCompile(`{{([^}]*)}}`)
+
+func TestLabelsAreOfTheContract(t *testing.T) {
+	known := slices.Concat(constants(t, "Label"), labelsOfCeph)
+	for name, dashboard := range committed(t) {
+		for where, query := range dashboard.queries() {
+			used := labelsOf(t, query.Expr)
+			for _, match := range inBraces.FindAllStringSubmatch(query.LegendFormat, -1) {
+				used = append(used, match[1])
+			}
+			for _, label := range used {
+				if !slices.Contains(known, label) {
+					t.Errorf("%s: %s uses the label %q, which internal/metrics does not have", name, where, label)
+				}
+			}
+		}
+		for _, annotation := range dashboard.Annotations.List {
+			for _, match := range inBraces.FindAllStringSubmatch(annotation.TitleFormat+annotation.TextFormat, -1) {
+				if !slices.Contains(labelsOf(t, annotation.Target.Expr), match[1]) {
+					t.Errorf("%s: the annotation %q says %s, which its query does not give", name, annotation.Name, match[1])
+				}
+			}
+		}
+	}
+}
+
+// labelsOf are the labels that an expression selects, groups or joins by.
+func labelsOf(t *testing.T, expression string) []string {
+	t.Helper()
+	parsed, err := promQL().ParseExpr(filled(expression, map[string]string{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
+		switch node := node.(type) {
+		case *parser.VectorSelector:
+			for _, matcher := range node.LabelMatchers {
+				names = append(names, matcher.Name)
+			}
+		case *parser.AggregateExpr:
+			names = append(names, node.Grouping...)
+		case *parser.BinaryExpr:
+			if node.VectorMatching != nil {
+				names = append(names, node.VectorMatching.MatchingLabels...)
+				names = append(names, node.VectorMatching.Include...)
+			}
+		}
+		return nil
+	})
+	return names
+}
+
+func metricsOf(t *testing.T, expression string) []string {
+	t.Helper()
+	parsed, err := promQL().ParseExpr(filled(expression, map[string]string{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
+		if selector, ok := node.(*parser.VectorSelector); ok {
+			names = append(names, selector.Name)
+		}
+		return nil
+	})
+	return names
+}
+
+// metricConstants are the names of all metrics.
+func metricConstants(t *testing.T) []string {
+	t.Helper()
+	return slices.DeleteFunc(constants(t, ""), func(text string) bool { return !strings.HasPrefix(text, "cephtune_") })
+}
+
+// constants reads the texts of constants whose names begin so from the source that
+// declares them: a list beside it could lack one.
+func constants(t *testing.T, prefix string) []string {
+	t.Helper()
+	file, err := goparser.ParseFile(token.NewFileSet(), "../internal/metrics/names.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) || len(spec.Values) == 0 {
+			return true
+		}
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
+			if text, err := strconv.Unquote(literal.Value); err == nil {
+				texts = append(texts, text)
+			}
+		}
+		return true
+	})
+	if len(texts) < 10 {
+		t.Fatalf("internal/metrics/names.go has only %d constants %s…", len(texts), prefix)
+	}
+	return texts
+}
+
+func TestMetricsAreNotNamedInText(t *testing.T) {
+	for _, source := range []string{"sweep.go", "benchmark.go", "fleet.go", "ceph.go", "query.go", "panels.go"} {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), `"cephtune_`) {
+			t.Errorf("%s names a metric in text; use the constant of internal/metrics", source)
+		}
+	}
+}

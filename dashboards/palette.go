@@ -1,0 +1,62 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+)
+
+// Colours that people tell apart whatever they see of red and green, after Okabe and Ito.
+// No panel relies on a colour alone: states are written out, and series have a legend.
+const (
+	grey       = "#999999" // seen on dark and on light alike
+	orange     = "#E69F00"
+	sky        = "#56B4E9"
+	green      = "#009E73"
+	blue       = "#0072B2"
+	vermillion = "#D55E00"
+	purple     = "#CC79A7"
+	slate      = "#6E7683" // behind words that say that there is nothing yet
+	none       = "transparent"
+)
+
+// state is a value with the words and the colour that it is shown in.
+type state struct {
+	value, text, color string
+}
+
+// mappings makes value mappings of states.
+func mappings(states ...state) []dashboard.ValueMapping {
+	options := make(map[string]dashboard.ValueMappingResult, len(states))
+	for i, state := range states {
+		options[state.value] = dashboard.ValueMappingResult{
+			Text:  new(state.text),
+			Color: new(state.color),
+			Index: new(int32(i)),
+		}
+	}
+	return []dashboard.ValueMapping{{ValueMap: &dashboard.ValueMap{
+		Type:    dashboard.MappingTypeValueToText,
+		Options: options,
+	}}}
+}
+
+// sweepVerdicts are the verdicts on a configuration.
+func sweepVerdicts() []dashboard.ValueMapping {
+	return mappings(
+		state{"Superior", "▲ Superior", blue},
+		state{"Better", "△ Better", sky},
+		state{"Equivalent", "= Equivalent", grey},
+		state{"Inferior", "▼ Inferior", vermillion},
+		state{"Inconclusive", "? Inconclusive", orange},
+		state{"Invalid", "✕ Invalid", purple},
+	)
+}
+
+// benchmarkVerdicts are the verdicts on a benchmark with expectations.
+func benchmarkVerdicts() []dashboard.ValueMapping {
+	return mappings(
+		state{"Passed", "✓ Passed", blue},
+		state{"Failed", "✕ Failed", vermillion},
+		state{"Inconclusive", "? Inconclusive", orange},
+		state{"Invalid", "✕ Invalid", purple},
+	)
+}

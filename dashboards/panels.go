@@ -1,0 +1,336 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/barchart"
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
+	"github.com/grafana/grafana-foundation-sdk/go/stat"
+	"github.com/grafana/grafana-foundation-sdk/go/statetimeline"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+)
+
+// Units, as Grafana names them.
+const (
+	noUnit         = "none"
+	bytesPerSecond = "binBps"
+	perSecond      = "iops"
+	requests       = "reqps"
+	seconds        = "s"
+	milliseconds   = "ms"
+	fraction       = "percentunit"
+	count          = "short"
+	fromNow        = "dateTimeFromNow"
+	anyUnit        = "si:" // 540 M or 11.4 m, of whatever it is
+)
+
+// about is what every panel has.
+type about struct {
+	title       string
+	description string
+	unit        string
+
+	// empty is shown in place of data, and says why there is none.
+	empty string
+
+	// width is in columns, 24 make a line. Height is in lines of some 38 pixels.
+	width, height uint32
+}
+
+// panelBuilder is what the SDK's builders of panels have in common.
+type panelBuilder[B any] interface {
+	Title(title string) B
+	Description(description string) B
+	Datasource(source common.DataSourceRef) B
+	Transparent(transparent bool) B
+	Unit(unit string) B
+	NoValue(text string) B
+	Span(columns uint32) B
+	Height(lines uint32) B
+	ColorScheme(color cog.Builder[dashboard.FieldColor]) B
+	WithTarget(target cog.Builder[variants.Dataquery]) B
+	OverrideByQuery(id string, properties []dashboard.DynamicConfigValue) B
+	OverrideByName(name string, properties []dashboard.DynamicConfigValue) B
+}
+
+// begin sets what every panel has. Without a colour, Grafana would use green below 80
+// and red above, whatever the figure is.
+func begin[B panelBuilder[B]](builder B, a about) B {
+	return builder.
+		Title(a.title).
+		Description(a.description).
+		Datasource(dataSource()).
+		Unit(a.unit).
+		NoValue(a.empty).
+		Span(a.width).
+		Height(a.height).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdFixed).FixedColor(blue))
+}
+
+// property of a field.
+func property(id string, value any) dashboard.DynamicConfigValue {
+	return dashboard.DynamicConfigValue{Id: id, Value: value}
+}
+
+// fixed is a colour as a property's value.
+func fixed(color string) dashboard.FieldColor {
+	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdFixed, FixedColor: &color}
+}
+
+// shades tell series apart whose number nobody knows before.
+func shades(color string) dashboard.FieldColor {
+	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdShades, FixedColor: &color}
+}
+
+// dataLink is where a click on a value leads.
+type dataLink struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// words shows the values of a label.
+func words(a about, expression, label string, size float64, values []dashboard.ValueMapping) *stat.PanelBuilder {
+	a.unit = noUnit
+	return shown(begin(stat.NewPanelBuilder(), a), values).
+		WithTarget(instant("A", expression)).
+		ReduceOptions(common.NewReduceDataOptionsBuilder().
+			Calcs([]string{"lastNotNull"}).
+			Fields("/^" + label + "$/")).
+		TextMode(common.BigValueTextModeValue).
+		Text(common.NewVizTextDisplayOptionsBuilder().ValueSize(size))
+}
+
+// figure shows the value of each series at the end of the time range, under a name if
+// the legend has one.
+func figure(a about, expression, legend string, values []dashboard.ValueMapping) *stat.PanelBuilder {
+	text := common.BigValueTextModeValue
+	if legend != "" {
+		text = common.BigValueTextModeValueAndName
+	}
+	return shown(begin(stat.NewPanelBuilder(), a), values).
+		WithTarget(instant("A", expression).
+			Format(prometheus.PromQueryFormatTimeSeries).
+			LegendFormat(legend)).
+		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
+		TextMode(text)
+}
+
+// shown sets how words and figures look: in the colour of the text, or on the colour of
+// their state.
+func shown(builder *stat.PanelBuilder, states []dashboard.ValueMapping) *stat.PanelBuilder {
+	builder.
+		GraphMode(common.BigValueGraphModeNone).
+		Orientation(common.VizOrientationAuto).
+		JustifyMode(common.BigValueJustifyModeAuto).
+		ColorMode(common.BigValueColorModeNone)
+	if states == nil {
+		return builder
+	}
+	return builder.
+		ColorMode(common.BigValueColorModeBackground).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdFixed).FixedColor(slate)).
+		Mappings(states)
+}
+
+// line is a query of a graph, and how its series are drawn.
+type line struct {
+	id, expression, legend string
+
+	color dashboard.FieldColor
+
+	// unit, if it is another one than the panel's.
+	unit string
+
+	// broad and dashed lines are those that others are compared with.
+	reference bool
+}
+
+// graph draws series over time.
+func graph(a about, lines ...line) *timeseries.PanelBuilder {
+	builder := begin(timeseries.NewPanelBuilder(), a).
+		LineWidth(1.5).
+		FillOpacity(0).
+		ShowPoints(common.VisibilityModeNever).
+		Legend(common.NewVizLegendOptionsBuilder().
+			ShowLegend(true).
+			DisplayMode(common.LegendDisplayModeList).
+			Placement(common.LegendPlacementBottom)).
+		Tooltip(common.NewVizTooltipOptionsBuilder().
+			Mode(common.TooltipDisplayModeMulti).
+			Sort(common.SortOrderDescending))
+	for _, line := range lines {
+		properties := []dashboard.DynamicConfigValue{property("color", line.color)}
+		if line.unit != "" {
+			properties = append(properties, property("unit", line.unit))
+		}
+		if line.reference {
+			properties = append(properties,
+				property("custom.lineWidth", 3),
+				property("custom.lineStyle", map[string]any{"fill": "dash", "dash": []int{10, 6}}))
+		}
+		builder.WithTarget(overTime(line.id, line.expression, line.legend)).
+			OverrideByQuery(line.id, properties)
+	}
+	return builder
+}
+
+// steps draws series whose values hold until the next one.
+func steps(a about, lines ...line) *timeseries.PanelBuilder {
+	return graph(a, lines...).
+		LineInterpolation(common.LineInterpolationStepAfter).
+		ShowPoints(common.VisibilityModeAuto)
+}
+
+// bars draws what happened in each interval.
+func bars(a about, lines ...line) *timeseries.PanelBuilder {
+	return graph(a, lines...).
+		DrawStyle(common.GraphDrawStyleBars).
+		FillOpacity(60).
+		Min(0)
+}
+
+// timeline draws the states of series.
+func timeline(a about, expression, legend string, values []dashboard.ValueMapping) *statetimeline.PanelBuilder {
+	a.unit = noUnit
+	return begin(statetimeline.NewPanelBuilder(), a).
+		WithTarget(overTime("A", expression, legend)).
+		Mappings(values).
+		ShowValue(common.VisibilityModeNever).
+		MergeValues(true).
+		RowHeight(0.8).
+		FillOpacity(80).
+		LineWidth(0).
+		Tooltip(common.NewVizTooltipOptionsBuilder().
+			Mode(common.TooltipDisplayModeSingle).
+			Sort(common.SortOrderNone)).
+		Legend(common.NewVizLegendOptionsBuilder().
+			ShowLegend(true).
+			DisplayMode(common.LegendDisplayModeList).
+			Placement(common.LegendPlacementBottom))
+}
+
+// column of a table: a label, or the value of a query.
+type column struct {
+	field, title string
+
+	unit   string
+	values []dashboard.ValueMapping
+	link   *dataLink
+	width  int
+
+	// hidden columns are values that say nothing but that there is a row.
+	hidden bool
+}
+
+// valueOf names the field that Grafana makes of a query's value.
+func valueOf(id string) string { return "Value #" + id }
+
+// rowsOf makes a table with a row for each combination of the labels that its queries
+// have in common.
+func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) *table.PanelBuilder {
+	a.unit = noUnit
+	builder := begin(table.NewPanelBuilder(), a).
+		ShowHeader(true).
+		CellHeight(common.TableCellHeightSm).
+		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{})).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: struct{}{}}).
+		WithTransformation(arrange(columns))
+	for _, query := range queries {
+		builder.WithTarget(query)
+	}
+	for _, column := range columns {
+		if column.hidden {
+			continue
+		}
+		builder.OverrideByName(column.title, column.properties())
+	}
+	return builder
+}
+
+// arrange orders and names columns, and hides others.
+func arrange(columns []column) dashboard.DataTransformerConfig {
+	order := make(map[string]int, len(columns))
+	names := make(map[string]string, len(columns))
+	hidden := map[string]bool{"Time": true}
+	for i, column := range columns {
+		if column.hidden {
+			hidden[column.field] = true
+			continue
+		}
+		order[column.field] = i
+		names[column.field] = column.title
+	}
+	return dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
+		"excludeByName": hidden,
+		"indexByName":   order,
+		"renameByName":  names,
+	}}
+}
+
+func (c column) properties() []dashboard.DynamicConfigValue {
+	// A cell without a value would else show why the whole panel had none.
+	properties := []dashboard.DynamicConfigValue{property("noValue", "–")}
+	if c.unit != "" {
+		properties = append(properties, property("unit", c.unit))
+	}
+	if c.values != nil {
+		properties = append(properties,
+			property("mappings", c.values),
+			property("color", fixed(none)), // of cells without a state
+			property("custom.cellOptions", map[string]string{"type": "color-background", "mode": "basic"}))
+	}
+	if c.link != nil {
+		properties = append(properties, property("links", []dataLink{*c.link}))
+	}
+	if c.width > 0 {
+		properties = append(properties, property("custom.width", c.width))
+	}
+	return properties
+}
+
+// bar is one of the bars that each category has.
+type bar struct {
+	id, title, expression string
+
+	color string
+
+	// hidden bars carry the ones that are stacked on them.
+	hidden bool
+}
+
+// categories draws bars for each value of a label.
+func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
+	columns := []column{{field: label, title: label}}
+	builder := begin(barchart.NewPanelBuilder(), a).
+		XField(label).
+		ShowValue(common.VisibilityModeNever).
+		LineWidth(0).
+		FillOpacity(90).
+		GroupWidth(0.7).
+		BarWidth(0.9).
+		XTickLabelMaxLength(40).
+		Tooltip(common.NewVizTooltipOptionsBuilder().
+			Mode(common.TooltipDisplayModeMulti).
+			Sort(common.SortOrderNone)).
+		Legend(common.NewVizLegendOptionsBuilder().
+			ShowLegend(true).
+			DisplayMode(common.LegendDisplayModeList).
+			Placement(common.LegendPlacementBottom))
+	for _, bar := range bars {
+		columns = append(columns, column{field: valueOf(bar.id), title: bar.title})
+		builder.WithTarget(instant(bar.id, bar.expression))
+		properties := []dashboard.DynamicConfigValue{property("color", fixed(bar.color))}
+		if bar.hidden {
+			properties = append(properties,
+				property("custom.fillOpacity", 0),
+				property("custom.hideFrom", map[string]bool{"legend": true, "tooltip": true, "viz": false}))
+		}
+		builder.OverrideByName(bar.title, properties)
+	}
+	return builder.
+		WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: struct{}{}}).
+		WithTransformation(arrange(columns))
+}

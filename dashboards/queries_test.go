@@ -1,0 +1,384 @@
+package dashboards
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// mayBeEmpty are the panels that have nothing to show for a choice of variables, with
+// the reason. All others have to show something for every choice.
+var mayBeEmpty = map[string]map[string]string{
+	"sweep cephtune-bench/pg-num": {
+		"Expected to end": "it has ended",
+		"Measuring now":   "it has ended",
+	},
+	"sweep cephtune-bench/profile": {
+		"Verdict":       "it has not ended",
+		"What it found": "it has not ended",
+	},
+	"sweep lab/depth": {
+		"Expected to end": "it ended before the time range",
+		"Measuring now":   "it ended before the time range",
+	},
+	"benchmark lab/smoke": {
+		"Verdict":       "it has no expectations",
+		"What it found": "its run has not ended",
+	},
+}
+
+// emptyAnnotations likewise.
+var emptyAnnotations = map[string]string{
+	"sweep cephtune-bench/profile / Runs of the baseline": "its first run is that of another configuration",
+	"sweep lab/depth / Runs of the baseline":              "it ended before the time range",
+	"sweep lab/depth / Runs of configurations":            "it ended before the time range",
+}
+
+// wantChoices are the choices that the recorded data offers.
+var wantChoices = []string{
+	"benchmark cephtune-bench/nightly", "benchmark lab/smoke", "fleet .*/",
+	"sweep cephtune-bench/pg-num", "sweep cephtune-bench/profile", "sweep lab/depth",
+}
+
+func TestEveryPanelShowsRecordedData(t *testing.T) {
+	prometheus := server{storage: recorded(t), engine: engine()}
+	var choices []string
+	for name, dashboard := range committed(t) {
+		answered := map[string]bool{}
+		for _, values := range prometheus.choices(t, dashboard) {
+			choice := fmt.Sprintf("%s %s/%s", name, values["namespace"], values["name"])
+			choices = append(choices, choice)
+			t.Run(choice, func(t *testing.T) {
+				prometheus.checkPanels(t, dashboard, values, mayBeEmpty[choice], answered)
+				prometheus.checkAnnotations(t, dashboard, values, choice)
+			})
+		}
+		for _, panel := range dashboard.panels() {
+			for _, target := range panel.Targets {
+				if !answered[panel.Title+" / "+target.RefID] {
+					t.Errorf("%s: %q / %s has no answer for any choice: %s", name, panel.Title, target.RefID, target.Expr)
+				}
+			}
+		}
+	}
+	slices.Sort(choices)
+	if !slices.Equal(choices, wantChoices) {
+		t.Errorf("variables offer %q, want %q", choices, wantChoices)
+	}
+}
+
+// checkPanels checks that every panel shows something for these values of variables, but
+// for the ones that are excused, and notes which queries have an answer.
+func (s server) checkPanels(t *testing.T, dashboard dashboardFile, values, excuses map[string]string, answered map[string]bool) {
+	t.Helper()
+	unused := maps.Clone(excuses)
+	for _, panel := range dashboard.panels() {
+		shown := false
+		for _, target := range panel.Targets {
+			if s.shows(t, panel, target, values) {
+				shown = true
+				answered[panel.Title+" / "+target.RefID] = true
+			}
+		}
+		reason, excused := excuses[panel.Title]
+		delete(unused, panel.Title)
+		if !shown && !excused {
+			t.Errorf("%q shows nothing", panel.Title)
+		}
+		if shown && excused {
+			t.Errorf("%q shows something, although %s", panel.Title, reason)
+		}
+	}
+	for title := range unused {
+		t.Errorf("mayBeEmpty has %q, which is no panel", title)
+	}
+}
+
+func (s server) checkAnnotations(t *testing.T, dashboard dashboardFile, values map[string]string, choice string) {
+	t.Helper()
+	for _, annotation := range dashboard.Annotations.List {
+		shown := len(s.ask(t, annotation.Target, values)) > 0
+		reason, excused := emptyAnnotations[choice+" / "+annotation.Name]
+		if shown == excused {
+			t.Errorf("the annotation %q shows something: %t (%s)", annotation.Name, shown, reason)
+		}
+	}
+}
+
+// TestFigures looks at what panels show, so that a query that answers, but another
+// question, is found.
+func TestFigures(t *testing.T) {
+	prometheus := server{storage: recorded(t), engine: engine()}
+	dashboards := committed(t)
+	for _, test := range []struct {
+		dashboard, choice, panel, query string
+		want                            []string
+	}{
+		{"sweep", "cephtune-bench/pg-num", "Verdict", "A", []string{
+			`best="pg_num=64" ceph_cluster="rook-ceph/my-cluster" metric="Bandwidth" reason="Complete" summary="pg_num=64 is 31 % faster than pg_num=16 (95 % interval 24 % to 38 %), from 8 blocks." verdict="Superior" = 1`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "gap", []string{
+			`configuration="pg_num=32" = 0`, `configuration="pg_num=64" = 0.24`, `configuration="pg_num=8" = 0`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "lower", []string{
+			`configuration="pg_num=32" = 0.01`, `configuration="pg_num=64" = 0.07`, `configuration="pg_num=8" = 0`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "upper", []string{
+			`configuration="pg_num=32" = 0.04`, `configuration="pg_num=64" = 0.07`, `configuration="pg_num=8" = 0`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "gap_below", []string{
+			`configuration="pg_num=32" = 0`, `configuration="pg_num=64" = 0`, `configuration="pg_num=8" = -0.23`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "upper_below", []string{
+			`configuration="pg_num=32" = 0`, `configuration="pg_num=64" = 0`, `configuration="pg_num=8" = -0.06`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "lower_below", []string{
+			`configuration="pg_num=32" = -0.03`, `configuration="pg_num=64" = 0`, `configuration="pg_num=8" = -0.05`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Configurations", "ratio", []string{
+			`configuration="pg_num=32" verdict="Equivalent" = 1.01`, `configuration="pg_num=64" verdict="Superior" = 1.31`, `configuration="pg_num=8" verdict="Inferior" = 0.71`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "bandwidth_best", []string{`configuration="pg_num=64" = 540000000`}},
+		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "bandwidth_baseline", []string{`configuration="baseline" = 408000000`}},
+		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "bandwidth_others", []string{
+			`configuration="pg_num=32" = 414000000`, `configuration="pg_num=8" = 291000000`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "latency_best", nil},
+		{"sweep", "cephtune-bench/profile", "Every run's figure", "latency_best", []string{`configuration="profile=high_client_ops" = 0.0114`}},
+		{"sweep", "cephtune-bench/profile", "Measuring now", "A", []string{`configuration="profile=high_client_ops" run="4" = 1`}},
+		{"sweep", "cephtune-bench/profile", "What was measured when", "A", []string{
+			`configuration="baseline" = 0`, `configuration="profile=balanced" = 0`, `configuration="profile=high_client_ops" = 1`,
+		}},
+		{"benchmark", "cephtune-bench/nightly", "Bandwidth against earlier runs", "lowest", []string{
+			`direction="Read" phase="mixed-16k" = 18200000`, `direction="Total" phase="randread-4k" = 12831000`,
+			`direction="Total" phase="write-4m" = 374920000`, `direction="Write" phase="mixed-16k" = 7826000`,
+		}},
+		{"benchmark", "cephtune-bench/nightly", "Latency percentiles", "p99_9", []string{
+			`direction="Read" of="mixed-16k Read" phase="mixed-16k" = 0.044`, `direction="Total" of="randread-4k Total" phase="randread-4k" = 0.0341`,
+			`direction="Total" of="write-4m Total" phase="write-4m" = 0.6593`, `direction="Write" of="mixed-16k Write" phase="mixed-16k" = 0.0879`,
+		}},
+		{"fleet", ".*/", "Waiting", "A", []string{"= 1"}},
+		{"fleet", ".*/", "Still to be put back", "A", []string{"= 1"}},
+		{"fleet", ".*/", "Sweeps measuring", "A", []string{"= 1"}},
+		{"fleet", ".*/", "Benchmarks measuring", "A", []string{"= 2"}},
+		{"fleet", ".*/", "Benchmarks", "progress", []string{
+			`name="nightly" namespace="cephtune-bench" = 1`, `name="smoke" namespace="lab" = 0.66`,
+		}},
+		{"fleet", ".*/", "Lock and queue now", "held", []string{
+			`ceph_cluster="rook-ceph-second/second" holder="CephTuningSweep/cephtune-bench/profile" = 1`,
+			`ceph_cluster="rook-ceph/my-cluster" holder="CephBenchmark/cephtune-bench/nightly" = 1`,
+		}},
+	} {
+		t.Run(test.dashboard+" "+test.choice+" "+test.panel+" "+test.query, func(t *testing.T) {
+			values := prometheus.choice(t, dashboards[test.dashboard], test.choice)
+			target := dashboards[test.dashboard].query(t, test.panel, test.query)
+			if got := prometheus.atTheEnd(t, target, values); !slices.Equal(got, test.want) {
+				t.Errorf("it shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+// query is one of a panel's.
+func (d dashboardFile) query(t *testing.T, title, id string) targetJSON {
+	t.Helper()
+	for _, panel := range d.panels() {
+		for _, target := range panel.Targets {
+			if panel.Title == title && target.RefID == id {
+				return target
+			}
+		}
+	}
+	t.Fatalf("%s has no panel %q with a query %q", d.Title, title, id)
+	return targetJSON{}
+}
+
+// promQL parses as a Prometheus without experimental functions does.
+func promQL() parser.Parser { return parser.NewParser(parser.Options{}) }
+
+func engine() *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
+		MaxSamples:           1_000_000,
+		Timeout:              time.Minute,
+		EnableAtModifier:     true,
+		EnableNegativeOffset: true,
+		Parser:               promQL(),
+	})
+}
+
+// server answers queries as a Prometheus would, with variables filled in as Grafana does.
+type server struct {
+	storage storage.Queryable
+	engine  *promql.Engine
+}
+
+// filled puts the values of variables into a query. Grafana's own are those for the
+// whole recorded time at four times the interval of scrapes.
+func filled(expression string, values map[string]string) string {
+	for _, own := range [][2]string{{"$__rate_interval", "1m"}, {"$__range", "30m"}, {"$__interval", "15s"}} {
+		expression = strings.ReplaceAll(expression, own[0], own[1])
+	}
+	// Longer names first: $name is the begin of $namespace.
+	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool"}
+	for _, name := range names {
+		value, chosen := values[name]
+		if !chosen {
+			value = "some-" + name
+		}
+		expression = strings.ReplaceAll(expression, "$"+name, value)
+	}
+	return expression
+}
+
+// ask gives the series of an answer that have a figure.
+func (s server) ask(t *testing.T, target targetJSON, values map[string]string) []promql.Series {
+	t.Helper()
+	expression := filled(target.Expr, values)
+	var query promql.Query
+	var err error
+	if target.Instant {
+		query, err = s.engine.NewInstantQuery(t.Context(), s.storage, nil, expression, ended)
+	} else {
+		query, err = s.engine.NewRangeQuery(t.Context(), s.storage, nil, expression, begun, ended, scrapeInterval)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	defer query.Close()
+	result := query.Exec(t.Context())
+	if result.Err != nil {
+		t.Fatalf("%s: %v", expression, result.Err)
+	}
+	// Of less weight than warnings is that Ceph's counters are not called _total.
+	if warnings, _ := result.Warnings.AsStrings(expression, 0, 0); len(warnings) > 0 {
+		t.Errorf("%s: %v", expression, warnings)
+	}
+	var matrix promql.Matrix
+	switch value := result.Value.(type) {
+	case promql.Matrix:
+		matrix = value
+	case promql.Vector:
+		for _, sample := range value {
+			matrix = append(matrix, promql.Series{Metric: sample.Metric, Floats: []promql.FPoint{{T: sample.T, F: sample.F}}})
+		}
+	default:
+		t.Fatalf("%s gives a %s, which panels cannot show", expression, value.Type())
+	}
+	var shown []promql.Series
+	for _, series := range matrix {
+		if slices.ContainsFunc(series.Floats, func(point promql.FPoint) bool { return !math.IsNaN(point.F) && !math.IsInf(point.F, 0) }) {
+			shown = append(shown, promql.Series{Metric: series.Metric, Floats: slices.Clone(series.Floats)})
+		}
+	}
+	return shown
+}
+
+// shows tells whether a query gives the panel anything. A panel of words needs the label.
+func (s server) shows(t *testing.T, panel panelJSON, target targetJSON, values map[string]string) bool {
+	t.Helper()
+	series := s.ask(t, target, values)
+	label := strings.TrimSuffix(strings.TrimPrefix(panel.Options.ReduceOptions.Fields, "/^"), "$/")
+	if label == "" {
+		label = panel.Options.XField
+	}
+	if label == "" {
+		return len(series) > 0
+	}
+	return slices.ContainsFunc(series, func(one promql.Series) bool { return one.Metric.Get(label) != "" })
+}
+
+// atTheEnd writes down what a query gives at the end of the time range.
+func (s server) atTheEnd(t *testing.T, target targetJSON, values map[string]string) []string {
+	t.Helper()
+	var rows []string
+	for _, series := range s.ask(t, target, values) {
+		last := series.Floats[len(series.Floats)-1]
+		if last.T != ended.UnixMilli() {
+			continue
+		}
+		var row []string
+		series.Metric.Range(func(label labels.Label) {
+			row = append(row, fmt.Sprintf("%s=%q", label.Name, label.Value))
+		})
+		rounded := math.Round(last.F*1e4) / 1e4
+		rows = append(rows, strings.TrimSpace(fmt.Sprintf("%s = %.12g", strings.Join(row, " "), rounded+0)))
+	}
+	sort.Strings(rows)
+	return rows
+}
+
+// choices are the combinations of values that a dashboard's variables offer.
+func (s server) choices(t *testing.T, dashboard dashboardFile) []map[string]string {
+	t.Helper()
+	choices := []map[string]string{{}}
+	for _, variable := range dashboard.Templating.List {
+		if variable.Type == "datasource" {
+			continue
+		}
+		var next []map[string]string
+		for _, values := range choices {
+			offered := s.offers(t, variable, values)
+			if len(offered) == 0 {
+				t.Fatalf("%s: the variable %s offers nothing for %v", dashboard.Title, variable.Name, values)
+			}
+			if variable.IncludeAll {
+				offered = []string{variable.AllValue}
+			}
+			for _, value := range offered {
+				more := maps.Clone(values)
+				more[variable.Name] = value
+				next = append(next, more)
+			}
+		}
+		choices = next
+	}
+	return choices
+}
+
+// choice is the one of a namespace and a name.
+func (s server) choice(t *testing.T, dashboard dashboardFile, choice string) map[string]string {
+	t.Helper()
+	for _, values := range s.choices(t, dashboard) {
+		if values["namespace"]+"/"+values["name"] == choice {
+			return values
+		}
+	}
+	t.Fatalf("%s does not offer %s", dashboard.Title, choice)
+	return nil
+}
+
+var labelValues = regexp.MustCompile(`^label_values\((.*), ([a-z_]+)\)$`)
+
+// offers are the values of a variable, as Grafana finds them: those of a label of the
+// series that there were in the time range.
+func (s server) offers(t *testing.T, variable variableJSON, values map[string]string) []string {
+	t.Helper()
+	parts := labelValues.FindStringSubmatch(variable.Query)
+	if parts == nil { // template-label-promql-rule
+		t.Fatalf("the variable %s has the query %q, want label_values", variable.Name, variable.Query)
+	}
+	within := regexp.MustCompile(".+")
+	if variable.Regex != "" {
+		within = regexp.MustCompile(strings.TrimSuffix(strings.TrimPrefix(variable.Regex, "/"), "/"))
+	}
+	var offered []string
+	for _, series := range s.ask(t, targetJSON{Expr: parts[1], Range: true}, values) {
+		match := within.FindStringSubmatch(series.Metric.Get(parts[2]))
+		if match != nil && !slices.Contains(offered, match[len(match)-1]) {
+			offered = append(offered, match[len(match)-1])
+		}
+	}
+	slices.Sort(offered)
+	return offered
+}

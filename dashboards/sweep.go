@@ -1,0 +1,241 @@
+package dashboards
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/barchart"
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+// Matchers of the baseline, which is a configuration of that name, and of the others.
+const (
+	isBaseline  = metrics.LabelConfiguration + `="baseline"`
+	notBaseline = metrics.LabelConfiguration + `!="baseline"`
+)
+
+// noSweep says why a panel about a sweep is empty.
+const noSweep = "No such sweep in this time range: choose a namespace and a name above"
+
+// noRatio says why a panel with intervals is empty.
+const noRatio = "No interval yet: it takes a few blocks of valid runs"
+
+// sweep is the dashboard of one sweep.
+func sweep() page {
+	return page{
+		uid:         SweepUID,
+		title:       "cephtune / Sweep",
+		description: "One CephTuningSweep: what it found, how sure that is, and what Ceph did meanwhile.",
+		from:        "now-6h",
+		variables: append([]cog.Builder[dashboard.VariableModel]{
+			dataSourceVariable(),
+			labelVariable("namespace", "Namespace", metrics.SweepInfo, metrics.LabelNamespace).
+				Description("The namespace of the CephTuningSweep."),
+			labelVariable("name", "Sweep", selector(metrics.SweepInfo, ofNamespace), metrics.LabelName).
+				Description("The CephTuningSweep."),
+		}, cephVariables()...),
+		annotations: []annotation{
+			mark("Runs of the baseline", grey,
+				latest(one(metrics.SweepRunning, isBaseline), metrics.LabelConfiguration, metrics.LabelRun),
+				"{{configuration}}", "run {{run}}"),
+			mark("Runs of configurations", sky,
+				latest(one(metrics.SweepRunning, notBaseline), metrics.LabelConfiguration, metrics.LabelRun),
+				"{{configuration}}", "run {{run}}"),
+		},
+		rows: []row{
+			{panels: append(sweepOutcome(), sweepState()...)},
+			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), configurations()}},
+			{title: "Runs", panels: []cog.Builder[dashboard.Panel]{runs(), runTimeline(), drift()}},
+			{title: "Ceph meanwhile", panels: cephPanels()},
+		},
+	}
+}
+
+// sweepInfo is the series that says what the sweep is at.
+func sweepInfo() string {
+	return latest(one(metrics.SweepInfo), metrics.LabelCluster, metrics.LabelReason, metrics.LabelVerdict,
+		metrics.LabelSummary, metrics.LabelBest, metrics.LabelMetric)
+}
+
+func sweepOutcome() []cog.Builder[dashboard.Panel] {
+	return []cog.Builder[dashboard.Panel]{
+		words(about{
+			title:       "Verdict",
+			description: "The verdict on the best configuration. Superior: better than the baseline by at least the effect that the sweep asks for. Better: better, but by less. Equivalent: the same within the margin. Inconclusive: more runs would have to tell.",
+			empty:       "No verdict yet: there is one when the sweep ends", width: 5, height: 4,
+		}, sweepInfo(), metrics.LabelVerdict, 30, sweepVerdicts()),
+		words(about{
+			title:       "What it found",
+			description: "The outcome in one sentence.",
+			empty:       "Nothing yet: there is a sentence when the sweep ends", width: 13, height: 4,
+		}, sweepInfo(), metrics.LabelSummary, 18, nil),
+		words(about{
+			title:       "Best configuration",
+			description: "The best configuration so far. Until there is a verdict, it may change.",
+			empty:       "None yet: all are still in the race", width: 6, height: 4,
+		}, sweepInfo(), metrics.LabelBest, 20, nil),
+	}
+}
+
+func sweepState() []cog.Builder[dashboard.Panel] {
+	return []cog.Builder[dashboard.Panel]{
+		words(about{
+			title:       "State",
+			description: "What the sweep is at: the reason of its condition Ready.",
+			empty:       noSweep, width: 5, height: 3,
+		}, sweepInfo(), metrics.LabelReason, 22, nil),
+		figure(about{
+			title:       "Progress",
+			description: "How far the sweep is, if no configuration drops out early.",
+			unit:        fraction, empty: noSweep, width: 4, height: 3,
+		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), "", nil),
+		figure(about{
+			title:       "Expected to end",
+			description: "When the sweep is expected to end, restore included, by what its runs have taken so far.",
+			unit:        fromNow, empty: "No end to expect: it has ended, or not begun", width: 4, height: 3,
+		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), "", nil),
+		figure(about{
+			title:       "Measuring now",
+			description: "The configuration that is being measured, and the number of the run.",
+			unit:        noUnit, empty: "Nothing is being measured", width: 6, height: 3,
+		}, latest(one(metrics.SweepRunning), metrics.LabelConfiguration, metrics.LabelRun),
+			"{{configuration}} · run {{run}}", nil).TextMode(common.BigValueTextModeName),
+		figure(about{
+			title:       "Ceph's settings",
+			description: "Whether everything that the sweep changed is put back as it was.",
+			unit:        noUnit, empty: "Nothing was changed yet", width: 5, height: 3,
+		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), "", mappings(
+			state{"1", "Put back", blue},
+			state{"0", "Changed by the sweep", orange},
+		)),
+	}
+}
+
+// intervals draws each configuration's interval as a bar to the left or right of the
+// baseline. Grafana stacks bars from zero: so the part between zero and the interval is
+// a hidden bar, and what is below zero is a stack of its own.
+func intervals() *barchart.PanelBuilder {
+	low, ratio, high := ratioSeries(metrics.SweepConfigurationRatioLow), ratioSeries(metrics.SweepConfigurationRatio), ratioSeries(metrics.SweepConfigurationRatioHigh)
+	above := func(series string) string { return fmt.Sprintf("clamp_min(%s - 1, 0)", series) }
+	below := func(series string) string { return fmt.Sprintf("clamp_max(%s - 1, 0)", series) }
+	from := func(end, begin string) string { return end + " - " + begin }
+
+	return categories(about{
+		title:       "Difference to the baseline, with its interval",
+		description: "A bar is the interval of a configuration's ratio to the baseline, less 1: to the right of zero is more than the baseline, to the left less; for latencies, less is better. The estimate is where the shades meet. A bar that reaches across zero may be no difference at all.",
+		unit:        fraction, empty: noRatio, width: 12, height: 10,
+	}, metrics.LabelConfiguration,
+		bar{id: "gap", title: "up to the interval", expression: above(low), color: none, hidden: true},
+		bar{id: "lower", title: "low end to estimate", expression: from(above(ratio), above(low)), color: sky},
+		bar{id: "upper", title: "estimate to high end", expression: from(above(high), above(ratio)), color: blue},
+		bar{id: "gap_below", title: "down to the interval", expression: below(high), color: none, hidden: true},
+		bar{id: "upper_below", title: "estimate to high end, below the baseline", expression: from(below(ratio), below(high)), color: blue},
+		bar{id: "lower_below", title: "low end to estimate, below the baseline", expression: from(below(low), below(ratio)), color: sky},
+	).Orientation(common.VizOrientationHorizontal).Stacking(common.StackingModeNormal)
+}
+
+// ratioSeries selects one of the ratios of the configurations.
+func ratioSeries(metric string) string {
+	return latest(one(metric, notBaseline), metrics.LabelConfiguration)
+}
+
+func configurations() *table.PanelBuilder {
+	columns := []column{
+		{field: metrics.LabelConfiguration, title: "Configuration"},
+		{field: valueOf("ratio"), title: "Ratio", unit: noUnit, width: 80},
+		{field: valueOf("low"), title: "Low", unit: noUnit, width: 80},
+		{field: valueOf("high"), title: "High", unit: noUnit, width: 80},
+		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
+		{field: valueOf("latest"), title: "Latest run", unit: anyUnit, width: 110},
+	}
+	return rowsOf(about{
+		title:       "Configurations",
+		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run, in bytes per second, operations per second or seconds as the objective is. One run is no evidence: the interval is.",
+		empty:       "No run has ended yet", width: 12, height: 10,
+	}, columns,
+		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
+		instant("low", latest(one(metrics.SweepConfigurationRatioLow), metrics.LabelConfiguration)),
+		instant("high", latest(one(metrics.SweepConfigurationRatioHigh), metrics.LabelConfiguration)),
+		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
+	).Decimals(3).SortBy([]cog.Builder[common.TableSortByFieldState]{
+		common.NewTableSortByFieldStateBuilder().DisplayName("Ratio").Desc(true),
+	})
+}
+
+// objective is a kind of objective, by the metrics that it may have, and its unit.
+// Grafana cannot take a unit from a label: so there is a query for each.
+type objective struct {
+	id, metric, unit string
+}
+
+func objectives() []objective {
+	return []objective{
+		{"bandwidth", metrics.LabelMetric + `="Bandwidth"`, bytesPerSecond},
+		{"iops", metrics.LabelMetric + `="IOPS"`, perSecond},
+		{"latency", metrics.LabelMetric + `=~"Latency.*"`, seconds},
+	}
+}
+
+// latestRun is the figure of the latest run of each configuration that matches, if the
+// sweep's objective is of that kind.
+func latestRun(matcher string, of objective) string {
+	return latest(fmt.Sprintf("%s and on (namespace, name) %s",
+		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
+}
+
+// runs draws every run. There may be dozens of configurations: colours would not tell
+// them apart, so that only the baseline and the best one stand out.
+func runs() *timeseries.PanelBuilder {
+	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
+	var lines []line
+	for _, of := range objectives() {
+		others := latestRun(notBaseline, of)
+		lines = append(lines,
+			line{id: of.id + "_others", expression: others + " unless on (configuration) " + best, legend: "{{configuration}}", color: shades(sky), unit: of.unit},
+			line{id: of.id + "_best", expression: others + " and on (configuration) " + best, legend: "{{configuration}} (best)", color: fixed(vermillion), unit: of.unit},
+			line{id: of.id + "_baseline", expression: latestRun(isBaseline, of), legend: "{{configuration}}", color: fixed(grey), unit: of.unit, reference: true},
+		)
+	}
+	return steps(about{
+		title:       "Every run's figure",
+		description: "The objective in each run, from the end of the run to the end of the next one of the same configuration. The baseline is dashed; the best configuration is vermillion; others are shades of blue. Runs are shaded: those of the baseline grey, others blue.",
+		unit:        noUnit, empty: "No run has ended in this time range", width: 24, height: 9,
+	}, lines...)
+}
+
+// runTimeline tells what was measured when. Configurations that wait are told too: else a
+// gap would look like the value before it.
+func runTimeline() cog.Builder[dashboard.Panel] {
+	expression := fmt.Sprintf("%s or 0 * %s",
+		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),
+		latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration))
+	return timeline(about{
+		title:       "What was measured when",
+		description: "The runs of each configuration. Every block has all of them, and the baseline, once, in an order drawn anew.",
+		empty:       "Nothing was measured in this time range", width: 14, height: 8,
+	}, expression, "{{configuration}}", mappings(
+		state{"1", "measured", blue},
+		state{"0", "not measured", none},
+	))
+}
+
+func drift() *timeseries.PanelBuilder {
+	series := one(metrics.SweepConfigurationLatest, isBaseline)
+	return steps(about{
+		title:       "Drift: the baseline against its own mean",
+		description: "How far each run of the baseline, controls included, is from their mean in this time range. The baseline is the same configuration every time: what moves here is the cluster.",
+		unit:        fraction, empty: "No run of the baseline has ended in this time range", width: 10, height: 8,
+	}, line{
+		id: "drift",
+		expression: fmt.Sprintf("%s / %s - 1",
+			latest(series, metrics.LabelConfiguration),
+			latest(fmt.Sprintf("avg_over_time(%s[$__range] @ end())", series), metrics.LabelConfiguration)),
+		legend: "{{configuration}}",
+		color:  fixed(grey),
+	})
+}
