@@ -11,8 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
+	"github.com/cephtune/cephtune/internal/cli/cancel"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/list"
+	"github.com/cephtune/cephtune/internal/cli/plan"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/cli/suspend"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
@@ -50,10 +55,12 @@ func newRoot(name string) *cobra.Command {
 		Short: "Tell, honestly, whether a setting makes a Ceph cluster faster",
 		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
 
-"analyze" works offline: it compares the outputs of rados bench, rbd bench and
-fio, or a table of results, and needs no cluster. "watch" follows a
-CephTuningSweep or a CephBenchmark to its end and says what it came to, and "results"
-shows what a CephBenchmark measured.`,
+"run" runs a benchmark or a sweep and says what it came to, and "plan" says beforehand
+what a sweep would do. "list", "watch" and "results" show what goes on and what was
+measured; "suspend", "resume" and "cancel" act on it.
+
+"analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
+table of results, and needs no cluster.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints them, once and on stderr.
 		SilenceUsage:  true, // A page of flags hides the error that it follows.
@@ -61,7 +68,11 @@ shows what a CephBenchmark measured.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
-	root.AddCommand(analyze.NewCommand(name), watch.NewCommand(name), results.NewCommand(name))
+	root.AddCommand(
+		run.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
+		results.NewCommand(name), analyze.NewCommand(name), cancel.NewCommand(name),
+	)
+	root.AddCommand(suspend.NewCommands(name)...)
 	return root
 }
 

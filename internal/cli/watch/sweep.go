@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
@@ -35,6 +36,18 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	writePatches(&out, s.Status.Patches)
 	writeNext(&out, s, ledger)
 	_, err = io.WriteString(w, out.String())
+	return err
+}
+
+// WritePlan writes the plan of a sweep that was only to be planned, or why there is none.
+func WritePlan(o client.Object, w io.Writer) error {
+	s, ok := o.(*v1alpha1.CephTuningSweep)
+	if !ok {
+		return fmt.Errorf("got a %T", o)
+	}
+	var out strings.Builder
+	writePlan(&out, s)
+	_, err := io.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
 	return err
 }
 
