@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -160,4 +161,49 @@ func Complete(conditions *[]metav1.Condition, message string) {
 func GoOn(conditions *[]metav1.Condition, reason, message string) {
 	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
 	Set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+}
+
+// Recorded is a sweep that has ended, with the plan, the runs and the status of a
+// transcript of the planner's own tests.
+func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	s := Sweep(t, sample)
+	s.Spec.Mode = v1alpha1.SweepModeRun
+	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "internal", "sweepspec", "testdata", transcript+".golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := regexp.MustCompile(`: (\d+ \d+\.\d+\.\d+ \d+ \S+ \d+s \d+Mi \w+)$`)
+	var plan, status []string
+	into := &plan
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if match := run.FindStringSubmatch(line); match != nil {
+			s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(match[1]))
+			into = nil
+		}
+		if line == "status:" {
+			into = &status
+		}
+		if into != nil {
+			*into = append(*into, line)
+		}
+	}
+	unmarshal(t, plan, &s.Status)
+	unmarshal(t, status, &struct {
+		Status *v1alpha1.CephTuningSweepStatus `json:"status"`
+	}{&s.Status})
+	s.Status.StartTime, s.Status.CompletionTime = new(metav1.NewTime(Morning(0))), new(metav1.NewTime(Morning(78)))
+	s.Status.ObservedGeneration, s.Status.ObservedRunID = s.Generation, s.Spec.RunID
+	meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionReconciling)
+	Set(&s.Status.Conditions, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, s.Status.Summary)
+	Set(&s.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonComplete, s.Status.Summary)
+	return s
+}
+
+func unmarshal(t testing.TB, lines []string, into any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(strings.Join(lines, "\n")), into); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -32,6 +32,11 @@ func One(path string, stdin io.Reader) (client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Only(path, all)
+}
+
+// Only is the only benchmark or sweep among the objects of a file.
+func Only(path string, all []client.Object) (client.Object, error) {
 	var found client.Object
 	for _, o := range all {
 		if object.StateOf(o).Kind.Name == "" {

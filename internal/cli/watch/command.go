@@ -137,7 +137,9 @@ type Request struct {
 func Follow(ctx context.Context, c client.WithWatch, r Request, out, errOut io.Writer) (client.Object, error) {
 	o := &options{kind: following(cli.StateOf(r.Object).Kind), name: r.Object.GetName(), timeout: r.Timeout, output: r.Output, quiet: r.Quiet}
 	if r.Report != nil {
-		o.kind.report = func(_ context.Context, _ client.Reader, object client.Object, w io.Writer) error { return r.Report(object, w) }
+		o.kind.report = func(_ context.Context, _ client.Reader, object client.Object, w io.Writer) error {
+			return r.Report(object, w)
+		}
 	}
 	return o.run(ctx, c, r.Object.GetNamespace(), surroundings{now: time.Now, pace: defaultPace()}, out, errOut)
 }
