@@ -111,9 +111,14 @@ func spanning(values []float64, from, to float64, log bool) scale {
 	return scale{max(low-room, 0), high + room, from, to, false}
 }
 
+// narrow is the ratio of both ends of a logarithmic scale below which even steps look even.
+const narrow = 5
+
 // ticks are round values within the scale, some five of them, in multiples of a unit.
 func (s scale) ticks(unit float64) []float64 {
-	if s.log {
+	if s.log && s.high/s.low < narrow {
+		unit = 1e-9 // Of a nanosecond, or of a ratio: less than anything that is drawn.
+	} else if s.log {
 		return s.logTicks()
 	}
 	step := unit * nice((s.high-s.low)/unit/5)

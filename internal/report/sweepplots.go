@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,10 +153,7 @@ func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, 
 	seen := map[int]bool{}
 	for i, e := range ledger {
 		name := nameOf(s, e.Configuration)
-		if !seen[e.Configuration] {
-			seen[e.Configuration] = true
-			names, numbers = append(names, name), append(numbers, e.Configuration)
-		}
+		seen[e.Configuration] = true
 		at := x.at(float64(i + 1))
 		title := fmt.Sprintf("run %d, block %d: %s, %s", i+1, e.Block, name, e.Validity)
 		if len(e.Values) == 0 {
@@ -166,6 +165,9 @@ func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, 
 			class = "hollow"
 		}
 		c.marker(class, e.Configuration, at, y.at(e.Values[0]), title+", "+figure.Human(s.Spec.Objective.Metric, e.Values[0]))
+	}
+	for _, index := range slices.Sorted(maps.Keys(seen)) {
+		names, numbers = append(names, nameOf(s, index)), append(numbers, index)
 	}
 	return names, numbers
 }
