@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/analyze"
 	"github.com/cephtune/cephtune/internal/cli/cancel"
 	"github.com/cephtune/cephtune/internal/cli/compare"
+	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/cli/plan"
@@ -72,7 +73,8 @@ table of results, and needs no cluster.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
 	root.AddCommand(
 		run.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
-		results.NewCommand(name), report.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name), cancel.NewCommand(name),
+		results.NewCommand(name), report.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
+		cancel.NewCommand(name), doctor.NewCommand(name),
 	)
 	root.AddCommand(suspend.NewCommands(name)...)
 	return root
