@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/cli/plan"
 	"github.com/cephtune/cephtune/internal/cli/report"
+	"github.com/cephtune/cephtune/internal/cli/restore"
 	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/suspend"
@@ -60,7 +61,9 @@ func newRoot(name string) *cobra.Command {
 
 "run" runs a benchmark or a sweep and says what it came to, and "plan" says beforehand
 what a sweep would do. "list", "watch" and "results" show what goes on and what was
-measured; "suspend", "resume" and "cancel" act on it.
+measured, "report" makes a page of it, and "compare" sets two benchmarks side by side.
+"suspend", "resume" and "cancel" act on it. "restore" shows what is still to be put back
+in Ceph, and "doctor" what is wrong with an installation.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
 table of results, and needs no cluster.`,
@@ -74,7 +77,7 @@ table of results, and needs no cluster.`,
 	root.AddCommand(
 		run.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
 		results.NewCommand(name), report.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
-		cancel.NewCommand(name), doctor.NewCommand(name),
+		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name),
 	)
 	root.AddCommand(suspend.NewCommands(name)...)
 	return root
