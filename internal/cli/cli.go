@@ -28,7 +28,7 @@ import (
 // Run executes a command line, args[0] being the name under which the program was
 // called, and returns the exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
-	root := newRoot(displayName(args[0]))
+	root := NewRoot(displayName(args[0]))
 	root.SetArgs(analyze.SpreadLists(args[1:]))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -53,7 +53,8 @@ func displayName(program string) string {
 	return name
 }
 
-func newRoot(name string) *cobra.Command {
+// NewRoot returns the root of the commands, which is called by that name.
+func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-cephtune",
 		Short: "Tell, honestly, whether a setting makes a Ceph cluster faster",

@@ -39,7 +39,7 @@ met, the verdict is not what --expect names, or it has not ended within --timeou
 --wait=false, 0 means that it was created.`
 
 const examples = `  # Four minutes of 4 MiB writes to a scratch pool
-  %[1]s -n cephtune-bench --cluster rook-ceph/my-cluster --block-size 4Mi
+  %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
 
   # Random reads by fio, from a pool of one's own
   %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --concurrency 32

@@ -42,7 +42,7 @@ type load struct {
 
 // addFlags gives a command the flags of a load.
 func (l *load) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&l.cluster, "cluster", "", "CephCluster, as NAMESPACE/NAME; needed where there are several, or none may be listed")
+	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed where there are several, or none may be listed")
 	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator has opened for benchmarks; without, a scratch pool is made")
 	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
 	flags.StringVar(&l.deviceClass, "device-class", "", "class of OSDs that store a scratch pool, such as ssd; without, all do")
@@ -61,7 +61,7 @@ func (l *load) addFlags(flags *pflag.FlagSet) {
 // names are those of the flags.
 func (*load) names() []string {
 	return []string{
-		"cluster", "pool", "replicas", "device-class", "engine", "mode", "block-size", "duration", "ramp",
+		"ceph-cluster", "pool", "replicas", "device-class", "engine", "mode", "block-size", "duration", "ramp",
 		"concurrency", "clients", "repetitions", "dataset", "at-least",
 	}
 }
@@ -85,7 +85,7 @@ func (l *load) check() error {
 	case !slices.Contains(modes(), l.mode):
 		return exit.UsageErrorf("--mode %q: want one of %s", l.mode, strings.Join(modes(), ", "))
 	case l.cluster != "" && strings.Count(l.cluster, "/") != 1:
-		return exit.UsageErrorf("--cluster %q: want NAMESPACE/NAME, such as rook-ceph/my-cluster", l.cluster)
+		return exit.UsageErrorf("--ceph-cluster %q: want NAMESPACE/NAME, such as rook-ceph/my-cluster", l.cluster)
 	case l.duration <= 0 || l.ramp < 0:
 		return exit.UsageErrorf("--duration %v and --ramp %v: want times such as 60s", l.duration, l.ramp)
 	case l.engine == "rbd" && l.ramp != 0:
@@ -216,7 +216,7 @@ func (l *load) clusterRef(ctx context.Context, c client.Client) (v1alpha1.Cluste
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
 	if err := c.List(ctx, list); err != nil {
-		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster, which --cluster NAMESPACE/NAME would name: %w", err)
+		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster, which --ceph-cluster NAMESPACE/NAME would name: %w", err)
 	}
 	switch len(list.Items) {
 	case 0:
@@ -224,5 +224,5 @@ func (l *load) clusterRef(ctx context.Context, c client.Client) (v1alpha1.Cluste
 	case 1:
 		return v1alpha1.ClusterReference{Namespace: list.Items[0].GetNamespace(), Name: list.Items[0].GetName()}, nil
 	}
-	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(list.Items)) + " CephClusters: name one with --cluster NAMESPACE/NAME")
+	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(list.Items)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME")
 }

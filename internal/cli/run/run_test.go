@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 		"from flags":                    {"--block-size 4Mi --duration 2m", "", ending(t, passed(""), one)},
 		"from flags, of two clusters":   {"--block-size 4Mi", "", ending(t, passed(""), one, two)},
 		"from flags, of none":           {"", "", ending(t, passed(""))},
-		"what would be created":         {"--cluster a/b --pool p --engine fio --mode randread --block-size 4Ki --concurrency 32 --ramp 15s --clients 3 --at-least 40Mi --dry-run client", "", ending(t, passed(""))},
+		"what would be created":         {"--ceph-cluster a/b --pool p --engine fio --mode randread --block-size 4Ki --concurrency 32 --ramp 15s --clients 3 --at-least 40Mi --dry-run client", "", ending(t, passed(""))},
 		"a gate that passes":            {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkPassed))},
 		"a gate that fails":             {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
 		"a gate that is meant to fail":  {"-f - --expect Failed", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
@@ -106,7 +106,7 @@ func TestGolden(t *testing.T) {
 		"usage an engine":               {"--engine dd", "", nil},
 		"usage a mode of another":       {"--mode randwrite", "", nil},
 		"usage a block size":            {"--block-size big", "", nil},
-		"usage a cluster":               {"--cluster my-cluster", "", nil},
+		"usage a cluster":               {"--ceph-cluster my-cluster", "", nil},
 		"usage an expectation":          {"--expect Good", "", nil},
 		"usage expect without wait":     {"--expect Passed --wait=false", "", nil},
 		"usage an argument":             {"nightly.yaml", "", nil},
@@ -152,7 +152,7 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 	}
 	for _, engine := range engines() {
 		for _, mode := range modes() {
-			line := fmt.Sprintf("--cluster a/b --engine %s --mode %s --block-size 64Ki --dry-run server", engine, mode)
+			line := fmt.Sprintf("--ceph-cluster a/b --engine %s --mode %s --block-size 64Ki --dry-run server", engine, mode)
 			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
 			known := engine != "rados" || mode == "write" || mode == "read" || mode == "randread"
 			if known != (got.Err == nil) || !known && got.Code() != 2 {
