@@ -66,11 +66,11 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 	if len(curves) == 0 {
 		return nil
 	}
-	const left, top, bottom = 90, 20, 300
+	const left, top, bottom = plotLeft, 20, 300
 	c := &canvas{width: plotWidth}
 	x := scale{low: -0.4, high: float64(len(latencies())) - 0.6, from: left, to: plotWidth - 16}
 	y := spanning(values, bottom, top, true)
-	c.leftAxis(y, v1alpha1.MetricLatencyP99, left, plotWidth-16)
+	c.leftAxis(y, v1alpha1.MetricLatencyP99)
 	c.line("axis", left, bottom, plotWidth-16, bottom)
 	for i, label := range []string{"50 %", "95 %", "99 %", "99.9 %", "longest"} {
 		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
@@ -168,7 +168,7 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	if total == 0 {
 		return nil
 	}
-	const left, top, bottom = 90, 20, 220
+	const left, top, bottom = plotLeft, 20, 220
 	seconds := func(i int) float64 { return math.Pow(10, float64(i)/barsPerDecade) / 1e9 }
 	c := &canvas{width: plotWidth, height: bottom + 30}
 	x := scale{low: seconds(first - 1), high: seconds(last + 2), from: left, to: plotWidth - 16, log: true}
@@ -221,14 +221,14 @@ func phaseRuns(p v1alpha1.PhaseResult, number int, runs []*archive.Run) *Plot {
 	if len(values) < 2 {
 		return nil
 	}
-	const left, top, bottom = 90, 16, 176
+	const left, top, bottom = plotLeft, 16, 176
 	c := &canvas{width: plotWidth, height: bottom + 28}
 	x := scale{low: 0, high: float64(len(runs) + 1), from: left, to: plotWidth - 16}
 	if hasAll {
 		values = append(values, all.low, all.high)
 	}
 	y := spanning(values, bottom, top, false)
-	c.leftAxis(y, metric, left, plotWidth-16)
+	c.leftAxis(y, metric)
 	if hasAll && all.low < all.high {
 		c.rect("band", left, y.at(all.high), plotWidth-16-left, y.at(all.low)-y.at(all.high), "95 % interval of a typical run")
 	}
@@ -299,11 +299,11 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 	if len(curves) == 0 || highest <= 0 {
 		return nil
 	}
-	const left, top, bottom = 90, 16, 236
+	const left, top, bottom = plotLeft, 16, 236
 	c := &canvas{width: plotWidth}
 	x := scale{low: 0, high: longest, from: left, to: plotWidth - 16}
 	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
-	c.leftAxis(y, metric, left, plotWidth-16)
+	c.leftAxis(y, metric)
 	for _, v := range x.ticks(1) {
 		c.text("soft", "middle", x.at(v), bottom+18, fmt.Sprintf("%g s", v))
 	}

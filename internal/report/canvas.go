@@ -167,7 +167,8 @@ func unitOf(metric v1alpha1.Metric, largest float64) float64 {
 }
 
 // leftAxis draws lines across for the values of a metric.
-func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric, left, right float64) {
+func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
+	const left, right = plotLeft, plotWidth - 16
 	for _, v := range s.ticks(unitOf(metric, s.high)) {
 		c.line("grid", left, s.at(v), right, s.at(v))
 		label := "0"

@@ -127,8 +127,11 @@ func environmentTable(e *v1alpha1.Environment) *Table {
 	}
 	table := &Table{Header: []string{"What", "Value"}}
 	for _, row := range [][]string{
-		{"Ceph cluster (FSID)", e.FSID}, {"Ceph", e.CephVersion}, {"Rook", e.RookVersion},
-		{"OSDs that serve the target", osds}, {"fingerprint of the environment", e.Digest},
+		{"Ceph cluster (FSID)", e.FSID},
+		{"Ceph", e.CephVersion},
+		{"Rook", e.RookVersion},
+		{"OSDs that serve the target", osds},
+		{"fingerprint of the environment", e.Digest},
 	} {
 		if row[1] != "" {
 			table.Rows = append(table.Rows, row)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -219,7 +220,8 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
 	}
 	rows := [][]string{
-		{"configurations", strconv.Itoa(int(p.Configurations))}, {"baseline", strings.Join(baseline, " ")},
+		{"configurations", strconv.Itoa(int(p.Configurations))},
+		{"baseline", strings.Join(baseline, " ")},
 		{"runs", fmt.Sprintf("%d to %d", p.MinimumRuns, p.MaximumRuns)},
 	}
 	if p.Seed != nil {
@@ -258,7 +260,7 @@ func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]str
 		for j, r := range references(s) {
 			if j < len(e.Values) {
 				direction := orElse(string(r.Direction), string(v1alpha1.DirectionTotal))
-				rows = append(rows, append(run[:len(run):len(run)], string(r.Phase), string(r.Metric), direction, Unit(r.Metric), exact(e.Values[j])))
+				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), exact(e.Values[j])))
 			}
 		}
 	}

@@ -13,7 +13,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const plotWidth = 960
+// plotWidth is that of every plot, plotLeft where those begin whose scale is to the left.
+const (
+	plotWidth = 960
+	plotLeft  = 90
+)
 
 // estimate is a ratio with its interval.
 type estimate struct {
@@ -106,12 +110,12 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	if len(values) == 0 {
 		return nil
 	}
-	const left, top, bottom = 90, 24, 330
+	const left, top, bottom = plotLeft, 24, 330
 	c := &canvas{width: plotWidth, height: bottom + 60}
 	metric := s.Spec.Objective.Metric
 	x := scale{low: 0, high: float64(len(ledger) + 1), from: left, to: plotWidth - 16}
 	y := spanning(values, bottom, top, false)
-	c.leftAxis(y, metric, left, plotWidth-16)
+	c.leftAxis(y, metric)
 	drawBlocks(c, ledger, x, top, bottom)
 	var baseline [][2]float64
 	for i, e := range ledger {

@@ -101,7 +101,7 @@ func TestGolden(t *testing.T) {
 		"error no such run ID":          "nightly nightly@0",
 		"error no such benchmark":       "nightly monthly",
 		"usage one side":                "nightly",
-		"usage the same twice":          "nightly nightly",
+		"usage the same twice":          strings.Repeat(" nightly", 2)[1:],
 		"usage a sweep":                 "cephtuningsweep/pg-num nightly",
 		"usage a number that is none":   "nightly:x weekly",
 		"usage a run ID that is none":   "nightly@ weekly",

@@ -85,8 +85,10 @@ type identity struct{ role, name, manifest string }
 // identities examines whether Ceph's keys are there. They are not read.
 func (e *examination) identities(ctx context.Context, allowed settings.Cluster) {
 	for _, id := range []identity{
-		{"observer", allowed.Identities.Observer, "config/ceph"}, {"io", allowed.Identities.IO, "config/ceph"},
-		{"tuner", allowed.Identities.Tuner, "config/ceph-tuner"}, {"cacheDropper", allowed.Identities.CacheDropper, "config/ceph-cache-dropper"},
+		{"observer", allowed.Identities.Observer, "config/ceph"},
+		{"io", allowed.Identities.IO, "config/ceph"},
+		{"tuner", allowed.Identities.Tuner, "config/ceph-tuner"},
+		{"cacheDropper", allowed.Identities.CacheDropper, "config/ceph-cache-dropper"},
 	} {
 		about := fmt.Sprintf("Identity %s of %s/%s", id.role, allowed.Namespace, allowed.Name)
 		switch {

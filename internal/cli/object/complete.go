@@ -22,8 +22,8 @@ type Connect func() (client.WithWatch, string, error)
 // are as many as most says.
 func Complete(connect Connect, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		sweeps := names(cmd, connect, Sweep(), "")
-		all := append(sweeps, names(cmd, connect, Benchmark(), "cephbenchmark/")...)
+		all := names(cmd, connect, Sweep(), "")
+		all = append(all, names(cmd, connect, Benchmark(), "cephbenchmark/")...)
 		return offer(all, args, typed, most)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// AnnotationAbandon, with the value "true", makes the operator give up putting back what
+// AnnotationAbandon is what, with the value "true", makes the operator give up putting back what
 // a sweep has changed.
 const AnnotationAbandon = "cephtune.dev/abandon-restore"
 

@@ -134,7 +134,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	}
 	found, err := o.find(ctx, c, namespace)
 	known := err == nil
-	if err != nil && !(o.yes && apierrors.IsForbidden(err)) {
+	if err != nil && (!o.yes || !apierrors.IsForbidden(err)) {
 		return err // Who may not see what is open may give it up nevertheless.
 	}
 	if o.abandon {

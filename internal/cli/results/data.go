@@ -101,8 +101,8 @@ func seriesLines(run *archive.Run, phase archive.Phase) [][]string {
 	if phase.Observation != nil {
 		add("all", phase.Observation.Result)
 	}
-	for _, report := range phase.Clients {
-		add(strconv.Itoa(report.Client), report.Result)
+	for _, reported := range phase.Clients {
+		add(strconv.Itoa(reported.Client), reported.Result)
 	}
 	return lines
 }

@@ -151,7 +151,7 @@ func (l *load) phase() (v1alpha1.Phase, error) {
 	case "rados":
 		phase.RadosBench, err = l.radosBench()
 	case "rbd":
-		phase.RBDBench, err = l.rbdBench()
+		phase.RBDBench = l.rbdBench()
 	default:
 		phase.Fio = l.fio()
 	}
@@ -172,7 +172,7 @@ func (l *load) radosBench() (*v1alpha1.RadosBench, error) {
 	return phase, nil
 }
 
-func (l *load) rbdBench() (*v1alpha1.RBDBench, error) {
+func (l *load) rbdBench() *v1alpha1.RBDBench {
 	type kind struct {
 		ioType  v1alpha1.RBDBenchIOType
 		pattern v1alpha1.RBDBenchIOPattern
@@ -186,7 +186,7 @@ func (l *load) rbdBench() (*v1alpha1.RBDBench, error) {
 	if l.size != nil {
 		phase.IOSize = *l.size
 	}
-	return phase, nil
+	return phase
 }
 
 func (l *load) fio() *v1alpha1.Fio {

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // ending is a cluster in which everything that is created has ended already.
 func ending(t *testing.T, how func(client.Object), objects ...client.Object) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t, objects...), interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			if o.GetName() == "" {
 				o.SetName(o.GetGenerateName() + "x7k2p")
 			}
@@ -163,6 +163,12 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 			}
 		}
 	}
+	takesSamples(t, c)
+}
+
+// takesSamples runs every sample of config/samples.
+func takesSamples(t *testing.T, c client.WithWatch) {
+	t.Helper()
 	samples, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "samples", "ceph*.yaml"))
 	if err != nil || len(samples) == 0 {
 		t.Fatal(samples, err)
