@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -95,6 +97,9 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		return err
 	}
 	e := &examination{client: c, namespace: namespace, operator: o.operator, now: now}
+	if err := e.reach(ctx); err != nil {
+		return err
+	}
 	e.examine(ctx)
 	if ctx.Err() != nil {
 		return fmt.Errorf("the cluster does not answer in time: %w", ctx.Err())
@@ -143,6 +148,16 @@ type examination struct {
 	findings  []Finding
 }
 
+// reach asks what everybody may ask. Where there is no answer, a list of findings would say
+// the same thing over and over.
+func (e *examination) reach(ctx context.Context) error {
+	_, err := e.may(ctx, right{group: v1alpha1.GroupVersion.Group, resource: object.Benchmark().Plural}, "get")
+	if err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("the cluster cannot be asked, choose another --context: %w", err)
+	}
+	return nil
+}
+
 // examine goes through everything. What comes later does not depend on what was wrong
 // before, so that one look finds all there is.
 func (e *examination) examine(ctx context.Context) {
@@ -165,9 +180,14 @@ func (e *examination) found(about string, state State, text, mend string) {
 	e.findings = append(e.findings, Finding{about, state, text, mend})
 }
 
-// unreadable is the finding about what cannot be read: that is not wrong by itself.
+// unreadable is the finding about what cannot be read. That the caller may not read it is
+// not wrong by itself; everything else is.
 func (e *examination) unreadable(about, what string, err error) {
-	e.found(about, Unknown, fmt.Sprintf("%s cannot be read: %v", what, err), "")
+	state := Wrong
+	if apierrors.IsForbidden(err) {
+		state = Unknown
+	}
+	e.found(about, state, fmt.Sprintf("%s cannot be read: %v", what, err), "")
 }
 
 func write(out io.Writer, findings []Finding, format string) error {

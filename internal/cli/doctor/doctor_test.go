@@ -226,6 +226,19 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestNobodyAnswers: findings that are all unknown would end with exit code 0.
+func TestNobodyAnswers(t *testing.T) {
+	silent := interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return errors.New("connection refused")
+		},
+	})
+	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(silent), time.Now), "", "")
+	if got.Code() != 1 || got.Stdout != "" || !strings.Contains(got.Err.Error(), "choose another --context: connection refused") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestWhatIsWrongForScripts(t *testing.T) {
 	cluster := allowing(clitest.Holding(t), everything, nothing)
 	for line, want := range map[string]string{"-o json": `"state": "wrong"`, "-o yaml": "state: wrong", "--operator-namespace other": "There is none in namespace other."} {

@@ -123,14 +123,12 @@ func (e *examination) rights(ctx context.Context) {
 	var missing []string
 	for _, r := range rights() {
 		for _, verb := range r.verbs {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: e.namespace, Verb: verb, Group: r.group, Resource: r.resource},
-			}}
-			if err := e.client.Create(ctx, review); err != nil {
+			allowed, err := e.may(ctx, r, verb)
+			if err != nil {
 				e.unreadable(about, "What you may do", err)
 				return
 			}
-			if !review.Status.Allowed {
+			if !allowed {
 				missing = append(missing, verb+" "+r.resource)
 			}
 		}
@@ -141,6 +139,15 @@ func (e *examination) rights(ctx context.Context) {
 	}
 	e.found(about, Wrong, "You may not "+strings.Join(missing, ", ")+".",
 		fmt.Sprintf("kubectl -n %s create rolebinding cephtune-editor --clusterrole=edit --user=YOU (ask an administrator)", e.namespace))
+}
+
+// may asks whether the caller may do something.
+func (e *examination) may(ctx context.Context, r right, verb string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: e.namespace, Verb: verb, Group: r.group, Resource: r.resource},
+	}}
+	err := e.client.Create(ctx, review)
+	return review.Status.Allowed, err
 }
 
 // settings examines what the administrator allows; nil where that is not known.
