@@ -28,7 +28,7 @@ const limit = 64 << 20
 // One reads the only benchmark or sweep of a file; "-" is standard input. A field that is
 // not known is an error: misspelled, it would be left out in silence.
 func One(path string, stdin io.Reader) (client.Object, error) {
-	all, err := All(path, stdin)
+	all, err := documents(path, stdin, serializer.EnableStrict)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,11 @@ func Only(path string, all []client.Object) (client.Object, error) {
 }
 
 // All reads every object of a file: several documents, and Lists as kubectl writes them.
-func All(path string, stdin io.Reader) ([]client.Object, error) {
+// Fields that are not known are left out: what was read from a cluster may be of a later
+// version.
+func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
+
+func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
 	text, err := read(path, stdin)
 	if err != nil {
 		return nil, err
@@ -63,7 +67,7 @@ func All(path string, stdin io.Reader) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	decoder := serializer.NewCodecFactory(scheme, how...).UniversalDeserializer()
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	var all []client.Object
 	for {

@@ -49,7 +49,8 @@ const examples = `  # A sweep, to look at in a browser
   %[1]s cephbenchmark/nightly -n cephtune-bench -o markdown
 
   # Without the cluster, later
-  kubectl get -n cephtune-bench cephbenchmark/nightly configmaps -l cephtune.dev/benchmark=nightly -o yaml > nightly.yaml
+  (kubectl get -n cephtune-bench cephbenchmark nightly -o yaml; echo ---
+   kubectl get -n cephtune-bench configmaps -l cephtune.dev/benchmark=nightly -o yaml) > nightly.yaml
   %[1]s -f nightly.yaml --to nightly.html`
 
 // options are the flags.
