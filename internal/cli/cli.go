@@ -11,15 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
+	"github.com/cephtune/cephtune/internal/cli/cancel"
+	"github.com/cephtune/cephtune/internal/cli/compare"
+	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/list"
+	"github.com/cephtune/cephtune/internal/cli/plan"
+	"github.com/cephtune/cephtune/internal/cli/report"
+	"github.com/cephtune/cephtune/internal/cli/restore"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/cli/suspend"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
 // Run executes a command line, args[0] being the name under which the program was
 // called, and returns the exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
-	root := newRoot(displayName(args[0]))
+	root := NewRoot(displayName(args[0]))
 	root.SetArgs(analyze.SpreadLists(args[1:]))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -44,16 +53,21 @@ func displayName(program string) string {
 	return name
 }
 
-func newRoot(name string) *cobra.Command {
+// NewRoot returns the root of the commands, which is called by that name.
+func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-cephtune",
 		Short: "Tell, honestly, whether a setting makes a Ceph cluster faster",
 		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
 
-"analyze" works offline: it compares the outputs of rados bench, rbd bench and
-fio, or a table of results, and needs no cluster. "watch" follows a
-CephTuningSweep or a CephBenchmark to its end and says what it came to, and "results"
-shows what a CephBenchmark measured.`,
+"run" runs a benchmark or a sweep and says what it came to, and "plan" says beforehand
+what a sweep would do. "list", "watch" and "results" show what goes on and what was
+measured, "report" makes a page of it, and "compare" sets two benchmarks side by side.
+"suspend", "resume" and "cancel" act on it. "restore" shows what is still to be put back
+in Ceph, and "doctor" what is wrong with an installation.
+
+"analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
+table of results, and needs no cluster.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints them, once and on stderr.
 		SilenceUsage:  true, // A page of flags hides the error that it follows.
@@ -61,7 +75,12 @@ shows what a CephBenchmark measured.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
-	root.AddCommand(analyze.NewCommand(name), watch.NewCommand(name), results.NewCommand(name))
+	root.AddCommand(
+		run.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
+		results.NewCommand(name), report.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
+		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name),
+	)
+	root.AddCommand(suspend.NewCommands(name)...)
 	return root
 }
 

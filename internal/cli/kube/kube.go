@@ -4,7 +4,13 @@ package kube
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,13 +18,38 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Connect makes a client of kubectl's flags, and tells the namespace that they choose.
-func Connect(flags *genericclioptions.ConfigFlags) (client.WithWatch, string, error) {
-	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
+// AnnotationConnection marks the flags that every command has, which the generated page
+// about the commands describes only once.
+const AnnotationConnection = "cephtune.dev/connection"
+
+// Connection is what kubectl's flags say about the cluster.
+type Connection struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+// NewConnection returns one whose flags were not read yet.
+func NewConnection() *Connection { return &Connection{flags: genericclioptions.NewConfigFlags(true)} }
+
+// AddFlags gives them to a command.
+func (c *Connection) AddFlags(cmd *cobra.Command) {
+	own := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	c.flags.AddFlags(own)
+	own.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{AnnotationConnection: {"true"}}
+		if f.Name == "cache-dir" {
+			f.DefValue = "~/.kube/cache" // Help that names the home of whoever reads it is not the same twice.
+		}
+	})
+	cmd.Flags().AddFlagSet(own)
+}
+
+// Connect makes a client of the flags, and tells the namespace that they choose.
+func (c *Connection) Connect() (client.WithWatch, string, error) {
+	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, "", fmt.Errorf("kubeconfig: %w", err)
 	}
-	config, err := flags.ToRESTConfig()
+	config, err := c.flags.ToRESTConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -26,17 +57,20 @@ func Connect(flags *genericclioptions.ConfigFlags) (client.WithWatch, string, er
 	if err != nil {
 		return nil, "", err
 	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	made, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, "", fmt.Errorf("connecting: %w", err)
 	}
-	return c, namespace, nil
+	return made, namespace, nil
 }
 
 // Scheme knows the kinds that the command line reads.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, authorizationv1.AddToScheme,
+		apiextensionsv1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}

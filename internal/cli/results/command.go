@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each.
@@ -57,9 +57,10 @@ type connect func() (client.Reader, string, error)
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	flags := genericclioptions.NewConfigFlags(true)
-	cmd := newCommand(program, func() (client.Reader, string, error) { return kube.Connect(flags) })
-	flags.AddFlags(cmd.Flags())
+	connection := kube.NewConnection()
+	cmd := newCommand(program, func() (client.Reader, string, error) { return connection.Connect() })
+	cmd.ValidArgsFunction = object.CompleteBenchmarks(connection.Connect, 1)
+	connection.AddFlags(cmd)
 	return cmd
 }
 

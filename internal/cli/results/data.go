@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -31,17 +32,6 @@ func writeYAML(w io.Writer, f *findings) error {
 	return err
 }
 
-func unitOf(metric v1alpha1.Metric) string {
-	switch metric {
-	case v1alpha1.MetricBandwidth:
-		return "bytesPerSecond"
-	case v1alpha1.MetricIOPS:
-		return "operationsPerSecond"
-	default:
-		return "seconds"
-	}
-}
-
 // writeFigures writes one line for each figure of each run.
 func writeFigures(w io.Writer, f *findings) error {
 	lines := [][]string{{"run", "state", "phase", "direction", "metric", "unit", "value", "at_least", "latency_kind", "marks"}}
@@ -53,7 +43,7 @@ func writeFigures(w io.Writer, f *findings) error {
 			for _, fig := range phase.Observation.Figures {
 				lines = append(lines, []string{
 					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(fig.Direction), string(fig.Metric),
-					unitOf(fig.Metric), exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), joinMarks(phase.Observation.Marks),
+					report.Unit(fig.Metric), exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), joinMarks(phase.Observation.Marks),
 				})
 			}
 		}
@@ -111,8 +101,8 @@ func seriesLines(run *archive.Run, phase archive.Phase) [][]string {
 	if phase.Observation != nil {
 		add("all", phase.Observation.Result)
 	}
-	for _, report := range phase.Clients {
-		add(strconv.Itoa(report.Client), report.Result)
+	for _, reported := range phase.Clients {
+		add(strconv.Itoa(reported.Client), reported.Result)
 	}
 	return lines
 }

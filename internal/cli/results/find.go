@@ -60,6 +60,30 @@ func (o *options) find(ctx context.Context, reader client.Reader, namespace stri
 	return f, nil
 }
 
+// Runs are those of a benchmark that are kept: of the run that status is about or, with a
+// run ID, of the latest of that. There may be none.
+func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]*archive.Run, error) {
+	o := &options{runID: runID}
+	maps, err := o.list(ctx, reader, benchmark)
+	if err != nil {
+		return nil, err
+	}
+	return Read(maps)
+}
+
+// Read reads the runs that ConfigMaps keep, by number.
+func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
+	runs := make([]*archive.Run, len(maps))
+	var err error
+	for i := range maps {
+		if runs[i], err = archive.FromConfigMap(&maps[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(runs, func(a, b *archive.Run) int { return cmp.Compare(a.Number, b.Number) })
+	return runs, nil
+}
+
 // list returns the ConfigMaps of one session: the one that status is about or, of an
 // earlier run ID, the latest.
 func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/report"
 )
 
 // notes are what has to be known about the figures, one sentence each.
@@ -55,7 +56,7 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 				continue
 			}
 			for _, mark := range phase.Observation.Marks {
-				note(run, string(mark)+": "+meaning(mark))
+				note(run, string(mark)+": "+report.Meaning(mark))
 			}
 			if phase.Observation.Result != nil {
 				for _, warning := range phase.Observation.Result.Warnings {
@@ -73,24 +74,6 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 		lines[i] = fmt.Sprintf("%s, %s: %s", name, which, text)
 	}
 	return lines
-}
-
-func meaning(mark v1alpha1.ResultMark) string {
-	switch mark {
-	case v1alpha1.MarkCached:
-		return "the dataset fits into the caches of the OSDs"
-	case v1alpha1.MarkClosedLoop:
-		return "latencies were measured without an offered rate: who waits for the cluster asks for less while it is slow"
-	case v1alpha1.MarkSharedImage:
-		return "clients shared an image and its lock"
-	case v1alpha1.MarkThrottled:
-		return "a client was kept from running by its CPU limit: raise clients.resources.cpu"
-	case v1alpha1.MarkNotSteady:
-		return "the rate was still changing in the second half: raise ramp or duration"
-	case v1alpha1.MarkDisturbed:
-		return "something else went on in the cluster; see the disturbances with -o yaml"
-	}
-	return "unknown to this version"
 }
 
 // environmentNotes name what differs from the environment of the first run.

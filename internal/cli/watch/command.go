@@ -7,20 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
 const longHelp = `Follow a CephTuningSweep or a CephBenchmark until it has ended, and say what it came to.
@@ -55,32 +51,27 @@ type options struct {
 	name    string
 	timeout time.Duration
 	output  string
+	quiet   bool
 }
 
 // surroundings are what the command works with.
 type surroundings struct {
 	// connect makes a client and tells the namespace that was chosen.
-	connect func() (client.WithWatch, string, error)
+	connect cli.Connect
 	now     func() time.Time
 	pace    pace
 }
 
-// The ways in which following can end early.
-var (
-	errTimeout     = errors.New("--timeout is over")
-	errInterrupted = errors.New("this command was interrupted")
-)
-
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	flags := genericclioptions.NewConfigFlags(true)
+	connection := kube.NewConnection()
 	cmd := newCommand(program, surroundings{
-		connect: func() (client.WithWatch, string, error) { return kube.Connect(flags) },
+		connect: connection.Connect,
 		now:     time.Now,
 		pace:    defaultPace(),
 	})
-	flags.AddFlags(cmd.Flags())
+	connection.AddFlags(cmd)
 	return cmd
 }
 
@@ -91,13 +82,18 @@ func newCommand(program string, with surroundings) *cobra.Command {
 		Short:   "Follow a sweep or a benchmark to its end, and say what it came to",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" watch"),
+
+		ValidArgsFunction: cli.Complete(with.connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
 				return err
 			}
-			ctx, stop := o.bounded(cmd.Context())
-			defer stop()
-			return o.run(ctx, with, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			c, namespace, err := with.connect()
+			if err != nil {
+				return err
+			}
+			_, err = o.run(cmd.Context(), c, namespace, with, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -118,59 +114,45 @@ func (o *options) read(args []string) error {
 		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case o.timeout < 0:
 		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
-	case len(args) == 1:
-		word, name, typed := strings.Cut(args[0], "/")
-		if !typed {
-			word, name = sweepKind().name, args[0]
+	}
+	of, name, err := cli.Parse(args)
+	o.kind, o.name = following(of), name
+	return err
+}
+
+// Request is what to follow, and how.
+type Request struct {
+	Object client.Object
+	// Timeout is for how long; 0 is to its end.
+	Timeout time.Duration
+	// Output is table, json or yaml.
+	Output string
+	// Quiet leaves out the lines while it is at work.
+	Quiet bool
+	// Report writes what it came to, where Output is table; nil is as the subcommand does.
+	Report func(client.Object, io.Writer) error
+}
+
+// Follow follows an object as the subcommand does, and returns it as it was at its end.
+func Follow(ctx context.Context, c client.WithWatch, r Request, out, errOut io.Writer) (client.Object, error) {
+	o := &options{kind: following(cli.StateOf(r.Object).Kind), name: r.Object.GetName(), timeout: r.Timeout, output: r.Output, quiet: r.Quiet}
+	if r.Report != nil {
+		o.kind.report = func(_ context.Context, _ client.Reader, object client.Object, w io.Writer) error {
+			return r.Report(object, w)
 		}
-		return o.choose(word, name)
-	case len(args) == 2 && !strings.Contains(args[0]+args[1], "/"):
-		return o.choose(args[0], args[1])
 	}
-	return exit.UsageErrorf("want one object, such as NAME or cephbenchmark/NAME, got %d arguments", len(args))
+	return o.run(ctx, c, r.Object.GetNamespace(), surroundings{now: time.Now, pace: defaultPace()}, out, errOut)
 }
 
-func (o *options) choose(word, name string) error {
-	of, known := kindOf(word)
-	switch {
-	case !known:
-		return exit.UsageErrorf("%q is nothing that can be followed: want cephtuningsweep or cephbenchmark", word)
-	case name == "" || strings.Contains(name, "/"):
-		return exit.UsageErrorf("%q is no name of a %s", name, of.name)
-	}
-	o.kind, o.name = of, name
-	return nil
-}
-
-// bounded is a context that ends with the timeout, or when the user interrupts.
-func (o *options) bounded(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
-	if o.timeout == 0 {
-		return ctx, stop
-	}
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
-	return ctx, func() {
-		cancel()
-		stop()
-	}
-}
-
-// early is why a context has ended.
-func early(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errTimeout
-	}
-	return errInterrupted
-}
-
-func (o *options) run(ctx context.Context, with surroundings, out, errOut io.Writer) error {
-	c, namespace, err := with.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) run(parent context.Context, c client.WithWatch, namespace string, with surroundings, out, errOut io.Writer) (client.Object, error) {
+	ctx, stop := cli.Bounded(parent, o.timeout)
+	defer stop()
 	lines := out
 	if o.output != "table" {
 		lines = errOut
+	}
+	if o.quiet {
+		lines = io.Discard
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
 	shown := &screen{to: newTerminal(lines), now: with.now}
@@ -178,41 +160,30 @@ func (o *options) run(ctx context.Context, with surroundings, out, errOut io.Wri
 	object, err := f.follow(ctx, shown.show)
 	shown.finish()
 	if err != nil {
-		return o.unfinished(err, key, shown.last)
+		return nil, o.unfinished(err, key, shown.last)
 	}
 	if err := o.print(ctx, c, object, out); err != nil {
-		return err
+		return nil, err
 	}
 	if end := shown.last.end; end == endFailed {
-		return fmt.Errorf("%s %s has not come to a result: %s: %s", o.kind.name, key, shown.last.phase, shown.last.message)
+		return object, fmt.Errorf("%s %s has not come to a result: %s: %s", o.kind.Name, key, shown.last.phase, shown.last.message)
 	}
-	return nil
+	return object, nil
 }
 
 // unfinished tells an end that was asked for from an error.
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
-	if !errors.Is(err, errTimeout) && !errors.Is(err, errInterrupted) {
+	if !errors.Is(err, cli.ErrTimeout) && !errors.Is(err, cli.ErrInterrupted) {
 		return err
 	}
 	at := prefixed("; it was at: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
-	return exit.UnexpectedErrorf("%s %s has not ended: %w%s", o.kind.name, key, err, at)
+	return exit.UnexpectedErrorf("%s %s has not ended: %w%s", o.kind.Name, key, err, at)
 }
 
 // print writes what the object came to.
 func (o *options) print(ctx context.Context, c client.Client, object client.Object, out io.Writer) error {
-	var printer printers.ResourcePrinter
-	switch o.output {
-	case "json":
-		printer = &printers.JSONPrinter{}
-	case "yaml":
-		printer = &printers.YAMLPrinter{}
-	default:
+	if o.output == "table" {
 		return o.kind.report(ctx, c, object, out)
 	}
-	of, err := c.GroupVersionKindFor(object)
-	if err != nil {
-		return err
-	}
-	object.GetObjectKind().SetGroupVersionKind(of)
-	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(object, out)
+	return cli.Print(c, object, o.output, out)
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
 // pace is how a connection that breaks is made again.
@@ -97,17 +99,17 @@ func finally(format string, args ...any) error { return &finalError{fmt.Sprintf(
 
 // get reads the object, which has to be the one that it was.
 func (f *follower) get(ctx context.Context) (client.Object, error) {
-	object := f.kind.object()
+	object := f.kind.New()
 	err := f.client.Get(ctx, f.key, object)
 	switch {
 	case meta.IsNoMatchError(err):
-		return nil, finally("the cluster does not know %ss: install cephtune, or choose another --context", f.kind.name)
+		return nil, finally("the cluster does not know %ss: install cephtune, or choose another --context", f.kind.Name)
 	case apierrors.IsNotFound(err) && f.uid == "":
-		return nil, finally("there is no %s %s in namespace %s: choose another with -n", f.kind.name, f.key.Name, f.key.Namespace)
+		return nil, finally("there is no %s %s in namespace %s: choose another with -n", f.kind.Name, f.key.Name, f.key.Namespace)
 	case apierrors.IsNotFound(err):
 		return nil, f.deleted()
 	case err != nil && (f.uid == "" || isRefusal(err)):
-		return nil, finally("reading %s %s: %v", f.kind.name, f.key, err)
+		return nil, finally("reading %s %s: %v", f.kind.Name, f.key, err)
 	case err != nil:
 		return nil, err
 	case f.uid != "" && object.GetUID() != f.uid:
@@ -117,7 +119,7 @@ func (f *follower) get(ctx context.Context) (client.Object, error) {
 	return object, nil
 }
 
-func (f *follower) deleted() error { return finally("%s %s was deleted", f.kind.name, f.key) }
+func (f *follower) deleted() error { return finally("%s %s was deleted", f.kind.Name, f.key) }
 
 func isRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
@@ -127,12 +129,12 @@ func isRefusal(err error) bool {
 // has ended, and otherwise why the watch has: nil is for one that was long enough.
 func (f *follower) watch(ctx context.Context, version string, tell func(view) (bool, error)) (client.Object, error) {
 	seconds := int64(f.pace.each.Seconds())
-	events, err := f.client.Watch(ctx, f.kind.list(), client.InNamespace(f.key.Namespace),
+	events, err := f.client.Watch(ctx, f.kind.NewList(), client.InNamespace(f.key.Namespace),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", f.key.Name)},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds}})
 	if err != nil {
 		if isRefusal(err) {
-			return nil, finally("watching %s %s: %v", f.kind.name, f.key, err)
+			return nil, finally("watching %s %s: %v", f.kind.Name, f.key, err)
 		}
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (f *follower) watch(ctx context.Context, version string, tell func(view) (b
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, early(ctx)
+			return nil, cli.Early(ctx)
 		case event, open := <-events.ResultChan():
 			if !open {
 				return nil, nil //nolint:nilnil // Documented.
@@ -180,17 +182,17 @@ func (f *follower) event(event apiwatch.Event, tell func(view) (bool, error)) (c
 func (f *follower) rest(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return early(ctx)
+		return cli.Early(ctx)
 	case errors.Is(err, errFinal):
 		return err
 	case err != nil && time.Since(f.answered) > f.pace.patience:
-		return fmt.Errorf("%s %s could not be followed for %v: %w", f.kind.name, f.key, f.pace.patience, err)
+		return fmt.Errorf("%s %s could not be followed for %v: %w", f.kind.Name, f.key, f.pace.patience, err)
 	}
 	pause := time.NewTimer(f.backoff.Step())
 	defer pause.Stop()
 	select {
 	case <-ctx.Done():
-		return early(ctx)
+		return cli.Early(ctx)
 	case <-pause.C:
 		return nil
 	}

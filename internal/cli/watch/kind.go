@@ -4,22 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
 // kind is a kind that can be followed.
 type kind struct {
-	name    string
-	aliases []string
-	object  func() client.Object
-	list    func() client.ObjectList
+	object.Kind
 	// read is what people care about of an object of that kind, report what it came to.
 	read   func(client.Object) (view, error)
 	report func(context.Context, client.Reader, client.Object, io.Writer) error
@@ -27,10 +23,8 @@ type kind struct {
 
 func sweepKind() kind {
 	return kind{
-		name: "CephTuningSweep", aliases: []string{"cephtuningsweep", "cephtuningsweeps", "cephsweep"},
-		object: func() client.Object { return &v1alpha1.CephTuningSweep{} },
-		list:   func() client.ObjectList { return &v1alpha1.CephTuningSweepList{} },
-		read:   typed(viewOfSweep),
+		Kind: object.Sweep(),
+		read: typed(viewOfSweep),
 		report: func(_ context.Context, _ client.Reader, o client.Object, w io.Writer) error {
 			s, ok := o.(*v1alpha1.CephTuningSweep)
 			if !ok {
@@ -43,10 +37,8 @@ func sweepKind() kind {
 
 func benchmarkKind() kind {
 	return kind{
-		name: "CephBenchmark", aliases: []string{"cephbenchmark", "cephbenchmarks", "cephbench"},
-		object: func() client.Object { return &v1alpha1.CephBenchmark{} },
-		list:   func() client.ObjectList { return &v1alpha1.CephBenchmarkList{} },
-		read:   typed(viewOfBenchmark),
+		Kind: object.Benchmark(),
+		read: typed(viewOfBenchmark),
 		report: func(ctx context.Context, from client.Reader, o client.Object, w io.Writer) error {
 			b, ok := o.(*v1alpha1.CephBenchmark)
 			if !ok {
@@ -57,6 +49,14 @@ func benchmarkKind() kind {
 	}
 }
 
+// following is how to follow objects of a kind.
+func following(of object.Kind) kind {
+	if k := benchmarkKind(); k.Name == of.Name {
+		return k
+	}
+	return sweepKind()
+}
+
 func typed[T client.Object](read func(T) view) func(client.Object) (view, error) {
 	return func(o client.Object) (view, error) {
 		object, ok := o.(T)
@@ -65,17 +65,6 @@ func typed[T client.Object](read func(T) view) func(client.Object) (view, error)
 		}
 		return read(object), nil
 	}
-}
-
-// kindOf is the kind that kubectl would take a word for.
-func kindOf(word string) (kind, bool) {
-	short, _, _ := strings.Cut(strings.ToLower(word), ".")
-	for _, k := range []kind{sweepKind(), benchmarkKind()} {
-		if slices.Contains(k.aliases, short) {
-			return k, true
-		}
-	}
-	return kind{}, false
 }
 
 func viewOfSweep(s *v1alpha1.CephTuningSweep) view {

@@ -3,8 +3,6 @@ package watch
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
 )
 
 const namespace = "cephtune-bench"
@@ -36,46 +35,12 @@ func sample(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// recorded is a sweep that has ended, with the plan, the runs and the status of the
-// planner's own transcript.
+// recorded is a sweep that has ended, with the runs of the planner's own transcript.
 func recorded(t testing.TB, sampleName, transcript string) *v1alpha1.CephTuningSweep {
-	t.Helper()
-	s := sample(t, sampleName)
-	s.Spec.Mode = v1alpha1.SweepModeRun
-	text, err := os.ReadFile(filepath.Join("../../sweepspec/testdata", transcript+".golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := regexp.MustCompile(`: (\d+ \d+\.\d+\.\d+ \d+ \S+ \d+s \d+Mi \w+)$`)
-	var plan, status []string
-	into := &plan
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSuffix(line, "\n")
-		if match := run.FindStringSubmatch(line); match != nil {
-			s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(match[1]))
-			into = nil
-		}
-		if line == "status:" {
-			into = &status
-		}
-		if into != nil {
-			*into = append(*into, line)
-		}
-	}
-	unmarshal(t, plan, &s.Status)
-	unmarshal(t, status, &struct {
-		Status *v1alpha1.CephTuningSweepStatus `json:"status"`
-	}{&s.Status})
-	s.Status.StartTime, s.Status.CompletionTime = new(metav1.NewTime(morning(0))), new(metav1.NewTime(morning(78)))
+	s := clitest.Recorded(t, sampleName, transcript)
+	s.Spec.HistoryLimit, s.CreationTimestamp, s.Status.Conditions = 50, metav1.Time{}, nil
 	conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, s.Status.Summary)
 	return s
-}
-
-func unmarshal(t testing.TB, lines []string, into any) {
-	t.Helper()
-	if err := yaml.UnmarshalStrict([]byte(strings.Join(lines, "\n")), into); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // conclude gives a sweep the conditions of one that has ended.

@@ -10,11 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -38,6 +38,18 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	return err
 }
 
+// WritePlan writes the plan of a sweep that was only to be planned, or why there is none.
+func WritePlan(o client.Object, w io.Writer) error {
+	s, ok := o.(*v1alpha1.CephTuningSweep)
+	if !ok {
+		return fmt.Errorf("got a %T", o)
+	}
+	var out strings.Builder
+	writePlan(&out, s)
+	_, err := io.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
+	return err
+}
+
 func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	status := s.Status
 	fmt.Fprintf(out, "\n%s/%s, run ID %s", s.Namespace, s.Name, s.Spec.RunID)
@@ -47,7 +59,7 @@ func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []
 	if status.StartTime != nil && status.CompletionTime != nil {
 		fmt.Fprintf(out, ", after %v", status.CompletionTime.Sub(status.StartTime.Time).Round(time.Second))
 	}
-	out.WriteString(prefixed(", ", census(ledger)) + "\n")
+	out.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
 	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
 		fmt.Fprintf(out, "%s: %s\n", stalled.Reason, stalled.Message)
 	}
@@ -92,25 +104,6 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// census counts the runs by what became of them, such as "44 runs: 42 Valid, 2 Inert".
-func census(ledger []sweepspec.Entry) string {
-	var order []v1alpha1.SweepRunValidity
-	counts := map[v1alpha1.SweepRunValidity]int{}
-	for _, e := range ledger {
-		if counts[e.Validity]++; counts[e.Validity] == 1 {
-			order = append(order, e.Validity)
-		}
-	}
-	if len(order) == 0 {
-		return ""
-	}
-	parts := make([]string, len(order))
-	for i, validity := range order {
-		parts[i] = fmt.Sprintf("%d %s", counts[validity], validity)
-	}
-	return fmt.Sprintf("%d runs: %s", len(ledger), strings.Join(parts, ", "))
-}
-
 // writeConfigurations writes the table. The ratio is not that of the figures beside it:
 // it compares each run with the runs of the baseline around it.
 func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
@@ -121,48 +114,12 @@ func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledg
 	var rows [][]string
 	for _, c := range s.Status.Configurations {
 		rows = append(rows, []string{
-			c.Name, strconv.Itoa(int(c.Runs)), typical(objective.Metric, c.Index, ledger),
-			ratio(c.Ratio), interval(c.Low, c.High, ratio), string(c.Verdict), c.Reason,
+			c.Name, strconv.Itoa(int(c.Runs)), report.Typical(objective.Metric, c.Index, ledger),
+			report.Ratio(c.Ratio), report.Interval(c.Low, c.High, report.Ratio), string(c.Verdict), c.Reason,
 		})
 	}
 	out.WriteString("\n")
-	aligned.Write(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(nameOf(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
-}
-
-// typical is the geometric mean of the objective over all valid runs of a configuration.
-func typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
-	var values []float64
-	for _, e := range ledger {
-		if e.Configuration == int(index) && e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
-			values = append(values, e.Values[0])
-		}
-	}
-	if len(values) == 0 {
-		return ""
-	}
-	return figure.Human(metric, stats.GeometricMean(values))
-}
-
-// nameOf is a figure with its phase.
-func nameOf(r v1alpha1.MetricReference) string {
-	direction := onlyIf(r.Direction != v1alpha1.DirectionTotal, string(r.Direction))
-	return strings.Join(words(string(r.Phase), string(r.Metric), direction), " ")
-}
-
-// ratio writes a ratio as the summary does. What is not known is empty.
-func ratio(d v1alpha1.Decimal) string {
-	v, err := figure.ParseDecimal(d)
-	if err != nil {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'f', 3, 64)
-}
-
-func interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) string {
-	if low == "" || high == "" {
-		return ""
-	}
-	return write(low) + " to " + write(high)
+	aligned.Write(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
 }
 
 func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
@@ -180,33 +137,14 @@ func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 	rows := make([][]string, len(results))
 	for i, r := range results {
-		limit, unit := "", ratio
+		limit, unit := "", report.Ratio
 		if i < len(s.Spec.Constraints) {
-			limit, unit = limitOf(s.Spec.Constraints[i])
+			limit, unit = report.LimitOf(s.Spec.Constraints[i])
 		}
-		rows[i] = []string{nameOf(r.MetricReference), limit, interval(r.Low, r.High, unit), string(r.Outcome)}
+		rows[i] = []string{report.FigureName(r.MetricReference), limit, report.Interval(r.Low, r.High, unit), string(r.Outcome)}
 	}
 	fmt.Fprintf(out, "\nConstraints, for %s:\n", s.Status.Best)
 	aligned.Write(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
-}
-
-// limitOf is the limit of a constraint, and how values that are held against it are
-// written.
-func limitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) string) {
-	figures := func(d v1alpha1.Decimal) string {
-		v, err := figure.ParseDecimal(d)
-		if err != nil {
-			return string(d)
-		}
-		return figure.Human(c.Metric, v)
-	}
-	switch {
-	case c.MaximumRegression != "":
-		return fmt.Sprintf("at most %s worse than the baseline", c.MaximumRegression), ratio
-	case c.AtMost != "":
-		return "at most " + string(c.AtMost), figures
-	}
-	return "at least " + string(c.AtLeast), figures
 }
 
 // writeRestored says whether Ceph is as it was. A sweep over scratch pools and the load

@@ -1,0 +1,114 @@
+package cancel
+
+import (
+	"context"
+	"flag"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const finalizer = "cephtune.dev/restore"
+
+func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Sweep(t, "pg_num")
+	s.Name, s.Namespace, s.Finalizers = "pg-num", clitest.Namespace, []string{finalizer}
+	clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRunning, "Run 8 is under way.")
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "pg_num of pool replicapool was 32.")
+	return s
+}
+
+// obeying is a cluster whose operator puts everything back, in some looks at the sweep.
+func obeying(t *testing.T, s *v1alpha1.CephTuningSweep) client.WithWatch {
+	looks := 0
+	return interceptor.NewClient(clitest.Holding(t, s), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			found, is := o.(*v1alpha1.CephTuningSweep)
+			if err != nil || !is || found.DeletionTimestamp.IsZero() {
+				return err
+			}
+			switch looks++; looks {
+			case 1, 2:
+				clitest.GoOn(&found.Status.Conditions, v1alpha1.ReasonRestoring, "Waiting for benchmark pg-num-8 to remove what it has made.")
+			case 3:
+				clitest.GoOn(&found.Status.Conditions, v1alpha1.ReasonRestoring, "Putting everything back, because the sweep is deleted.")
+			default:
+				found.Finalizers = nil
+				if err := c.Update(ctx, found); err != nil {
+					return err
+				}
+				return c.Get(ctx, key, o, opts...)
+			}
+			return nil
+		},
+	})
+}
+
+func TestGolden(t *testing.T) {
+	ended, abandoned, unseen := sweep(t), sweep(t), sweep(t)
+	clitest.Complete(&ended.Status.Conditions, "It is done.")
+	ended.Status.Conditions = ended.Status.Conditions[:1]
+	clitest.Complete(&ended.Status.Conditions, "It is done.")
+	abandoned.Annotations = map[string]string{object.AnnotationAbandon: "true"}
+	unseen.Status.Conditions, unseen.Finalizers = nil, nil
+	for name, c := range map[string]struct {
+		line    string
+		cluster client.WithWatch
+	}{
+		"a sweep at work":          {"pg-num", obeying(t, sweep(t))},
+		"a sweep nobody has seen":  {"pg-num", clitest.Holding(t, unseen)},
+		"a sweep that is given up": {"pg-num", obeying(t, abandoned)},
+		"a sweep that has ended":   {"cephsweep pg-num", clitest.Holding(t, ended)},
+		"in vain":                  {"pg-num --timeout 500ms", clitest.Holding(t, sweep(t))},
+		"no such benchmark":        {"cephbench/pg-num", clitest.Holding(t)},
+		"usage two names":          {"a/b c", nil},
+		"usage negative timeout":   {"pg-num --timeout -1s", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := newCommand("kubectl cephtune", clitest.Connecting(c.cluster), clitest.Hurried())
+			clitest.Golden(t, name, "$ cancel "+c.line+"\n"+clitest.Execute(t, cmd, c.line, "").String(), *update)
+		})
+	}
+}
+
+func TestWhatHasEndedKeepsItsResults(t *testing.T) {
+	ended := sweep(t)
+	ended.Status.Conditions = nil
+	clitest.Complete(&ended.Status.Conditions, "It is done.")
+	c := clitest.Holding(t, ended)
+	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), clitest.Hurried()), "pg-num", "")
+	err := c.Get(t.Context(), client.ObjectKeyFromObject(ended), &v1alpha1.CephTuningSweep{})
+	if got.Code() != 1 || err != nil {
+		t.Errorf("%v, and the sweep: %v", got.Err, err)
+	}
+}
+
+func TestAnotherOfTheSameNameIsNotWaitedFor(t *testing.T) {
+	s := sweep(t)
+	s.Finalizers = nil
+	c := clitest.Holding(t, s)
+	again := interceptor.NewClient(c, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if err := c.Delete(ctx, o, opts...); err != nil {
+				return err
+			}
+			next := sweep(t)
+			next.UID = "another"
+			return c.Create(ctx, next)
+		},
+	})
+	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(again), clitest.Hurried()), "pg-num", "")
+	if got.Err != nil || apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(s), &v1alpha1.CephTuningSweep{})) {
+		t.Errorf("got %+v", got)
+	}
+}

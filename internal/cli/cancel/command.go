@@ -1,0 +1,163 @@
+// Package cancel is the subcommand that ends a CephTuningSweep or a CephBenchmark, and
+// waits until everything is put back.
+package cancel
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+const longHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until what it has made is
+removed and what it has changed in Ceph is put back. Its results are deleted with it.
+
+While it is being deleted, there is a line for each thing that it waits for. Merging PGs
+back takes its time, and so does a Ceph cluster that does not answer. An interrupt or the
+end of --timeout leaves the operator at work: it goes on putting things back.
+
+What has ended already is not deleted: it changes nothing any more, and has results.
+
+Exit codes: 0 it is gone, and Ceph is as it was; 1 error; 2 wrong usage; 3 it is not gone
+within --timeout, or this command was interrupted.`
+
+const examples = `  # A sweep
+  %[1]s pg-num -n cephtune-bench
+
+  # A benchmark, for ten minutes at most
+  %[1]s cephbenchmark/nightly -n cephtune-bench --timeout 10m`
+
+// options are the flags.
+type options struct {
+	timeout time.Duration
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect, object.DefaultPace())
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect, pace object.Pace) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "cancel ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
+		Short:             "End a sweep or a benchmark, and wait until everything is put back",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" cancel"),
+		ValidArgsFunction: object.Complete(connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, name, err := object.Parse(args)
+			if err != nil {
+				return err
+			}
+			if o.timeout < 0 {
+				return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
+			}
+			return o.run(cmd.Context(), connect, pace, kind, name, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait, such as 10m; 0 is until it is gone")
+	return cmd
+}
+
+func (o *options) run(parent context.Context, connect object.Connect, pace object.Pace, kind object.Kind, name string, out io.Writer) error {
+	ctx, stop := object.Bounded(parent, o.timeout)
+	defer stop()
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil {
+		return err
+	}
+	w := &waiting{
+		out: out, what: kind.Name + " " + namespace + "/" + name,
+		abandoned: found.GetAnnotations()[object.AnnotationAbandon] == "true",
+	}
+	if err := end(ctx, c, found, w); err != nil {
+		return err
+	}
+	err = object.Await(ctx, c, found, pace, w.look)
+	switch {
+	case w.failed != nil:
+		return w.failed
+	case err != nil && ctx.Err() != nil:
+		return exit.UnexpectedErrorf("%s is not gone yet: %w; the operator goes on with it, and was at: %s", w.what, err, w.last)
+	}
+	return err
+}
+
+// end deletes the object, unless that would only lose its results.
+func end(ctx context.Context, c client.Client, found client.Object, w *waiting) error {
+	state := object.StateOf(found)
+	if !found.GetDeletionTimestamp().IsZero() {
+		w.tell("It is being deleted already.")
+		return w.failed
+	}
+	if state.Complete() && state.Restored().Status != metav1.ConditionFalse {
+		return fmt.Errorf("%s has ended, so there is nothing to cancel: \"kubectl delete -n %s %s/%s\" removes it with its results",
+			w.what, found.GetNamespace(), strings.ToLower(state.Kind.Name), found.GetName())
+	}
+	uid := found.GetUID()
+	if err := c.Delete(ctx, found, client.Preconditions{UID: &uid}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting %s: %w", w.what, err)
+	}
+	w.tell(w.what + " is being deleted.")
+	return w.failed
+}
+
+// waiting tells what the operator waits for, each thing once.
+type waiting struct {
+	out    io.Writer
+	what   string
+	last   string
+	failed error
+	// abandoned says that a person has given up putting back.
+	abandoned bool
+}
+
+func (w *waiting) tell(text string) {
+	if text == "" || text == w.last || w.failed != nil {
+		return
+	}
+	w.last = text
+	_, w.failed = fmt.Fprintln(w.out, text)
+}
+
+func (w *waiting) look(now client.Object) bool {
+	if now == nil {
+		text := w.what + " is gone, with what it had made. The operator has let go of it once everything was put back."
+		if w.abandoned {
+			text = w.what + " is gone. Putting back what it had changed was given up: its events, and those of its namespace, say what stays."
+		}
+		w.tell(text)
+		return true
+	}
+	w.abandoned = now.GetAnnotations()[object.AnnotationAbandon] == "true"
+	state := object.StateOf(now)
+	ready, restored := state.Ready(), state.Restored()
+	text := "Waiting for the operator: is it running?"
+	if ready.Reason != "" {
+		text = ready.Reason + ": " + ready.Message
+	}
+	if restored.Status == metav1.ConditionFalse && !strings.Contains(text, restored.Message) {
+		text += " Still to be put back: " + restored.Message
+	}
+	w.tell(text)
+	return w.failed != nil
+}

@@ -1,0 +1,209 @@
+// Package clitest is what the tests of the subcommands share.
+package clitest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+// Namespace is the one that tests choose.
+const Namespace = "cephtune-bench"
+
+// Morning is a time, in minutes after six o'clock of the day of all tests.
+func Morning(minutes int) time.Time {
+	return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
+}
+
+// Hurried looks again at once.
+func Hurried() object.Pace {
+	return object.Pace{Every: time.Millisecond, Patience: 50 * time.Millisecond}
+}
+
+// Holding is a cluster with objects.
+func Holding(t testing.TB, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+// Connecting connects to a cluster.
+func Connecting(c client.WithWatch) object.Connect {
+	return func() (client.WithWatch, string, error) { return c, Namespace, nil }
+}
+
+// Outcome is what became of a command line.
+type Outcome struct {
+	Stdout, Stderr string
+	Err            error
+}
+
+// Code is the exit code.
+func (o Outcome) Code() int { return exit.Code(o.Err) }
+
+// String is the outcome as golden files have it.
+func (o Outcome) String() string {
+	return fmt.Sprintf("--- stdout\n%s--- stderr\n%s--- error\n%v\n--- exit code %d\n", o.Stdout, o.Stderr, o.Err, o.Code())
+}
+
+// Execute runs a command with the words of a line.
+func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
+	t.Helper()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(strings.Fields(line))
+	var out, errOut bytes.Buffer
+	cmd.SetIn(strings.NewReader(stdin))
+	cmd.SetOut(&out)
+	cmd.SetErr(&errOut)
+	err := cmd.ExecuteContext(t.Context())
+	return Outcome{Stdout: out.String(), Stderr: errOut.String(), Err: err}
+}
+
+// Golden compares with testdata/golden, or writes it.
+func Golden(t testing.TB, name, got string, update bool) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-"))
+	if filepath.Ext(file) == "" {
+		file += ".golden"
+	}
+	if update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// SampleFile is the path of a sample of config/samples.
+func SampleFile(t testing.TB, name string) string {
+	t.Helper()
+	return filepath.Join(apiserver.Root(t), "config", "samples", name+".yaml")
+}
+
+// Sample reads one.
+func Sample[T client.Object](t testing.TB, name string, into T) T {
+	t.Helper()
+	text, err := os.ReadFile(SampleFile(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(err)
+	}
+	into.SetUID("4f6b2e0c-0000-4000-8000-000000000001")
+	into.SetGeneration(1)
+	into.SetCreationTimestamp(metav1.NewTime(Morning(0)))
+	return into
+}
+
+// Sweep is a sweep of the samples, as the API server would have it.
+func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	s := Sample(t, "cephtuningsweep_"+name, &v1alpha1.CephTuningSweep{})
+	s.Spec.RunID, s.Status.ObservedRunID, s.Status.ObservedGeneration = "1", "1", 1
+	return s
+}
+
+// Benchmark is a benchmark of the samples, as the API server would have it.
+func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
+	t.Helper()
+	b := Sample(t, "cephbenchmark_"+name, &v1alpha1.CephBenchmark{})
+	b.Spec.RunID, b.Status.ObservedRunID, b.Status.ObservedGeneration = "1", "1", 1
+	return b
+}
+
+// Set sets a condition.
+func Set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(Morning(1)),
+	})
+}
+
+// Complete gives an object the conditions of one that has ended with a result.
+func Complete(conditions *[]metav1.Condition, message string) {
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonComplete, message)
+	Set(conditions, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, message)
+}
+
+// GoOn gives an object the conditions of one at work.
+func GoOn(conditions *[]metav1.Condition, reason, message string) {
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	Set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+}
+
+// Recorded is a sweep that has ended, with the plan, the runs and the status of a
+// transcript of the planner's own tests.
+func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	s := Sweep(t, sample)
+	s.Spec.Mode = v1alpha1.SweepModeRun
+	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "internal", "sweepspec", "testdata", transcript+".golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := regexp.MustCompile(`: (\d+ \d+\.\d+\.\d+ \d+ \S+ \d+s \d+Mi \w+)$`)
+	var plan, status []string
+	into := &plan
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if match := run.FindStringSubmatch(line); match != nil {
+			s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(match[1]))
+			into = nil
+		}
+		if line == "status:" {
+			into = &status
+		}
+		if into != nil {
+			*into = append(*into, line)
+		}
+	}
+	unmarshal(t, plan, &s.Status)
+	unmarshal(t, status, &struct {
+		Status *v1alpha1.CephTuningSweepStatus `json:"status"`
+	}{&s.Status})
+	s.Status.StartTime, s.Status.CompletionTime = new(metav1.NewTime(Morning(0))), new(metav1.NewTime(Morning(78)))
+	s.Status.ObservedGeneration, s.Status.ObservedRunID = s.Generation, s.Spec.RunID
+	meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionReconciling)
+	Set(&s.Status.Conditions, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, s.Status.Summary)
+	Set(&s.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonComplete, s.Status.Summary)
+	return s
+}
+
+func unmarshal(t testing.TB, lines []string, into any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(strings.Join(lines, "\n")), into); err != nil {
+		t.Fatal(err)
+	}
+}

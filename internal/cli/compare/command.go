@@ -1,0 +1,203 @@
+// Package compare is the subcommand that sets two benchmarks, or two runs of one, side by
+// side: whether they can be compared, and what differs.
+package compare
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `Compare two CephBenchmarks, or two runs of one: whether they can be compared at all, and
+by how much each figure of each phase differs.
+
+Each side is NAME, NAME@RUN-ID for an earlier run ID whose results are kept, and
+NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition. Only valid runs count, unless one is
+named.
+
+They can be compared where their environments are the same (versions, OSDs, settings of
+the pools and of Ceph, images, nodes) and their phases were specified alike. --expect names
+a difference that is meant, by how its line begins; any other makes the exit code 3.
+
+A and B are geometric means of the runs, also of percentiles, and RATIO is B over A. Its interval is Welch's, at 95 %, on the logarithms
+of the runs' values. It takes three valid runs of each side; without, there is none, and the
+ratio may be chance. Whatever changed in the cluster between the two is in the ratio: who
+wants to know whether a setting is the cause needs a CephTuningSweep.
+
+Exit codes: 0 they can be compared; 1 error; 2 wrong usage; 3 they differ in something that
+--expect does not name, do not differ in what it names, or it is not known.`
+
+const examples = `  # Before and after an upgrade of Ceph
+  %[1]s nightly@before nightly@after -n cephtune-bench --expect "Ceph version" --expect "image"
+
+  # Two benchmarks
+  %[1]s on-ssd on-hdd -n cephtune-bench --expect "OSDs of class" --expect "pool"
+
+  # Two repetitions of one, for a script
+  %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
+
+// options are the flags.
+type options struct {
+	sides  [2]reference
+	expect []string
+	output string
+}
+
+// reference is a side as it was typed.
+type reference struct {
+	typed, name, runID string
+	number             int32 // 0 for all
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "compare A B",
+		Short:             "Compare two benchmarks, or two runs of one",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" compare"),
+		ValidArgsFunction: object.CompleteBenchmarks(connect, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.read(args); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.run(ctx, connect, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&o.expect, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
+	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func outputs() []string { return []string{"table", "markdown", "json", "yaml"} }
+
+func (o *options) read(args []string) error {
+	switch {
+	case !slices.Contains(outputs(), o.output):
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	case len(args) != 2:
+		return exit.UsageErrorf("want two benchmarks, such as nightly@1 nightly@2, got %d arguments", len(args))
+	case slices.Contains(o.expect, ""):
+		return exit.UsageErrorf("--expect is empty: name what differs, such as \"Ceph version\"")
+	case args[0] == args[1]:
+		return exit.UsageErrorf("both sides are %s", args[0])
+	}
+	for i, arg := range args {
+		var err error
+		if o.sides[i], err = parse(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parse reads NAME[@RUN-ID][:NUMBER]. A type before the name may be there.
+func parse(arg string) (reference, error) {
+	r := reference{typed: arg}
+	rest := arg
+	if word, after, typed := strings.Cut(arg, "/"); typed {
+		if kind, known := object.KindOf(word); !known || kind.Name != object.Benchmark().Name {
+			return reference{}, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg)
+		}
+		rest = after
+	}
+	rest, number, numbered := strings.Cut(rest, ":")
+	if numbered {
+		n, err := strconv.ParseInt(number, 10, 32)
+		if err != nil || n < 1 {
+			return reference{}, exit.UsageErrorf("%q: want the number of a run after the colon, from 1", arg)
+		}
+		r.number = int32(n)
+	}
+	var identified bool
+	r.name, r.runID, identified = strings.Cut(rest, "@")
+	if r.name == "" || identified && r.runID == "" {
+		return reference{}, exit.UsageErrorf("%q: want NAME[@RUN-ID][:NUMBER]", arg)
+	}
+	return r, nil
+}
+
+func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer) error {
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	var sides [2]side
+	for i, r := range o.sides {
+		if sides[i], err = find(ctx, c, namespace, r); err != nil {
+			return err
+		}
+	}
+	found, err := compare(sides[0], sides[1], o.expect)
+	if err != nil {
+		return err
+	}
+	if err := found.write(out, o.output); err != nil {
+		return err
+	}
+	return found.verdict()
+}
+
+// find reads the runs of a side.
+func find(ctx context.Context, from client.Reader, namespace string, r reference) (side, error) {
+	o, err := object.Get(ctx, from, object.Benchmark(), client.ObjectKey{Namespace: namespace, Name: r.name})
+	if err != nil {
+		return side{}, err
+	}
+	b, is := o.(*v1alpha1.CephBenchmark)
+	if !is {
+		return side{}, fmt.Errorf("got a %T", o)
+	}
+	runs, err := results.Runs(ctx, from, b, r.runID)
+	if err != nil {
+		return side{}, err
+	}
+	if len(runs) == 0 {
+		return side{}, fmt.Errorf("there are no results of %s: historyLimit keeps those of %d run IDs, and a run that is under way has none yet", r.typed, b.Spec.HistoryLimit)
+	}
+	counts := func(run *archive.Run) bool { return run.State == v1alpha1.RunValid }
+	if r.number > 0 {
+		counts = func(run *archive.Run) bool { return run.Number == r.number }
+	}
+	all := len(runs)
+	runs = slices.DeleteFunc(runs, func(run *archive.Run) bool { return !counts(run) })
+	switch {
+	case len(runs) == 0 && r.number > 0:
+		return side{}, fmt.Errorf("there is no run %d of %s, but %d others", r.number, r.name, all)
+	case len(runs) == 0:
+		return side{}, fmt.Errorf("no run of %s is valid: \"results %s\" says why", r.typed, r.name)
+	}
+	return side{name: r.typed, runs: runs}, nil
+}

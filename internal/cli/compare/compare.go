@@ -1,0 +1,297 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// side is one of both, with the runs that count.
+type side struct {
+	name string
+	runs []*archive.Run
+}
+
+// comparison is what comes out.
+type comparison struct {
+	A Side `json:"a"`
+	B Side `json:"b"`
+	// Comparable is whether nothing differs but what is meant to.
+	Comparable bool `json:"comparable"`
+	// Differences are those of the environments and of what was asked for.
+	Differences []Difference `json:"differences"`
+	// Missing are the differences that are meant and are not there.
+	Missing []string `json:"missing,omitempty"`
+	// Notes have to be known.
+	Notes   []string `json:"notes,omitempty"`
+	Figures []Ratio  `json:"figures"`
+}
+
+// Side says which runs a side has.
+type Side struct {
+	Name  string         `json:"name"`
+	RunID v1alpha1.RunID `json:"runID"`
+	Runs  []int32        `json:"runs"`
+	Began string         `json:"began"`
+}
+
+// Difference is one line about what is not the same.
+type Difference struct {
+	Text     string `json:"text"`
+	Expected bool   `json:"expected"`
+}
+
+// Ratio compares one figure.
+type Ratio struct {
+	Phase     v1alpha1.PhaseName `json:"phase"`
+	Direction v1alpha1.Direction `json:"direction"`
+	Metric    v1alpha1.Metric    `json:"metric"`
+	// A and B are geometric means of the runs, in the unit of the metric.
+	A     float64 `json:"a"`
+	B     float64 `json:"b"`
+	Ratio float64 `json:"ratio"`
+	// Low and High are the ends of the interval; nil where there is none.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// Note says why there is no interval.
+	Note string `json:"note,omitempty"`
+}
+
+// compare sets both side by side.
+func compare(a, b side, expect []string) (*comparison, error) {
+	c := &comparison{A: describe(a), B: describe(b), Differences: []Difference{}, Figures: []Ratio{}}
+	texts, err := differences(a, b)
+	if err != nil {
+		return nil, err
+	}
+	met := map[string]bool{}
+	for _, text := range texts {
+		d := Difference{Text: text}
+		for _, e := range expect {
+			if strings.HasPrefix(text, e) {
+				d.Expected, met[e] = true, true
+			}
+		}
+		c.Differences = append(c.Differences, d)
+	}
+	for _, e := range expect {
+		if !met[e] {
+			c.Missing = append(c.Missing, e)
+		}
+	}
+	c.ratios(a, b)
+	known := len(unknown(a, b)) == 0
+	c.Comparable = known && len(c.Missing) == 0 && !slices.ContainsFunc(c.Differences, func(d Difference) bool { return !d.Expected })
+	c.note(a, b)
+	return c, nil
+}
+
+func describe(s side) Side {
+	d := Side{Name: s.name, RunID: s.runs[0].RunID, Began: s.runs[0].StartTime.UTC().Format("2006-01-02 15:04 UTC")}
+	for _, run := range s.runs {
+		d.Runs = append(d.Runs, run.Number)
+	}
+	return d
+}
+
+// differences are those of the environments, and of the specifications of phases. What
+// differs within a side is named too: it is no one environment then.
+func differences(a, b side) ([]string, error) {
+	var first *quiescence.Detail
+	var all []string
+	for i, run := range append(slices.Clone(a.runs), b.runs...) {
+		if len(run.Environment) == 0 {
+			continue
+		}
+		detail := &quiescence.Detail{}
+		if err := json.Unmarshal(run.Environment, detail); err != nil {
+			return nil, fmt.Errorf("environment of run %d: %w", run.Number, err)
+		}
+		if first == nil {
+			first = detail
+			continue
+		}
+		for _, text := range quiescence.Compare(*first, *detail) {
+			if i < len(a.runs) {
+				text = fmt.Sprintf("%s (within %s, in run %d)", text, a.name, run.Number)
+			}
+			if !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	return append(all, specDifferences(a, b)...), nil
+}
+
+// specDifferences are phases that one side lacks, or that were asked for otherwise.
+func specDifferences(a, b side) []string {
+	var all []string
+	digests := func(s side) map[v1alpha1.PhaseName]string {
+		of := map[v1alpha1.PhaseName]string{}
+		for _, phase := range s.runs[0].Phases {
+			of[phase.Name] = phase.SpecDigest
+		}
+		return of
+	}
+	ofA, ofB := digests(a), digests(b)
+	for _, name := range phaseNames(a, b) {
+		digestA, inA := ofA[name]
+		digestB, inB := ofB[name]
+		switch {
+		case !inB:
+			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, a.name))
+		case !inA:
+			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, b.name))
+		case digestA != digestB:
+			all = append(all, fmt.Sprintf("phase %s: was specified otherwise", name))
+		}
+	}
+	return all
+}
+
+func phaseNames(sides ...side) []v1alpha1.PhaseName {
+	var names []v1alpha1.PhaseName
+	for _, s := range sides {
+		for _, phase := range s.runs[0].Phases {
+			if !slices.Contains(names, phase.Name) {
+				names = append(names, phase.Name)
+			}
+		}
+	}
+	return names
+}
+
+// unknown are the sides of which a run has no environment.
+func unknown(sides ...side) []string {
+	var names []string
+	for _, s := range sides {
+		if slices.ContainsFunc(s.runs, func(run *archive.Run) bool { return len(run.Environment) == 0 }) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// ratios compares every figure that both sides have. The longest and the shortest
+// operation say nothing about the next run, and how far operations scatter is no speed.
+func (c *comparison) ratios(a, b side) {
+	for _, name := range phaseNames(a, b) {
+		for _, direction := range figure.Directions() {
+			for _, metric := range figure.Metrics() {
+				if metric == v1alpha1.MetricLatencyMax || metric == figure.LatencyMin || metric == figure.LatencyStdDev {
+					continue
+				}
+				if r, ok := ratioOf(a, b, name, direction, metric); ok {
+					c.Figures = append(c.Figures, r)
+				}
+			}
+		}
+	}
+}
+
+// ratioOf is false unless every run has the figure, of one kind.
+func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (Ratio, bool) {
+	figures := func(s side) []figure.Figure {
+		var all []figure.Figure
+		for _, run := range s.runs {
+			i := slices.IndexFunc(run.Phases, func(p archive.Phase) bool { return p.Name == name })
+			if i < 0 || run.Phases[i].Observation == nil {
+				return nil
+			}
+			f, ok := figure.Find(run.Phases[i].Observation.Figures, metric, direction)
+			if !ok || f.AtLeast {
+				return nil
+			}
+			all = append(all, f)
+		}
+		return all
+	}
+	ofA, ofB := figures(a), figures(b)
+	if ofA == nil || ofB == nil {
+		return Ratio{}, false
+	}
+	kind := ofA[0].LatencyKind
+	for _, f := range append(slices.Clone(ofA), ofB...) {
+		if f.LatencyKind != kind {
+			return Ratio{}, false // They are about different stretches of an operation.
+		}
+	}
+	contrast, err := stats.WelchLogRatio(values(ofA), values(ofB))
+	if err != nil {
+		return Ratio{}, false // A figure is above 0 and finite, so this cannot be.
+	}
+	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
+	r.Ratio = r.B / r.A
+	if contrast.Runs < figure.MinimumRuns {
+		r.Note = fmt.Sprintf("%d and %d runs: an interval takes %d of each", len(ofA), len(ofB), figure.MinimumRuns)
+		return r, true
+	}
+	bounds := contrast.RatioInterval(figure.Confidence)
+	r.Low, r.High = &bounds.Low, &bounds.High
+	return r, true
+}
+
+func values(figures []figure.Figure) []float64 {
+	all := make([]float64, len(figures))
+	for i, f := range figures {
+		all[i] = f.Value
+	}
+	return all
+}
+
+// note says what has to be known about the ratios.
+func (c *comparison) note(a, b side) {
+	for _, name := range unknown(a, b) {
+		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded: whether they can be compared is not known.", name))
+	}
+	intervals := 0
+	for _, f := range c.Figures {
+		if f.Low != nil {
+			intervals++
+		}
+	}
+	if intervals > 1 {
+		c.Notes = append(c.Notes, fmt.Sprintf("Each of the %d intervals is at 95 %%: where nothing differs, about one in twenty does not hold 1. Bandwidth, IOPS and mean latency of a phase are mostly one observation, not three.", intervals))
+	}
+	if intervals < len(c.Figures) {
+		c.Notes = append(c.Notes, "A ratio without an interval may be chance: how far runs differ from each other is not known.")
+	}
+	if len(c.Figures) > 0 {
+		c.Notes = append(c.Notes, "The runs of both sides were not made in turn: what changed in the cluster meanwhile is in the ratios.")
+	}
+	for _, s := range []side{a, b} {
+		for _, run := range s.runs {
+			if run.State != v1alpha1.RunValid {
+				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and so no evidence: %s", run.Number, s.name, run.State, run.Reason))
+			}
+		}
+	}
+}
+
+// verdict tells what cannot be compared from an error.
+func (c *comparison) verdict() error {
+	if c.Comparable {
+		return nil
+	}
+	unexpected := 0
+	for _, d := range c.Differences {
+		if !d.Expected {
+			unexpected++
+		}
+	}
+	switch {
+	case unexpected > 0:
+		return exit.UnexpectedErrorf("they cannot be compared as they are: of what differs, %d of %d are not named by --expect", unexpected, len(c.Differences))
+	case len(c.Missing) > 0:
+		return exit.UnexpectedErrorf("they do not differ in %s, as --expect has it", strings.Join(c.Missing, ", "))
+	}
+	return exit.UnexpectedErrorf("whether they can be compared is not known")
+}

@@ -1,0 +1,155 @@
+package compare
+
+import (
+	"encoding/json"
+	"flag"
+	"math"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const mib = 1 << 20
+
+// environment is that of a version of Ceph; empty is none.
+func environment(t *testing.T, version string) json.RawMessage {
+	t.Helper()
+	if version == "" {
+		return nil
+	}
+	text, err := json.Marshal(quiescence.Describe(quiescence.Inputs{
+		FSID: "f", RookVersion: "v1.17.2", Versions: &ceph.Versions{Overall: map[string]int{"ceph version " + version: 7}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// benchmark is one with an archive of each run: of so many bytes per second.
+func benchmark(t *testing.T, name, runID, version, spec string, rates ...float64) []client.Object {
+	t.Helper()
+	b := clitest.Benchmark(t, "fio_rbd")
+	b.Name, b.Namespace, b.UID = name, clitest.Namespace, types.UID("uid-of-"+name)
+	b.Status.ObservedRunID = v1alpha1.RunID(runID)
+	b.Status.StartTime = new(metav1.NewTime(clitest.Morning(0)))
+	objects := []client.Object{b}
+	for i, rate := range rates {
+		state, reason := v1alpha1.RunValid, ""
+		if rate < 0 {
+			state, reason, rate = v1alpha1.RunInvalid, "recovery came up", -rate
+		}
+		kept, err := archive.ConfigMap(b, &archive.Run{
+			Number: int32(i + 1), State: state, Reason: reason, Environment: environment(t, version),
+			StartTime: clitest.Morning(5 * i), EndTime: clitest.Morning(5*i + 3),
+			Phases: []archive.Phase{{Name: "randread-4k", SpecDigest: spec, Observation: &figure.Observation{Figures: []figure.Figure{
+				{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: rate},
+				{Metric: v1alpha1.MetricLatencyP99, Direction: v1alpha1.DirectionTotal, Value: 4e5 / rate, LatencyKind: result.TotalLatency},
+				{Metric: v1alpha1.MetricLatencyMax, Direction: v1alpha1.DirectionTotal, Value: 1, LatencyKind: result.TotalLatency},
+			}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.CreationTimestamp = metav1.NewTime(clitest.Morning(5*i + 3))
+		objects = append(objects, kept)
+	}
+	return objects
+}
+
+func world(t *testing.T) client.WithWatch {
+	nightly := benchmark(t, "nightly", "2", "19.2.3", "s", 100*mib, 103*mib, 98*mib)
+	earlier := benchmark(t, "nightly", "1", "18.2.7", "s", 80*mib, 83*mib, -20*mib, 79*mib)
+	var objects []client.Object
+	objects = append(objects, nightly...)
+	objects = append(objects, earlier[1:]...) // Of the same benchmark.
+	objects = append(objects, benchmark(t, "weekly", "1", "19.2.3", "s", 101*mib, 99*mib, 100*mib)...)
+	objects = append(objects, benchmark(t, "other", "1", "19.2.3", "t", 50*mib)...)
+	objects = append(objects, benchmark(t, "blind", "1", "", "s", 100*mib, 101*mib, 102*mib)...)
+	objects = append(objects, benchmark(t, "broken", "1", "19.2.3", "s", -1*mib)...)
+	return clitest.Holding(t, append(objects, benchmark(t, "new", "1", "19.2.3", "s")...)...)
+}
+
+func TestGolden(t *testing.T) {
+	for name, line := range map[string]string{
+		"two of the same":               "nightly weekly",
+		"an upgrade that was meant":     "nightly@1 nightly@2 --expect Ceph",
+		"an upgrade that was not":       "nightly@1 cephbenchmark/nightly@2",
+		"two repetitions":               "nightly:1 nightly:3",
+		"one that does not count":       "nightly@1:3 nightly@1:1",
+		"another specification":         "nightly other",
+		"an environment is not known":   "nightly blind",
+		"expected and not there":        "nightly weekly --expect pool",
+		"markdown":                      "nightly@1 nightly@2 --expect Ceph -o markdown",
+		"yaml":                          "nightly weekly -o yaml",
+		"error no results":              "nightly new",
+		"error no valid run":            "nightly broken",
+		"error no such run":             "nightly:1 nightly:9",
+		"error no such run ID":          "nightly nightly@0",
+		"error no such benchmark":       "nightly monthly",
+		"usage one side":                "nightly",
+		"usage the same twice":          strings.Repeat(" nightly", 2)[1:],
+		"usage a sweep":                 "cephtuningsweep/pg-num nightly",
+		"usage a number that is none":   "nightly:x weekly",
+		"usage a run ID that is none":   "nightly@ weekly",
+		"usage an output that is not":   "nightly weekly -o csv",
+		"usage an empty expected thing": "nightly weekly --expect=",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), line, "")
+			clitest.Golden(t, name, "$ compare "+line+"\n"+got.String(), *update)
+		})
+	}
+}
+
+// TestTheIntervalIsWelchs reckons by hand what R's t.test(log(b), log(a)) does with three
+// runs each, but for the quantile, which it holds against those of a table.
+func TestTheIntervalIsWelchs(t *testing.T) {
+	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
+	var found comparison
+	if err := json.Unmarshal([]byte(got.Stdout), &found); err != nil || got.Err != nil {
+		t.Fatal(err, got.Err)
+	}
+	f := found.Figures[0]
+	if !found.Comparable || f.Low == nil || f.High == nil {
+		t.Fatalf("got %+v", found)
+	}
+	la, lb := []float64{math.Log(100), math.Log(103), math.Log(98)}, []float64{math.Log(101), math.Log(99), math.Log(100)}
+	mean := func(xs []float64) float64 { return (xs[0] + xs[1] + xs[2]) / 3 }
+	variance := func(xs []float64) float64 {
+		sum := 0.0
+		for _, x := range xs {
+			sum += (x - mean(xs)) * (x - mean(xs))
+		}
+		return sum / 2
+	}
+	if want := math.Exp(mean(lb) - mean(la)); math.Abs(f.Ratio-want) > 1e-9 {
+		t.Errorf("ratio %v, want %v", f.Ratio, want)
+	}
+	va, vb := variance(la)/3, variance(lb)/3
+	half := (math.Log(*f.High) - math.Log(*f.Low)) / 2
+	df := (va + vb) * (va + vb) / (va*va/2 + vb*vb/2)
+	if quantile := half / math.Sqrt(va+vb); df < 2 || df > 4 || quantile < 2.776 || quantile > 4.303 {
+		t.Errorf("t quantile %v at %v degrees of freedom: want it between those of 4 (2.776) and of 2 (4.303)", quantile, df)
+	}
+}
+
+func TestTheLongestOperationHasNoRatio(t *testing.T) {
+	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
+	if got.Err != nil || strings.Contains(got.Stdout, "LatencyMax") || !strings.Contains(got.Stdout, "LatencyP99") {
+		t.Errorf("%v\n%s", got.Err, got.Stdout)
+	}
+}

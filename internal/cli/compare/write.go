@@ -1,0 +1,124 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+func (c *comparison) write(out io.Writer, format string) error {
+	var text []byte
+	var err error
+	switch format {
+	case "json":
+		text, err = json.MarshalIndent(c, "", "  ")
+		text = append(text, '\n')
+	case "yaml":
+		text, err = yaml.Marshal(c)
+	case "markdown":
+		text = c.markdown()
+	default:
+		text = c.table()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// headline says whether they can be compared.
+func (c *comparison) headline() string {
+	switch {
+	case c.Comparable && len(c.Differences) == 0:
+		return "They can be compared: environment and phases are the same."
+	case c.Comparable:
+		return "They can be compared: nothing differs but what is meant to."
+	}
+	return "They cannot be compared as they are."
+}
+
+func (c *comparison) differenceLines() []string {
+	var lines []string
+	for _, d := range c.Differences {
+		word := "differs"
+		if d.Expected {
+			word = "differs, as expected"
+		}
+		lines = append(lines, word+": "+d.Text)
+	}
+	for _, missing := range c.Missing {
+		lines = append(lines, "does not differ, and was expected to: "+missing)
+	}
+	return lines
+}
+
+func (s Side) String() string {
+	numbers := make([]string, len(s.Runs))
+	for i, n := range s.Runs {
+		numbers[i] = strconv.Itoa(int(n))
+	}
+	word := "runs"
+	if len(numbers) == 1 {
+		word = "run"
+	}
+	return fmt.Sprintf("%s, run ID %s, %s %s, from %s", s.Name, s.RunID, word, strings.Join(numbers, " "), s.Began)
+}
+
+func (c *comparison) rows() (header []string, rows [][]string) {
+	header = []string{"PHASE", "DIRECTION", "METRIC", "A", "B", "RATIO B/A", "95% INTERVAL"}
+	for _, f := range c.Figures {
+		interval := f.Note
+		if f.Low != nil {
+			interval = fmt.Sprintf("%.3f to %.3f", *f.Low, *f.High)
+		}
+		rows = append(rows, []string{
+			string(f.Phase), string(f.Direction), string(f.Metric), figure.Human(f.Metric, f.A), figure.Human(f.Metric, f.B),
+			fmt.Sprintf("%.3f", f.Ratio), interval,
+		})
+	}
+	return header, rows
+}
+
+func (c *comparison) table() []byte {
+	var out strings.Builder
+	fmt.Fprintf(&out, "A: %s\nB: %s\n\n%s\n", c.A, c.B, c.headline())
+	for _, line := range c.differenceLines() {
+		out.WriteString(line + "\n")
+	}
+	if header, rows := c.rows(); len(rows) > 0 {
+		out.WriteString("\n")
+		aligned.Write(&out, header, rows)
+	}
+	if len(c.Notes) > 0 {
+		out.WriteString("\n" + strings.Join(c.Notes, "\n") + "\n")
+	}
+	return []byte(out.String())
+}
+
+func (c *comparison) markdown() []byte {
+	var out strings.Builder
+	escape := strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`")
+	fmt.Fprintf(&out, "**%s**\n\n- A: %s\n- B: %s\n", c.headline(), escape.Replace(c.A.String()), escape.Replace(c.B.String()))
+	for _, line := range c.differenceLines() {
+		fmt.Fprintf(&out, "- %s\n", escape.Replace(line))
+	}
+	if header, rows := c.rows(); len(rows) > 0 {
+		fmt.Fprintf(&out, "\n| %s |\n%s|\n", strings.Join(header, " | "), strings.Repeat("|---", len(header)))
+		for _, row := range rows {
+			fmt.Fprintf(&out, "| %s |\n", escape.Replace(strings.Join(row, "\x00")))
+		}
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(&out, "\n%s\n", escape.Replace(note))
+	}
+	// Cells are joined by what no figure has, so that escaping leaves their borders alone.
+	return []byte(strings.ReplaceAll(out.String(), "\x00", " | "))
+}

@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// keyNamePrefix begins the name of the Secret that Rook makes for a CephClient.
+const keyNamePrefix = "rook-ceph-client-"
+
+const phaseReady = "Ready"
+
+// get reads an object of Rook's, of which this program has no types.
+func (e *examination) get(ctx context.Context, kind string, key client.ObjectKey) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind})
+	return o, e.client.Get(ctx, key, o)
+}
+
+// text is a field of such an object.
+func text(o *unstructured.Unstructured, fields ...string) string {
+	// A field of another type is as good as none.
+	value, _, _ := unstructured.NestedString(o.Object, fields...)
+	return value
+}
+
+// cluster examines a CephCluster that the settings name, as Rook sees it.
+func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
+	key := client.ObjectKey{Namespace: allowed.Namespace, Name: allowed.Name}
+	about := "CephCluster " + key.String()
+	describe := fmt.Sprintf("kubectl -n %s describe cephcluster %s", key.Namespace, key.Name)
+	o, err := e.get(ctx, "CephCluster", key)
+	switch {
+	case meta.IsNoMatchError(err):
+		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or remove the cluster from the settings")
+		return
+	case apierrors.IsNotFound(err):
+		e.found(about, Wrong, "There is none of that name, and the settings list it.", "correct clusters in config/manager/config.yaml, and apply it again: make deploy")
+		return
+	case err != nil:
+		e.unreadable(about, "It", err)
+		return
+	}
+	phase, health, version := text(o, "status", "phase"), text(o, "status", "ceph", "health"), text(o, "status", "version", "version")
+	switch {
+	case phase != phaseReady:
+		e.found(about, Wrong, fmt.Sprintf("Rook has it in phase %q: %s", phase, text(o, "status", "message")), describe)
+	case health == "HEALTH_OK":
+		e.found(about, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
+	case health == "HEALTH_WARN":
+		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait for a cluster without warnings, but for those that say nothing about speed and those that quiescence.allowedWarnings names.", version, warnings(o)), describe)
+	default:
+		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)
+	}
+}
+
+// warnings are the codes of the checks that Rook has kept.
+func warnings(o *unstructured.Unstructured) string {
+	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
+	codes := make([]string, 0, len(details))
+	for code := range details {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	if len(codes) == 0 {
+		return "something that Rook has not kept"
+	}
+	return strings.Join(codes, ", ")
+}
+
+// identity is a CephClient with where its manifest is.
+type identity struct{ role, name, manifest string }
+
+// identities examines whether Ceph's keys are there. They are not read.
+func (e *examination) identities(ctx context.Context, allowed settings.Cluster) {
+	for _, id := range []identity{
+		{"observer", allowed.Identities.Observer, "config/ceph"},
+		{"io", allowed.Identities.IO, "config/ceph"},
+		{"tuner", allowed.Identities.Tuner, "config/ceph-tuner"},
+		{"cacheDropper", allowed.Identities.CacheDropper, "config/ceph-cache-dropper"},
+	} {
+		about := fmt.Sprintf("Identity %s of %s/%s", id.role, allowed.Namespace, allowed.Name)
+		switch {
+		case id.name != "":
+			e.identity(ctx, about, id, allowed.Namespace)
+		case id.role == "tuner":
+			e.found(about, Note, "The settings name none: sweeps over settings of Ceph are refused.", "")
+		}
+	}
+}
+
+func (e *examination) identity(ctx context.Context, about string, id identity, namespace string) {
+	key := client.ObjectKey{Namespace: namespace, Name: id.name}
+	describe := fmt.Sprintf("kubectl -n %s describe cephclient %s", namespace, id.name)
+	o, err := e.get(ctx, "CephClient", key)
+	switch {
+	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+		e.found(about, Wrong, fmt.Sprintf("There is no CephClient %s.", key), "kubectl apply -k "+id.manifest)
+		return
+	case err != nil:
+		e.unreadable(about, fmt.Sprintf("CephClient %s", key), err)
+		return
+	case text(o, "status", "phase") != phaseReady:
+		e.found(about, Wrong, fmt.Sprintf("CephClient %s is in phase %q.", key, text(o, "status", "phase")), describe)
+		return
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: keyNamePrefix + id.name}, secret); {
+	case apierrors.IsNotFound(err):
+		e.found(about, Wrong, fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set.", key, keyNamePrefix+id.name), describe)
+	case apierrors.IsForbidden(err):
+		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready. Whether its Secret is there you may not see.", key), "")
+	case err != nil:
+		e.unreadable(about, "Secret "+keyNamePrefix+id.name, err)
+	default:
+		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret is there.", key), "")
+	}
+}

@@ -1,0 +1,228 @@
+// Package doctor is the subcommand that examines an installation: what is wrong, and the
+// command that mends it.
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `Examine an installation of cephtune, from outside: the CRDs and their versions, the operator
+and its settings, what you may do in the namespace, the Ceph clusters that the settings
+name and how they are, their identities, what sweeps have not put back, locks, and whether
+Prometheus and Grafana can find what they need. Nothing is changed.
+
+Each finding is ok, a note (worth knowing, and nothing is wrong), unknown (you may not read
+what would tell) or wrong, with the command that mends it. Keys are not read, only whether
+they are there.
+
+Exit codes: 0 nothing is wrong; 1 something is, or there was an error; 2 wrong usage.`
+
+const examples = `  # In the namespace where you run benchmarks
+  %[1]s -n cephtune-bench
+
+  # Only what is wrong
+  %[1]s -o json | jq '.[] | select(.state == "wrong")'`
+
+// options are the flags.
+type options struct {
+	operator string
+	output   string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect, time.Now)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect, now func() time.Time) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "doctor",
+		Short:             "Examine an installation: what is wrong, and what mends it",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" doctor"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return exit.UsageErrorf("unexpected argument %q", args[0])
+			}
+			if !slices.Contains(outputs(), o.output) {
+				return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.run(ctx, connect, now(), cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&o.operator, "operator-namespace", OperatorNamespace, "namespace of the operator")
+	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// OperatorNamespace is where the manifests put the operator.
+const OperatorNamespace = "cephtune-system"
+
+func outputs() []string { return []string{"table", "json", "yaml"} }
+
+func (o *options) run(ctx context.Context, connect object.Connect, now time.Time, out io.Writer) error {
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	e := &examination{client: c, namespace: namespace, operator: o.operator, now: now}
+	if err := e.reach(ctx); err != nil {
+		return err
+	}
+	e.examine(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("the cluster does not answer in time: %w", ctx.Err())
+	}
+	if err := write(out, e.findings, o.output); err != nil {
+		return err
+	}
+	wrong := 0
+	for _, f := range e.findings {
+		if f.State == Wrong {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d of %d findings are wrong", wrong, len(e.findings))
+	}
+	return nil
+}
+
+// State is how a finding is.
+type State string
+
+// The states.
+const (
+	OK      State = "ok"
+	Note    State = "note"
+	Unknown State = "unknown"
+	Wrong   State = "wrong"
+)
+
+// Finding is one thing that was examined.
+type Finding struct {
+	About string `json:"about"`
+	State State  `json:"state"`
+	Text  string `json:"text"`
+	// Mend is the command, or what else to do; empty where nothing is wrong.
+	Mend string `json:"mend,omitempty"`
+}
+
+// examination collects findings.
+type examination struct {
+	client    client.Client
+	namespace string // of the caller
+	operator  string // of the operator
+	now       time.Time
+	findings  []Finding
+}
+
+// reach asks what everybody may ask. Where there is no answer, a list of findings would say
+// the same thing over and over.
+func (e *examination) reach(ctx context.Context) error {
+	_, err := e.may(ctx, right{group: v1alpha1.GroupVersion.Group, resource: object.Benchmark().Plural}, "get")
+	if err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("the cluster cannot be asked, choose another --context: %w", err)
+	}
+	return nil
+}
+
+// examine goes through everything. What comes later does not depend on what was wrong
+// before, so that one look finds all there is.
+func (e *examination) examine(ctx context.Context) {
+	e.crds(ctx)
+	deployment := e.deployment(ctx)
+	e.rights(ctx)
+	known := e.settings(ctx, deployment)
+	if known != nil {
+		for _, cluster := range known.Clusters {
+			e.cluster(ctx, cluster)
+			e.identities(ctx, cluster)
+		}
+	}
+	e.journals(ctx)
+	e.locks(ctx)
+	e.monitoring(ctx)
+}
+
+func (e *examination) found(about string, state State, text, mend string) {
+	e.findings = append(e.findings, Finding{about, state, text, mend})
+}
+
+// unreadable is the finding about what cannot be read. That the caller may not read it is
+// not wrong by itself; everything else is.
+func (e *examination) unreadable(about, what string, err error) {
+	state := Wrong
+	if apierrors.IsForbidden(err) {
+		state = Unknown
+	}
+	e.found(about, state, fmt.Sprintf("%s cannot be read: %v", what, err), "")
+}
+
+func write(out io.Writer, findings []Finding, format string) error {
+	var text []byte
+	var err error
+	switch format {
+	case "json":
+		text, err = json.MarshalIndent(findings, "", "  ")
+		text = append(text, '\n')
+	case "yaml":
+		text, err = yaml.Marshal(findings)
+	default:
+		text = table(findings)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// table has a line for each finding, and below what mends it.
+func table(findings []Finding) []byte {
+	widest := 0
+	for _, f := range findings {
+		widest = max(widest, len(f.About))
+	}
+	var out strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&out, "%-7s  %-*s  %s\n", f.State, widest, f.About, f.Text)
+		if f.Mend != "" {
+			for line := range strings.Lines(f.Mend) {
+				fmt.Fprintf(&out, "%-7s  %-*s  → %s\n", "", widest, "", strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	return []byte(out.String())
+}

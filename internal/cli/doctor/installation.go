@@ -1,0 +1,220 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// labelName is on everything that the manifests make.
+const labelName = "app.kubernetes.io/name"
+
+// crds examines whether both kinds are there, in the version that this program knows.
+func (e *examination) crds(ctx context.Context) {
+	for _, kind := range object.Kinds() {
+		name := kind.Plural + "." + v1alpha1.GroupVersion.Group
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		switch err := e.client.Get(ctx, client.ObjectKey{Name: name}, crd); {
+		case apierrors.IsNotFound(err):
+			e.found("CRD "+kind.Name, Wrong, "It is not installed.", "make install, or kubectl apply --server-side -k config/crd")
+		case err != nil:
+			e.unreadable("CRD "+kind.Name, "CustomResourceDefinition "+name, err)
+		default:
+			e.crd(kind, crd)
+		}
+	}
+}
+
+func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceDefinition) {
+	about := "CRD " + kind.Name
+	var served []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			served = append(served, v.Name)
+		}
+	}
+	established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+	switch want := v1alpha1.GroupVersion.Version; {
+	case !slices.Contains(served, want):
+		e.found(about, Wrong, fmt.Sprintf("It has the versions %s, and this program knows %s.", strings.Join(served, ", "), want), "install CRDs, operator and this program of one release")
+	case !established:
+		e.found(about, Wrong, "The API server has not taken it up.", "kubectl describe crd "+crd.Name)
+	default:
+		e.found(about, OK, "It is installed, in version "+want+".", "")
+	}
+}
+
+// deployment examines the operator; nil where it cannot be read.
+func (e *examination) deployment(ctx context.Context) *appsv1.Deployment {
+	const about = "Operator"
+	list := &appsv1.DeploymentList{}
+	err := e.client.List(ctx, list, client.InNamespace(e.operator), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})
+	switch {
+	case err != nil:
+		e.unreadable(about, "The Deployments of namespace "+e.operator, err)
+		return nil
+	case len(list.Items) == 0:
+		e.found(about, Wrong, fmt.Sprintf("There is none in namespace %s.", e.operator), "make deploy, or name its namespace with --operator-namespace")
+		return nil
+	}
+	if len(list.Items) > 1 {
+		e.found(about, Wrong, fmt.Sprintf("There are %d Deployments of it in namespace %s.", len(list.Items), e.operator), "delete all but one")
+	}
+	d := &list.Items[0]
+	where := fmt.Sprintf("kubectl -n %s describe deployment %s", d.Namespace, d.Name)
+	switch {
+	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
+		e.found(about, Wrong, "It is scaled to nothing.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
+	case d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas:
+		e.found(about, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(images(d), ", ")), "")
+	case d.Status.ReadyReplicas > 0:
+		e.found(about, Note, "It is being rolled out.", where)
+	default:
+		e.found(about, Wrong, "It is not ready.", where+fmt.Sprintf("\nkubectl -n %s logs deployment/%s --all-containers --tail=50", d.Namespace, d.Name))
+	}
+	return d
+}
+
+func images(d *appsv1.Deployment) []string {
+	var all []string
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if !slices.Contains(all, c.Image) {
+			all = append(all, c.Image)
+		}
+	}
+	return all
+}
+
+// right is something that the commands of this program do.
+type right struct {
+	group, resource string
+	verbs           []string
+}
+
+func rights() []right {
+	both := []string{"get", "list", "watch", "create", "patch", "delete"}
+	return []right{
+		{v1alpha1.GroupVersion.Group, object.Benchmark().Plural, both},
+		{v1alpha1.GroupVersion.Group, object.Sweep().Plural, both},
+		{"", "configmaps", []string{"list"}},
+	}
+}
+
+// rights examines what the caller may do.
+func (e *examination) rights(ctx context.Context) {
+	about := "Your rights in " + e.namespace
+	var missing []string
+	for _, r := range rights() {
+		for _, verb := range r.verbs {
+			allowed, err := e.may(ctx, r, verb)
+			if err != nil {
+				e.unreadable(about, "What you may do", err)
+				return
+			}
+			if !allowed {
+				missing = append(missing, verb+" "+r.resource)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		e.found(about, OK, "You may read, run and end benchmarks and sweeps.", "")
+		return
+	}
+	e.found(about, Wrong, "You may not "+strings.Join(missing, ", ")+".",
+		fmt.Sprintf("kubectl -n %s create rolebinding cephtune-editor --clusterrole=edit --user=YOU (ask an administrator)", e.namespace))
+}
+
+// may asks whether the caller may do something.
+func (e *examination) may(ctx context.Context, r right, verb string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: e.namespace, Verb: verb, Group: r.group, Resource: r.resource},
+	}}
+	err := e.client.Create(ctx, review)
+	return review.Status.Allowed, err
+}
+
+// settings examines what the administrator allows; nil where that is not known.
+func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *settings.Settings {
+	const about = "Settings"
+	if d == nil {
+		e.found(about, Unknown, "Without the operator it is not known which they are.", "")
+		return nil
+	}
+	key := client.ObjectKey{Namespace: d.Namespace, Name: configMapOf(d)}
+	cm := &corev1.ConfigMap{}
+	switch err := e.client.Get(ctx, key, cm); {
+	case key.Name == "":
+		e.found(about, Wrong, "The operator has none: it has no volume named config with a ConfigMap.", "make deploy")
+		return nil
+	case apierrors.IsNotFound(err):
+		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, which the operator is started with.", key), "make deploy")
+		return nil
+	case err != nil:
+		e.unreadable(about, fmt.Sprintf("ConfigMap %s", key), err)
+		return nil
+	}
+	read, err := load(cm)
+	if err != nil {
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), "mend config/manager/config.yaml, and apply it again: make deploy")
+		return nil
+	}
+	if len(read.Clusters) == 0 {
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), "list one in config/manager/config.yaml, and apply it again: make deploy")
+		return read
+	}
+	names := make([]string, len(read.Clusters))
+	for i, c := range read.Clusters {
+		names[i] = c.Namespace + "/" + c.Name
+	}
+	e.found(about, OK, fmt.Sprintf("ConfigMap %s allows %s.", key, strings.Join(names, ", ")), "")
+	return read
+}
+
+// configMapOf is the name of the ConfigMap that the operator's settings are in.
+func configMapOf(d *appsv1.Deployment) string {
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.Name == "config" && v.ConfigMap != nil {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}
+
+// load reads the settings as the operator does: from a file.
+func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
+	text, has := cm.Data["config.yaml"]
+	if !has {
+		return nil, errors.New("it has no config.yaml")
+	}
+	dir, err := os.MkdirTemp("", "cephtune-doctor-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	if read, err = settings.Load(file); err != nil {
+		// The file is gone by the time that anybody reads its name.
+		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "config.yaml"))
+	}
+	return read, nil
+}

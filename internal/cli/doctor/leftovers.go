@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// journals examines what sweeps have not put back.
+func (e *examination) journals(ctx context.Context) {
+	const about = "Journals"
+	list := &corev1.ConfigMapList{}
+	if err := e.client.List(ctx, list, client.InNamespace(e.operator), client.MatchingLabels{settings.LabelManagedBy: settings.ManagedBy}); err != nil {
+		e.unreadable(about, "The ConfigMaps of namespace "+e.operator, err)
+		return
+	}
+	open := 0
+	for i := range list.Items {
+		cm := &list.Items[i]
+		journal, has := cm.Data[journals.Key]
+		if !has {
+			continue
+		}
+		j, err := tuning.Decode([]byte(journal))
+		if err != nil {
+			open++
+			e.found(about, Wrong, fmt.Sprintf("ConfigMap %s/%s: %v", cm.Namespace, cm.Name, err), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", cm.Namespace, cm.Name))
+			continue
+		}
+		if !j.Done() {
+			open++
+			e.journal(ctx, j)
+		}
+	}
+	if open == 0 {
+		e.found(about, OK, "Everything that sweeps have changed is put back.", "")
+	}
+}
+
+// journal examines one that is open: that is as it should be while its sweep is at work.
+func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
+	about := "Journal of " + j.FSID
+	restore := fmt.Sprintf("kubectl cephtune restore %s -n %s", j.Sweep.Name, j.Sweep.Namespace)
+	sweep := &v1alpha1.CephTuningSweep{}
+	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
+	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
+		e.found(about, Wrong, fmt.Sprintf("What sweep %s has changed is not put back, and the sweep is gone. The operator puts it back before the next sweep of that cluster changes anything.", j.Sweep), restore)
+	case err != nil:
+		e.unreadable(about, "Sweep "+j.Sweep.String(), err)
+	default:
+		state := object.StateOf(sweep)
+		if state.Idle() {
+			e.found(about, Wrong, fmt.Sprintf("What sweep %s has changed is not put back, and the sweep is %s: %s", j.Sweep, state.Ready().Reason, state.Ready().Message), restore)
+			return
+		}
+		e.found(about, OK, fmt.Sprintf("Sweep %s is at work, and will put back what it has changed.", j.Sweep), "")
+	}
+}
+
+// locks examines who works on which Ceph cluster.
+func (e *examination) locks(ctx context.Context) {
+	const about = "Locks"
+	list := &coordinationv1.LeaseList{}
+	if err := e.client.List(ctx, list, client.InNamespace(e.operator)); err != nil {
+		e.unreadable(about, "The Leases of namespace "+e.operator, err)
+		return
+	}
+	// That of the manager's own leader election is named otherwise.
+	named := regexp.MustCompile(`^cephtune-[0-9a-f]{8}-[0-9a-f-]{27}$`)
+	held := 0
+	for i := range list.Items {
+		lease := &list.Items[i]
+		holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+		if named.MatchString(lease.Name) && holder != "" {
+			held++
+			e.lock(ctx, lease, holder)
+		}
+	}
+	if held == 0 {
+		e.found(about, OK, "Nobody works on a Ceph cluster.", "")
+	}
+}
+
+func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, holder string) {
+	about := "Lock of " + strings.TrimPrefix(lease.Name, "cephtune-")
+	var expires time.Time
+	if lease.Spec.RenewTime != nil {
+		expires = lease.Spec.RenewTime.Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second)
+	}
+	gone, err := e.isGone(ctx, holder)
+	switch {
+	case err != nil:
+		e.unreadable(about, "Its holder "+holder, err)
+	case expires.Before(e.now):
+		e.found(about, Note, fmt.Sprintf("%s held it, and it has expired: whoever needs it next takes it.", holder), "")
+	case gone:
+		e.found(about, Note, fmt.Sprintf("%s holds it and is gone: it is free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
+	default:
+		e.found(about, OK, fmt.Sprintf("%s holds it. Others wait for it.", holder), "")
+	}
+}
+
+// isGone tells whether the object that holds a lock is not there any more. A holder is
+// KIND/NAMESPACE/NAME/UID.
+func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
+	parts := strings.Split(holder, "/")
+	if len(parts) < 4 {
+		return false, nil // Of another version, or of another Kubernetes cluster.
+	}
+	kind, known := object.KindOf(parts[0])
+	if !known {
+		return false, nil
+	}
+	o := kind.New()
+	err := e.client.Get(ctx, client.ObjectKey{Namespace: parts[1], Name: parts[2]}, o)
+	if apierrors.IsNotFound(err) || err == nil && string(o.GetUID()) != parts[3] {
+		return true, nil
+	}
+	return false, err
+}
+
+// monitoring examines what Prometheus and Grafana find. Both can be set up in other ways,
+// so that nothing of it is wrong by itself.
+func (e *examination) monitoring(ctx context.Context) {
+	monitors := &unstructured.UnstructuredList{}
+	monitors.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitorList"})
+	ours := client.MatchingLabels{labelName: "cephtune"}
+	switch err := e.client.List(ctx, monitors, client.InNamespace(e.operator), ours); {
+	case meta.IsNoMatchError(err):
+		e.found("Prometheus", Note, "The Prometheus operator is not installed: let Prometheus scrape the operator's metrics Service by its own configuration.", "")
+	case err != nil:
+		e.unreadable("Prometheus", "The ServiceMonitors of namespace "+e.operator, err)
+	case len(monitors.Items) == 0:
+		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so the Prometheus operator does not know of the metrics.", e.operator), "add ../prometheus to resources in config/default/kustomization.yaml, and apply it again: make deploy")
+	default:
+		e.found("Prometheus", OK, "A ServiceMonitor names the operator's metrics.", "")
+	}
+	dashboards := &corev1.ConfigMapList{}
+	err := e.client.List(ctx, dashboards, ours, client.HasLabels{"grafana_dashboard"})
+	switch {
+	case err != nil:
+		e.unreadable("Grafana", "The ConfigMaps of all namespaces", err)
+	case len(dashboards.Items) == 0:
+		e.found("Grafana", Note, "There are no dashboards of cephtune in ConfigMaps for Grafana's sidecar.", "kubectl apply --server-side -n NAMESPACE-OF-GRAFANA -k dashboards")
+	default:
+		e.found("Grafana", OK, fmt.Sprintf("%d dashboards are in ConfigMaps for Grafana's sidecar.", len(dashboards.Items)), "")
+	}
+}

@@ -1,0 +1,108 @@
+// Command gendocs writes docs/cli.md, the page about the commands of kubectl cephtune,
+// from the commands themselves. "make generate" runs it.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/cephtune/cephtune/internal/cli"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+)
+
+const intro = `# kubectl cephtune
+
+The program is ` + "`kubectl-cephtune`" + `: on the PATH it is ` + "`kubectl cephtune`" + `. ` + "`make build`" + ` makes it in bin/. This page
+is generated from the program's own help by ` + "`make generate`" + `.
+
+**Exit codes**, for scripts: 0 is success. 1 is an error, or something that failed. 2 is wrong usage, and nothing was
+done. 3 is an outcome that was not expected: a gate that is not passed, a verdict that ` + "`--expect`" + ` does not name,
+something that is not there within ` + "`--timeout`" + `. Each command says what they are for it.
+
+**Completion** of commands, flags and the names of objects: ` + "`kubectl-cephtune completion bash`" + ` (zsh, fish, powershell)
+says how. For ` + "`kubectl cephtune`" + `, kubectl asks a program named ` + "`kubectl_complete-cephtune`" + ` on the PATH:
+
+` + "```sh" + `
+#!/bin/sh
+exec kubectl-cephtune __complete "$@"
+` + "```" + `
+
+`
+
+func main() {
+	if err := write(os.Stdout, cli.NewRoot("kubectl cephtune")); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err) // Nobody is left to tell if this fails.
+		os.Exit(1)
+	}
+}
+
+// write writes the page: what all commands have in common, each of them, and the flags
+// that choose the cluster, which all but one have, once.
+func write(out io.Writer, root *cobra.Command) error {
+	root.DisableAutoGenTag = true // The date would make it another page every day.
+	root.InitDefaultHelpCmd()
+	var page bytes.Buffer
+	page.WriteString(intro)
+	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	commands := root.Commands()
+	for _, cmd := range commands {
+		if documented(cmd) {
+			fmt.Fprintf(&page, "- [%s](#%s): %s\n", cmd.Name(), anchor(cmd), cmd.Short)
+		}
+	}
+	for _, cmd := range commands {
+		if !documented(cmd) {
+			continue
+		}
+		cmd.InitDefaultHelpFlag()
+		hideConnection(cmd, connection)
+		if err := writeCommand(&page, cmd, connection.HasFlags() && cmd.Flags().Lookup("context") != nil); err != nil {
+			return err
+		}
+	}
+	connection.VisitAll(func(f *pflag.Flag) { f.Hidden = false })
+	fmt.Fprintf(&page, "\n## Flags that choose the cluster\n\nThey are those of kubectl.\n\n```\n%s```\n", connection.FlagUsages())
+	_, err := out.Write(page.Bytes())
+	return err
+}
+
+// documented leaves out what cobra brings: help about help.
+func documented(cmd *cobra.Command) bool {
+	return cmd.IsAvailableCommand() && cmd.Name() != "help" && cmd.Name() != "completion"
+}
+
+func anchor(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// hideConnection hides a command's flags that choose the cluster, and collects them.
+func hideConnection(cmd *cobra.Command, into *pflag.FlagSet) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[kube.AnnotationConnection] == nil {
+			return
+		}
+		f.Hidden = true
+		if into.Lookup(f.Name) == nil {
+			into.AddFlag(f)
+		}
+	})
+}
+
+func writeCommand(page *bytes.Buffer, cmd *cobra.Command, connects bool) error {
+	var text bytes.Buffer
+	if err := doc.GenMarkdownCustom(cmd, &text, func(name string) string { return "#" + name }); err != nil {
+		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
+	}
+	// Whoever reads a page of all commands does not need to be told where the others are.
+	body, _, _ := strings.Cut(text.String(), "### SEE ALSO")
+	page.WriteString("\n" + strings.TrimSpace(body) + "\n")
+	if connects {
+		page.WriteString("\nAlso the [flags that choose the cluster](#flags-that-choose-the-cluster).\n")
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+// Package list is the subcommand that lists CephBenchmarks and CephTuningSweeps in one
+// table.
+package list
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `List CephBenchmarks and CephTuningSweeps: what goes on, what came out, and whether Ceph
+is as it was.
+
+RESTORED is what the condition of that name says of a sweep: Restored, NotRestored while
+something is still to be put back, LeftAlone where somebody else has changed a setting
+meanwhile. It is empty where no setting of Ceph was changed.
+
+Exit codes: 0 they are listed, also where there are none; 1 error; 2 wrong usage.`
+
+const examples = `  # Everything that one may see
+  %[1]s -A
+
+  # The sweeps of one namespace
+  %[1]s sweeps -n cephtune-bench
+
+  # Whatever has not been put back, for a script
+  %[1]s -A -o json | jq '.items[] | select(any(.status.conditions[]?; .type == "Restored" and .status != "True")) | .metadata.name'`
+
+// options are the flags.
+type options struct {
+	kinds    []object.Kind
+	all      bool
+	selector string
+	output   string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect, time.Now)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect, now func() time.Time) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:       "list [benchmarks | sweeps]",
+		Aliases:   []string{"ls"},
+		Short:     "List benchmarks and sweeps, and what they came to",
+		Long:      longHelp,
+		Example:   fmt.Sprintf(examples, program+" list"),
+		ValidArgs: []string{"benchmarks", "sweeps"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.read(args); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.run(ctx, connect, now(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "those of all namespaces")
+	flags.StringVarP(&o.selector, "selector", "l", "", "only those with these labels, such as team=storage")
+	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func outputs() []string { return []string{"table", "json", "yaml"} }
+
+func (o *options) read(args []string) error {
+	if !slices.Contains(outputs(), o.output) {
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	}
+	if _, err := labels.Parse(o.selector); err != nil {
+		return exit.UsageErrorf("--selector: %w", err)
+	}
+	switch {
+	case len(args) == 0:
+		o.kinds = object.Kinds()
+	case len(args) > 1:
+		return exit.UsageErrorf("want benchmarks, sweeps or nothing, got %d arguments", len(args))
+	case args[0] == "benchmarks":
+		o.kinds = []object.Kind{object.Benchmark()}
+	case args[0] == "sweeps":
+		o.kinds = []object.Kind{object.Sweep()}
+	default:
+		kind, known := object.KindOf(args[0])
+		if !known {
+			return exit.UsageErrorf("%q: want benchmarks, sweeps or nothing", args[0])
+		}
+		o.kinds = []object.Kind{kind}
+	}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, connect object.Connect, now time.Time, out, errOut io.Writer) error {
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	where := "namespace " + namespace
+	if o.all {
+		namespace, where = "", "any namespace"
+	}
+	objects, err := o.find(ctx, c, namespace)
+	if err != nil {
+		return err
+	}
+	if o.output != "table" {
+		return o.print(c, objects, out)
+	}
+	if len(objects) == 0 {
+		// On standard error, as kubectl does: whoever reads the table finds no row in it.
+		_, err = fmt.Fprintf(errOut, "There are none in %s.\n", where)
+		return err
+	}
+	var text strings.Builder
+	aligned.Write(&text, o.header(), o.rows(objects, now))
+	_, err = io.WriteString(out, text.String())
+	return err
+}
+
+// find returns the objects by namespace, kind and name.
+func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]client.Object, error) {
+	selector, err := labels.Parse(o.selector)
+	if err != nil {
+		return nil, err
+	}
+	var all []client.Object
+	for _, kind := range o.kinds {
+		page := kind.NewList()
+		switch err := c.List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); {
+		case meta.IsNoMatchError(err):
+			return nil, object.Unknown(kind)
+		case err != nil:
+			return nil, fmt.Errorf("listing %s: %w", kind.Plural, err)
+		}
+		err := meta.EachListItem(page, func(item runtime.Object) error {
+			found, ok := item.(client.Object)
+			if !ok {
+				return fmt.Errorf("got a %T", item)
+			}
+			all = append(all, found)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b client.Object) int {
+		return cmp.Or(
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()),
+			cmp.Compare(object.StateOf(a).Kind.Name, object.StateOf(b).Kind.Name),
+			cmp.Compare(a.GetName(), b.GetName()),
+		)
+	})
+	return all, nil
+}
+
+// print writes one List of both kinds, as kubectl get does.
+func (o *options) print(c client.Client, objects []client.Object, out io.Writer) error {
+	list := &corev1.List{Items: make([]runtime.RawExtension, len(objects))}
+	for i, item := range objects {
+		of, err := c.GroupVersionKindFor(item)
+		if err != nil {
+			return err
+		}
+		item.GetObjectKind().SetGroupVersionKind(of)
+		item.SetManagedFields(nil)
+		list.Items[i] = runtime.RawExtension{Object: item}
+	}
+	return object.Print(c, list, o.output, out)
+}
+
+func (o *options) header() []string {
+	header := []string{"NAME", "PHASE", "PROGRESS", "RESULT", "VERDICT", "RESTORED", "CLUSTER", "AGE"}
+	if o.all {
+		return append([]string{"NAMESPACE"}, header...)
+	}
+	return header
+}
+
+func (o *options) rows(objects []client.Object, now time.Time) [][]string {
+	rows := make([][]string, len(objects))
+	for i, item := range objects {
+		state := object.StateOf(item)
+		progress := ""
+		if state.Progress != nil {
+			progress = state.Progress.Summary
+		}
+		rows[i] = []string{
+			strings.ToLower(state.Kind.Name) + "/" + item.GetName(), phase(item, state), progress, state.Result, state.Verdict,
+			state.Restored().Reason, state.Cluster.Namespace + "/" + state.Cluster.Name,
+			duration.HumanDuration(now.Sub(item.GetCreationTimestamp().Time)),
+		}
+		if o.all {
+			rows[i] = append([]string{item.GetNamespace()}, rows[i]...)
+		}
+	}
+	return rows
+}
+
+// phase is what goes on; what status says of an earlier run is not that.
+func phase(item client.Object, state object.State) string {
+	reason := state.Ready().Reason
+	switch {
+	case !item.GetDeletionTimestamp().IsZero():
+		return "Deleting"
+	case reason == "":
+		return "-"
+	}
+	return reason
+}

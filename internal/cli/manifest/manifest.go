@@ -1,0 +1,141 @@
+// Package manifest reads objects from files, as kubectl's -f does.
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+// limit bounds what is read: a sweep has at most some 100 KiB, and the results of the
+// runs of a benchmark half a MiB each.
+const limit = 64 << 20
+
+// One reads the only benchmark or sweep of a file; "-" is standard input. A field that is
+// not known is an error: misspelled, it would be left out in silence.
+func One(path string, stdin io.Reader) (client.Object, error) {
+	all, err := documents(path, stdin, serializer.EnableStrict)
+	if err != nil {
+		return nil, err
+	}
+	return Only(path, all)
+}
+
+// Only is the only benchmark or sweep among the objects of a file.
+func Only(path string, all []client.Object) (client.Object, error) {
+	var found client.Object
+	for _, o := range all {
+		if object.StateOf(o).Kind.Name == "" {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("%s has more than one CephBenchmark or CephTuningSweep: want one", name(path))
+		}
+		found = o
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%s has no CephBenchmark and no CephTuningSweep", name(path))
+	}
+	return found, nil
+}
+
+// All reads every object of a file: several documents, and Lists as kubectl writes them.
+// Fields that are not known are left out: what was read from a cluster may be of a later
+// version.
+func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
+
+func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
+	text, err := read(path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := kube.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	decoder := serializer.NewCodecFactory(scheme, how...).UniversalDeserializer()
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	var all []client.Object
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name(path), err)
+		}
+		if asJSON, err := yaml.YAMLToJSON(document); err == nil && string(asJSON) == "null" {
+			continue // Nothing but comments.
+		}
+		objects, err := decode(decoder, document)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name(path), err)
+		}
+		all = append(all, objects...)
+	}
+}
+
+func decode(decoder runtime.Decoder, document []byte) ([]client.Object, error) {
+	decoded, _, err := decoder.Decode(document, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if list, is := decoded.(*corev1.List); is {
+		var all []client.Object
+		for _, item := range list.Items {
+			objects, err := decode(decoder, item.Raw)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, objects...)
+		}
+		return all, nil
+	}
+	o, ok := decoded.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("got a %T", decoded)
+	}
+	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return []client.Object{o}, nil
+}
+
+func read(path string, stdin io.Reader) ([]byte, error) {
+	source := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }() // It was only read.
+		source = file
+	}
+	text, err := io.ReadAll(io.LimitReader(source, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", name(path), err)
+	case len(text) > limit:
+		return nil, fmt.Errorf("%s has more than %d MiB", name(path), limit>>20)
+	}
+	return text, nil
+}
+
+func name(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}

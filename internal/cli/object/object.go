@@ -1,0 +1,173 @@
+// Package object knows the kinds that the command line works on: how people name them,
+// how they are read, and what both have in common.
+package object
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// AnnotationAbandon is what, with the value "true", makes the operator give up putting back what
+// a sweep has changed.
+const AnnotationAbandon = "cephtune.dev/abandon-restore"
+
+// Kind is CephTuningSweep or CephBenchmark.
+type Kind struct {
+	// Name is that of the kind, Plural that of the resource.
+	Name, Plural string
+	// aliases are the words that kubectl takes for it.
+	aliases []string
+	// New and NewList make empty objects.
+	New     func() client.Object
+	NewList func() client.ObjectList
+}
+
+// Sweep is CephTuningSweep.
+func Sweep() Kind {
+	return Kind{
+		Name: "CephTuningSweep", Plural: "cephtuningsweeps",
+		aliases: []string{"cephtuningsweep", "cephtuningsweeps", "cephsweep"},
+		New:     func() client.Object { return &v1alpha1.CephTuningSweep{} },
+		NewList: func() client.ObjectList { return &v1alpha1.CephTuningSweepList{} },
+	}
+}
+
+// Benchmark is CephBenchmark.
+func Benchmark() Kind {
+	return Kind{
+		Name: "CephBenchmark", Plural: "cephbenchmarks",
+		aliases: []string{"cephbenchmark", "cephbenchmarks", "cephbench"},
+		New:     func() client.Object { return &v1alpha1.CephBenchmark{} },
+		NewList: func() client.ObjectList { return &v1alpha1.CephBenchmarkList{} },
+	}
+}
+
+// Kinds are both.
+func Kinds() []Kind { return []Kind{Sweep(), Benchmark()} }
+
+// KindOf is the kind that kubectl would take a word for.
+func KindOf(word string) (Kind, bool) {
+	short, _, _ := strings.Cut(strings.ToLower(word), ".")
+	for _, k := range Kinds() {
+		if slices.Contains(k.aliases, short) {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Parse takes what was typed: TYPE/NAME, TYPE NAME, or the NAME of a sweep.
+func Parse(args []string) (Kind, string, error) {
+	switch {
+	case len(args) == 1:
+		word, name, typed := strings.Cut(args[0], "/")
+		if !typed {
+			word, name = Sweep().Name, args[0]
+		}
+		return choose(word, name)
+	case len(args) == 2 && !strings.Contains(args[0]+args[1], "/"):
+		return choose(args[0], args[1])
+	}
+	return Kind{}, "", exit.UsageErrorf("want one object, such as NAME or cephbenchmark/NAME, got %d arguments", len(args))
+}
+
+func choose(word, name string) (Kind, string, error) {
+	kind, known := KindOf(word)
+	switch {
+	case !known:
+		return Kind{}, "", exit.UsageErrorf("%q is not a kind of cephtune: want cephtuningsweep or cephbenchmark", word)
+	case name == "" || strings.Contains(name, "/"):
+		return Kind{}, "", exit.UsageErrorf("%q is no name of a %s", name, kind.Name)
+	}
+	return kind, name, nil
+}
+
+// Get reads an object, and says what to do where there is none.
+func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
+	o := kind.New()
+	switch err := from.Get(ctx, key, o); {
+	case meta.IsNoMatchError(err):
+		return nil, Unknown(kind)
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no %s %s in namespace %s: choose another with -n", kind.Name, key.Name, key.Namespace)
+	case err != nil:
+		return nil, fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
+	}
+	return o, nil
+}
+
+// Unknown is the error where the cluster does not know a kind.
+func Unknown(kind Kind) error {
+	return fmt.Errorf("the cluster does not know %ss: install cephtune, or choose another --context", kind.Name)
+}
+
+// State is what both kinds have in common.
+type State struct {
+	Kind               Kind
+	Conditions         []metav1.Condition
+	Progress           *v1alpha1.Progress
+	ObservedGeneration int64
+	RunID              v1alpha1.RunID
+	ObservedRunID      v1alpha1.RunID
+	Suspend            bool
+	Cluster            v1alpha1.ClusterReference
+	// Result is the figure that people look for first, Verdict what it came to, and
+	// Summary that in one sentence.
+	Result, Verdict, Summary string
+}
+
+// StateOf reads it. An object of another kind has none.
+func StateOf(o client.Object) State {
+	switch o := o.(type) {
+	case *v1alpha1.CephTuningSweep:
+		result := o.Status.Best
+		if o.Status.Effect != "" {
+			result += " " + string(o.Status.Effect)
+		}
+		return State{
+			Kind: Sweep(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,
+			RunID: o.Spec.RunID, ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef,
+			Result: result, Verdict: string(o.Status.Verdict), Summary: o.Status.Summary,
+		}
+	case *v1alpha1.CephBenchmark:
+		return State{
+			Kind: Benchmark(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,
+			RunID: o.Spec.RunID, ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef,
+			Result: o.Status.Headline, Verdict: string(o.Status.Verdict), Summary: o.Status.Summary,
+		}
+	}
+	return State{}
+}
+
+// Ready is the condition of that name, empty where the operator has not looked yet.
+func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionReady) }
+
+// Restored is the condition of that name, empty where nothing was changed.
+func (s State) Restored() metav1.Condition { return s.condition(v1alpha1.ConditionRestored) }
+
+// Idle tells whether the operator neither works nor waits for something.
+func (s State) Idle() bool {
+	return s.condition(v1alpha1.ConditionReconciling).Status != metav1.ConditionTrue
+}
+
+func (s State) condition(kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(s.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// Complete tells whether the run that the spec asks for has ended with results.
+func (s State) Complete() bool {
+	return s.Ready().Status == metav1.ConditionTrue && s.RunID == s.ObservedRunID
+}

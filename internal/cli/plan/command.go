@@ -1,0 +1,167 @@
+// Package plan is the subcommand that shows what a sweep would do, and changes nothing.
+package plan
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/cli/watch"
+)
+
+// removalTimeout bounds the removal of the object that had the plan.
+const removalTimeout = 30 * time.Second
+
+// longestName leaves room for what the API server makes up, within 63 characters.
+const longestName = 40
+
+const longHelp = `Show what a CephTuningSweep would do: how many configurations and runs, how long it takes
+and what it writes, and the smallest effect that it can prove; and what the operator would
+refuse. Nothing in Ceph is changed, and nothing is measured.
+
+The sweep of the file is created with mode Plan and a name that is made up, in the
+namespace where it would run, and is removed again once the plan is printed.
+
+Exit codes: 0 the sweep can be run; 1 there is no plan, or another error; 2 wrong usage;
+3 there is a plan and the operator would refuse it, or there is none within --timeout.`
+
+const examples = `  # Before it is run
+  %[1]s -f pg-num.yaml -n cephtune-bench
+
+  # How many runs, for a script
+  %[1]s -f pg-num.yaml -n cephtune-bench -o json | jq .status.plan.maximumRuns`
+
+// options are the flags.
+type options struct {
+	file    string
+	timeout time.Duration
+	output  string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "plan -f FILE",
+		Short:   "Show what a sweep would do, and change nothing",
+		Long:    longHelp,
+		Example: fmt.Sprintf(examples, program+" plan"),
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(args); err != nil {
+				return err
+			}
+			return o.run(cmd, connect)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephTuningSweep; - is standard input")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the plan; 0 is until it is there")
+	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func outputs() []string { return []string{"table", "json", "yaml"} }
+
+func (o *options) check(args []string) error {
+	switch {
+	case len(args) > 0:
+		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
+	case o.file == "":
+		return exit.UsageErrorf("want the file of a CephTuningSweep: name it with -f")
+	case !slices.Contains(outputs(), o.output):
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	case o.timeout < 0:
+		return exit.UsageErrorf("--timeout %v: want a time such as 5m, or 0 for none", o.timeout)
+	}
+	return nil
+}
+
+func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	read, err := manifest.One(o.file, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	sweep, is := read.(*v1alpha1.CephTuningSweep)
+	if !is {
+		return fmt.Errorf("%s has a %s, and only a CephTuningSweep has a plan", o.file, object.StateOf(read).Kind.Name)
+	}
+	planned := onlyPlanned(sweep)
+	if err := run.Place(planned, namespace, cmd.Flags().Changed("namespace")); err != nil {
+		return err
+	}
+	return o.show(cmd.Context(), c, planned, cmd.OutOrStdout(), cmd.ErrOrStderr())
+}
+
+// onlyPlanned is a sweep that is planned and not run, under a name of its own.
+func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
+	name := sweep.Name
+	if name == "" {
+		name = strings.TrimSuffix(sweep.GenerateName, "-")
+	}
+	planned := &v1alpha1.CephTuningSweep{Spec: *sweep.Spec.DeepCopy()}
+	planned.Namespace = sweep.Namespace
+	planned.GenerateName = strings.TrimRight(name[:min(len(name), longestName)], "-.") + "-plan-"
+	planned.Spec.Mode, planned.Spec.Suspend = v1alpha1.SweepModePlan, false
+	return planned
+}
+
+func (o *options) show(ctx context.Context, c client.WithWatch, planned *v1alpha1.CephTuningSweep, out, errOut io.Writer) (err error) {
+	if err := run.Create(ctx, c, planned); err != nil {
+		return err
+	}
+	defer func() {
+		if removal := remove(ctx, c, planned); err == nil {
+			err = removal
+		}
+	}()
+	ended, err := watch.Follow(ctx, c, watch.Request{Object: planned, Timeout: o.timeout, Output: o.output, Quiet: true, Report: watch.WritePlan}, out, errOut)
+	if err != nil {
+		return err
+	}
+	sweep, is := ended.(*v1alpha1.CephTuningSweep)
+	if !is || sweep.Status.Plan == nil {
+		return fmt.Errorf("the operator has made no plan: %s", object.StateOf(ended).Ready().Message)
+	}
+	if len(sweep.Status.Plan.Refusals) > 0 {
+		return exit.UnexpectedErrorf("the sweep would be refused, as the plan says")
+	}
+	return nil
+}
+
+// remove deletes what had the plan, also where the user has interrupted.
+func remove(parent context.Context, c client.Client, planned *v1alpha1.CephTuningSweep) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), removalTimeout)
+	defer cancel()
+	if err := client.IgnoreNotFound(c.Delete(ctx, planned)); err != nil {
+		return fmt.Errorf("the plan is left behind in CephTuningSweep %s/%s, delete it: %w", planned.Namespace, planned.Name, err)
+	}
+	return nil
+}

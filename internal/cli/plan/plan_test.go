@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// planning is a cluster whose operator plans at once. It notes what was created.
+func planning(t *testing.T, how func(*v1alpha1.CephTuningSweep), created *[]v1alpha1.CephTuningSweep) client.WithWatch {
+	return interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			s, is := o.(*v1alpha1.CephTuningSweep)
+			if !is {
+				t.Fatalf("a %T is created", o)
+			}
+			*created = append(*created, *s.DeepCopy())
+			s.Name = s.GenerateName + "x7k2p"
+			s.Status.ObservedRunID, s.Status.ObservedGeneration = s.Spec.RunID, s.Generation
+			how(s)
+			return c.Create(ctx, o)
+		},
+	})
+}
+
+func planned(refusals ...string) func(*v1alpha1.CephTuningSweep) {
+	return func(s *v1alpha1.CephTuningSweep) {
+		s.Status.Plan = &v1alpha1.SweepPlan{
+			Baseline:       []v1alpha1.BaselineValue{{Name: "pg_num", Value: "32"}},
+			Configurations: 3, MinimumRuns: 40, MaximumRuns: 72,
+			EstimatedDuration: &metav1.Duration{Duration: 4 * time.Hour}, RunDuration: &metav1.Duration{Duration: 3 * time.Minute},
+			EstimatedBytesWritten: new(resource.MustParse("432Gi")), RunBytesWritten: new(resource.MustParse("6Gi")),
+			PlacementGroupChanges: 960, SmallestEffect: "6.8%", Refusals: refusals,
+		}
+		clitest.Complete(&s.Status.Conditions, "The plan is in status.")
+	}
+}
+
+func refused(s *v1alpha1.CephTuningSweep) {
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "The settings do not list CephCluster my-cluster.")
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "The settings do not list CephCluster my-cluster.")
+}
+
+func TestGolden(t *testing.T) {
+	sweep, benchmark := clitest.SampleFile(t, "cephtuningsweep_pg_num"), clitest.SampleFile(t, "cephbenchmark_lab")
+	for name, c := range map[string]struct {
+		line string
+		how  func(*v1alpha1.CephTuningSweep)
+	}{
+		"a plan":                 {"-f SWEEP", planned()},
+		"a plan with refusals":   {"-f SWEEP", planned("The administrator has not allowed to vary pg_num.", "The budget is too small.")},
+		"no plan":                {"-f SWEEP", refused},
+		"nobody plans":           {"-f SWEEP --timeout 500ms", func(*v1alpha1.CephTuningSweep) {}},
+		"a benchmark":            {"-f BENCHMARK", nil},
+		"usage no file":          {"", nil},
+		"usage an argument":      {"pg-num", nil},
+		"usage an output":        {"-f SWEEP -o wide", nil},
+		"usage negative timeout": {"-f SWEEP --timeout -1s", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var created []v1alpha1.CephTuningSweep
+			cluster := planning(t, c.how, &created)
+			line := strings.NewReplacer("SWEEP", sweep, "BENCHMARK", benchmark).Replace(c.line)
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster)), line, "")
+			text := strings.NewReplacer(sweep, "SWEEP", benchmark, "BENCHMARK").Replace(got.String())
+			clitest.Golden(t, name, "$ plan "+c.line+"\n"+text, *update)
+
+			if slices.ContainsFunc(created, func(s v1alpha1.CephTuningSweep) bool {
+				return s.Spec.Mode != v1alpha1.SweepModePlan || s.Name != "" || !strings.HasSuffix(s.GenerateName, "-plan-")
+			}) {
+				t.Errorf("created %+v", created)
+			}
+			left := &v1alpha1.CephTuningSweepList{}
+			if err := cluster.List(t.Context(), left); err != nil || len(left.Items) > 0 {
+				t.Errorf("left behind: %v, %v", left.Items, err)
+			}
+		})
+	}
+}
+
+func TestTheObjectForScripts(t *testing.T) {
+	var created []v1alpha1.CephTuningSweep
+	cmd := newCommand("kubectl cephtune", clitest.Connecting(planning(t, planned(), &created)))
+	got := clitest.Execute(t, cmd, "-o json -f "+clitest.SampleFile(t, "cephtuningsweep_pg_num"), "")
+	if got.Err != nil || !strings.Contains(got.Stdout, `"maximumRuns": 72`) || got.Stderr != "" {
+		t.Errorf("%v\n%s\n%s", got.Err, got.Stdout, got.Stderr)
+	}
+}

@@ -1,0 +1,207 @@
+// Package report is the subcommand that makes a report of a CephTuningSweep or a
+// CephBenchmark.
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
+	document "github.com/cephtune/cephtune/internal/report"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `Make a report of a CephTuningSweep or a CephBenchmark: the verdict in a sentence, every
+configuration or phase with its interval, every run in the order of time, the environment,
+what was put back, and the object to do it again.
+
+html is one file with plots that needs nothing from elsewhere: it can be mailed, kept and
+printed. markdown is for a pull request, without plots. csv is the raw figures, a line for
+each figure of each run.
+
+With -f it is made of a file and no cluster is asked: the object as "kubectl get -o yaml"
+writes it, and for a benchmark the ConfigMaps of its results with it.
+
+Exit codes: 0 it is made, whatever the verdict; 1 error; 2 wrong usage.`
+
+const examples = `  # A sweep, to look at in a browser
+  %[1]s pg-num -n cephtune-bench --to pg-num.html
+
+  # A benchmark, for a pull request
+  %[1]s cephbenchmark/nightly -n cephtune-bench -o markdown
+
+  # Without the cluster, later
+  (kubectl get -n cephtune-bench cephbenchmark nightly -o yaml; echo ---
+   kubectl get -n cephtune-bench configmaps -l cephtune.dev/benchmark=nightly -o yaml) > nightly.yaml
+  %[1]s -f nightly.yaml --to nightly.html`
+
+// options are the flags.
+type options struct {
+	file   string
+	to     string
+	output string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "report ([cephtuningsweep/]NAME | cephbenchmark/NAME | -f FILE)",
+		Short:             "Make a report of a sweep or a benchmark: HTML, Markdown or CSV",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" report"),
+		ValidArgsFunction: object.Complete(connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(args); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			text, err := o.make(ctx, connect, args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return o.write(text, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.file, "filename", "f", "", "file to make it of, instead of asking the cluster; - is standard input")
+	flags.StringVar(&o.to, "to", "", "file to write, instead of standard output")
+	flags.StringVarP(&o.output, "output", "o", "html", strings.Join(outputs(), ", "))
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func outputs() []string { return []string{"html", "markdown", "csv"} }
+
+func (o *options) check(args []string) error {
+	switch {
+	case !slices.Contains(outputs(), o.output):
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	case o.file != "" && len(args) > 0:
+		return exit.UsageErrorf("-f names a file, and %q an object: want one of them", args[0])
+	case o.file != "":
+		return nil
+	}
+	_, _, err := object.Parse(args)
+	return err
+}
+
+// make makes the report in memory: half a file looks like one.
+func (o *options) make(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) ([]byte, error) {
+	found, runs, err := o.find(ctx, connect, args, stdin)
+	if err != nil {
+		return nil, err
+	}
+	var made *document.Document
+	switch found := found.(type) {
+	case *v1alpha1.CephTuningSweep:
+		made, err = document.Sweep(found)
+	case *v1alpha1.CephBenchmark:
+		made, err = document.Benchmark(found, runs)
+	default:
+		err = fmt.Errorf("got a %T", found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch o.output {
+	case "markdown":
+		return made.Markdown(), nil
+	case "csv":
+		return made.CSV()
+	}
+	return made.HTML()
+}
+
+func (o *options) find(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) (client.Object, []*archive.Run, error) {
+	if o.file != "" {
+		return fromFile(o.file, stdin)
+	}
+	kind, name, err := object.Parse(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, namespace, err := connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, nil, err
+	}
+	b, is := found.(*v1alpha1.CephBenchmark)
+	if !is || b.Status.StartTime == nil {
+		return found, nil, nil
+	}
+	runs, err := results.Runs(ctx, c, b, "")
+	return found, runs, err
+}
+
+// fromFile reads an object, and the results that are with it.
+func fromFile(path string, stdin io.Reader) (client.Object, []*archive.Run, error) {
+	all, err := manifest.All(path, stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := manifest.Only(path, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, is := found.(*v1alpha1.CephBenchmark)
+	if !is {
+		return found, nil, nil
+	}
+	var kept []corev1.ConfigMap
+	for _, item := range all {
+		if cm, is := item.(*corev1.ConfigMap); is && cm.Labels[archive.LabelSession] == archive.Session(b) {
+			kept = append(kept, *cm)
+		}
+	}
+	runs, err := results.Read(kept)
+	return found, runs, err
+}
+
+func (o *options) write(text []byte, out io.Writer) error {
+	if o.to == "" {
+		_, err := out.Write(text)
+		return err
+	}
+	file, err := os.Create(o.to)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// measured is a benchmark with the archive of its run.
+func measured(t *testing.T) (*v1alpha1.CephBenchmark, *corev1.ConfigMap) {
+	t.Helper()
+	b := clitest.Benchmark(t, "radosbench")
+	b.Name, b.Namespace = "nightly", clitest.Namespace
+	b.Status.StartTime = new(metav1.NewTime(clitest.Morning(0)))
+	kept, err := archive.ConfigMap(b, &archive.Run{
+		Number: 1, State: v1alpha1.RunValid, StartTime: clitest.Morning(1), EndTime: clitest.Morning(2),
+		Phases: []archive.Phase{{Name: "write-4m", Observation: &figure.Observation{
+			Figures: []figure.Figure{{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: 4e8}},
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, kept
+}
+
+func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Recorded(t, "osd_option", "an-osd-option-and-the-load")
+	s.Namespace = clitest.Namespace
+	return s
+}
+
+func TestEveryForm(t *testing.T) {
+	b, kept := measured(t)
+	c := clitest.Holding(t, b, kept, sweep(t))
+	for line, want := range map[string]string{
+		"mclock-profile":                        "<!DOCTYPE html>",
+		"cephbenchmark/nightly":                 "<h1>nightly</h1>",
+		"cephsweep mclock-profile -o markdown":  "# CephTuningSweep mclock-profile",
+		"cephbenchmark/nightly -o csv":          "1,Valid,write-4m,Total,Bandwidth,bytesPerSecond,400000000",
+		"cephbenchmark nightly --output csv":    "all,,write-4m,Total,Bandwidth",
+		"cephtuningsweep/mclock-profile -o csv": "1,1,1,0,0,baseline,Valid,100,3072,",
+	} {
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+		if got.Err != nil || !strings.Contains(got.Stdout, want) {
+			t.Errorf("%s: %v, no %q in\n%.400s", line, got.Err, want, got.Stdout)
+		}
+	}
+}
+
+// TestAFileSaysTheSame compares what is made of a cluster with what is made of what
+// kubectl has written of it: an object, and a List.
+func TestAFileSaysTheSame(t *testing.T) {
+	b, kept := measured(t)
+	c := clitest.Holding(t, b, kept, sweep(t))
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+		t.Fatal(err)
+	}
+	list := &corev1.List{Items: []runtime.RawExtension{{Object: kept}}}
+	var text strings.Builder
+	for _, item := range []client.Object{b, kept} {
+		of, err := c.GroupVersionKindFor(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		item.GetObjectKind().SetGroupVersionKind(of)
+	}
+	if err := object.Print(c, b, "yaml", &text); err != nil {
+		t.Fatal(err)
+	}
+	text.WriteString("# A field of a later version.\nlater: {}\n---\n")
+	if err := object.Print(c, list, "yaml", &text); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range outputs() {
+		live := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), "cephbenchmark/nightly -o "+form, "")
+		file := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(nil)), "-f - -o "+form, text.String())
+		if live.Err != nil || file.Err != nil || live.Stdout != file.Stdout || !strings.Contains(file.Stdout, "write-4m") {
+			t.Errorf("%s: %v, %v\n%s\n%s", form, live.Err, file.Err, live.Stdout, file.Stdout)
+		}
+	}
+}
+
+func TestToAFile(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "report.html")
+	cmd := newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, sweep(t))))
+	got := clitest.Execute(t, cmd, "mclock-profile --to "+to, "")
+	page, err := os.ReadFile(to)
+	if got.Err != nil || got.Stdout != "" || err != nil || !strings.HasSuffix(string(page), "</html>\n") {
+		t.Errorf("%v, %v", got.Err, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	damaged := sweep(t)
+	damaged.Status.Runs[0] = "nothing"
+	c := clitest.Holding(t, damaged)
+	for line, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"":                           {2, "want one object"},
+		"-f - mclock-profile":        {2, "want one of them"},
+		"mclock-profile -o pdf":      {2, "want one of html, markdown, csv"},
+		"weekly":                     {1, "there is no CephTuningSweep weekly"},
+		"mclock-profile":             {1, "status.runs, line 1"},
+		"-f /nowhere/at/all":         {1, "no such file"},
+		"-f -":                       {1, "no CephBenchmark and no CephTuningSweep"},
+		"weekly --to /nowhere/at/it": {1, "there is no CephTuningSweep weekly"},
+	} {
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+		if got.Code() != want.code || !strings.Contains(got.Err.Error(), want.text) || got.Stdout != "" {
+			t.Errorf("%s: %d, %v", line, got.Code(), got.Err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package restore
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// byHand is the command that puts a setting back.
+func byHand(e tuning.Entry) string {
+	s, was := e.Setting, e.Original
+	switch s.Kind {
+	case tuning.KindBalancer:
+		if was.Text == "false" {
+			return "ceph balancer off"
+		}
+		return "ceph balancer on"
+	case tuning.KindScrubFlag:
+		verb := "unset"
+		if was.Set {
+			verb = "set"
+		}
+		return fmt.Sprintf("ceph osd %s %s", verb, s.Option)
+	case tuning.KindAutoscaler:
+		return fmt.Sprintf("ceph osd pool set %s pg_autoscale_mode %s", quoted(s.Pool), quoted(was.Text))
+	case tuning.KindPoolOption:
+		return fmt.Sprintf("ceph osd pool set %s %s %s", quoted(s.Pool), s.Option, quoted(poolValue(s.Option, was)))
+	case tuning.KindConfig:
+		who := "osd"
+		if s.Mask != "" {
+			who += "/" + s.Mask
+		}
+		if !was.Set {
+			return fmt.Sprintf("ceph config rm %s %s", quoted(who), s.Option)
+		}
+		return fmt.Sprintf("ceph config set %s %s %s", quoted(who), s.Option, quoted(was.Text))
+	}
+	return "see docs/sweeps.md"
+}
+
+// poolValue is what Ceph takes for the value of an option of a pool, also for none.
+func poolValue(option string, was tuning.Value) string {
+	if !was.Set {
+		if value, possible := ceph.UnsetBy(option); possible {
+			return value
+		}
+	}
+	if option == "csum_type" { // It is told by its number, and is set by its name.
+		names := []string{"", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}
+		if at, err := strconv.Atoi(was.Text); err == nil && at > 0 && at < len(names) {
+			return names[at]
+		}
+	}
+	return was.Text
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`).MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Open is a journal for programs.
+type Open struct {
+	FSID    string        `json:"fsid"`
+	Sweep   tuning.Sweep  `json:"sweep"`
+	Entries []OpenSetting `json:"entries"`
+}
+
+// OpenSetting is one of its entries.
+type OpenSetting struct {
+	Setting  string         `json:"setting"`
+	Original tuning.Value   `json:"original"`
+	Ours     []tuning.Value `json:"ours"`
+	ByHand   string         `json:"byHand"`
+}
+
+func writeData(out io.Writer, found []*tuning.Journal, format string) error {
+	all := []Open{}
+	for _, j := range found {
+		open := Open{FSID: j.FSID, Sweep: j.Sweep}
+		for _, e := range toDo(j) {
+			entry := OpenSetting{Setting: e.Setting.String(), Original: e.Original, ByHand: byHand(e)}
+			for _, v := range e.Ours {
+				entry.Ours = append(entry.Ours, v.Intended)
+			}
+			open.Entries = append(open.Entries, entry)
+		}
+		all = append(all, open)
+	}
+	if format == "yaml" {
+		text, err := yaml.Marshal(all)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(all)
+}

@@ -1,0 +1,287 @@
+// Package restore is the subcommand that shows what a sweep has not put back in Ceph, and
+// by which a person can give that up.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/doctor"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `Show what a CephTuningSweep has changed in Ceph and not put back yet: each setting with
+what it was, what the sweep may have made of it, and the command that puts it back by hand.
+It is read from the journal, a ConfigMap in the operator's namespace, so that neither Ceph
+nor the operator has to answer. Without a name, it is every journal that is open.
+
+The operator puts everything back by itself, and goes on trying until Ceph answers. What is
+put back by hand meanwhile it finds as it was. Settings are put back from the top of the
+table to its end.
+
+--abandon makes the operator give it up, for a Ceph cluster that is gone for good: what the
+table shows then stays as it is. It holds as soon as the sweep is about to put things back:
+when it is deleted, suspended, fails or concludes.
+
+Exit codes: 0 nothing is open, or it is given up; 1 error; 2 wrong usage; 3 something is
+still to be put back.`
+
+const examples = `  # What sweep pg-num has not put back
+  %[1]s pg-num -n cephtune-bench
+
+  # Whatever is open, for a script
+  %[1]s -o json
+
+  # Give it up, because the Ceph cluster is gone, and have the sweep gone, too
+  %[1]s pg-num -n cephtune-bench --abandon --yes && kubectl cephtune cancel pg-num -n cephtune-bench`
+
+// options are the flags.
+type options struct {
+	name     string // empty for every journal
+	operator string
+	abandon  bool
+	yes      bool
+	output   string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "restore [[cephtuningsweep/]NAME]",
+		Short:             "Show what a sweep has not put back in Ceph, or give that up",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" restore"),
+		ValidArgsFunction: object.CompleteSweeps(connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.read(args); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.run(ctx, connect, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.abandon, "abandon", false, "give up putting it back; with --yes")
+	flags.BoolVar(&o.yes, "yes", false, "really give it up")
+	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator, where journals are")
+	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func outputs() []string { return []string{"table", "json", "yaml"} }
+
+func (o *options) read(args []string) error {
+	switch {
+	case !slices.Contains(outputs(), o.output):
+		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
+	case o.abandon && len(args) == 0:
+		return exit.UsageErrorf("--abandon gives up what one sweep has changed: name the sweep")
+	case o.yes && !o.abandon:
+		return exit.UsageErrorf("--yes confirms --abandon, which is not there")
+	case o.abandon && o.output != "table":
+		return exit.UsageErrorf("--abandon tells what it does, and knows no --output")
+	case len(args) == 0:
+		return nil
+	}
+	kind, name, err := object.Parse(args)
+	if err != nil {
+		return err
+	}
+	if kind.Name != object.Sweep().Name {
+		return exit.UsageErrorf("a %s changes no setting of Ceph: want a CephTuningSweep", kind.Name)
+	}
+	o.name = name
+	return nil
+}
+
+func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer) error {
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	found, err := o.find(ctx, c, namespace)
+	known := err == nil
+	if err != nil && (!o.yes || !apierrors.IsForbidden(err)) {
+		return err // Who may not see what is open may give it up nevertheless.
+	}
+	if o.abandon {
+		return o.giveUp(ctx, c, namespace, found, known, out)
+	}
+	if err := o.write(ctx, c, found, out); err != nil {
+		return err
+	}
+	open := 0
+	for _, j := range found {
+		open += len(toDo(j))
+	}
+	if open > 0 {
+		return exit.UnexpectedErrorf("%d settings are still to be put back", open)
+	}
+	return nil
+}
+
+// find reads the journals that are open: all of them, or that of the sweep.
+func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, error) {
+	list := &corev1.ConfigMapList{}
+	switch err := c.List(ctx, list, client.InNamespace(o.operator), client.MatchingLabels{settings.LabelManagedBy: settings.ManagedBy}); {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("journals are in namespace %s, whose ConfigMaps you may not list; condition Restored of the sweep tells as much as the operator knows: %w", o.operator, err)
+	case err != nil:
+		return nil, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
+	}
+	var open []*tuning.Journal
+	var damaged []error
+	for i := range list.Items {
+		text, has := list.Items[i].Data[journals.Key]
+		if !has {
+			continue
+		}
+		j, err := tuning.Decode([]byte(text))
+		if err != nil {
+			damaged = append(damaged, fmt.Errorf("ConfigMap %s/%s: %w", o.operator, list.Items[i].Name, err))
+			continue
+		}
+		if !j.Done() && (o.name == "" || j.Sweep.Namespace == namespace && j.Sweep.Name == o.name) {
+			open = append(open, j)
+		}
+	}
+	// One that cannot be read may be the one that is looked for.
+	return open, errors.Join(damaged...)
+}
+
+// toDo are the entries that are open, in the order in which they are put back: what was
+// varied, the last one first, and then what was held still meanwhile, for an autoscaler
+// that is on would change the number of PGs itself.
+func toDo(j *tuning.Journal) []tuning.Entry {
+	var varied, held []tuning.Entry
+	for _, e := range slices.Backward(j.Entries) {
+		switch {
+		case e.State != tuning.Open:
+		case e.Setting.Kind == tuning.KindPoolOption || e.Setting.Kind == tuning.KindConfig:
+			varied = append(varied, e)
+		default:
+			held = append(held, e)
+		}
+	}
+	return append(varied, held...)
+}
+
+func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Journal, out io.Writer) error {
+	if o.output != "table" {
+		return writeData(out, found, o.output)
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "Nothing is left to put back in Ceph.")
+		return err
+	}
+	var text strings.Builder
+	for i, j := range found {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		fmt.Fprintf(&text, "Sweep %s has changed Ceph cluster %s. Still to be put back:\n\n", j.Sweep, j.FSID)
+		var rows [][]string
+		for _, e := range toDo(j) {
+			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
+		}
+		aligned.Write(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
+		fmt.Fprintf(&text, "\n%s\n", whoDoes(ctx, c, j))
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// ours are the values that the sweep may have given.
+func ours(e tuning.Entry) string {
+	var values []string
+	for _, v := range e.Ours {
+		if text := v.Intended.String(); !slices.Contains(values, text) {
+			values = append(values, text)
+		}
+	}
+	return strings.Join(values, ", ")
+}
+
+// whoDoes says what the operator makes of a journal.
+func whoDoes(ctx context.Context, c client.Client, j *tuning.Journal) string {
+	sweep := &v1alpha1.CephTuningSweep{}
+	switch err := c.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
+	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
+		return "The sweep is gone. The operator puts it back before the next sweep of that cluster changes anything."
+	case err != nil:
+		return fmt.Sprintf("What the sweep is at cannot be read: %v", err)
+	}
+	ready := object.StateOf(sweep).Ready()
+	if ready.Reason == "" {
+		return "The operator has not looked at the sweep: is it running?"
+	}
+	return fmt.Sprintf("The sweep is at %s: %s", ready.Reason, ready.Message)
+}
+
+// giveUp annotates the sweep.
+func (o *options) giveUp(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, known bool, out io.Writer) error {
+	sweep := &v1alpha1.CephTuningSweep{}
+	key := client.ObjectKey{Namespace: namespace, Name: o.name}
+	switch err := c.Get(ctx, key, sweep); {
+	case apierrors.IsNotFound(err) && len(found) > 0:
+		return fmt.Errorf("sweep %s is gone, so there is nothing to annotate: the operator puts back what it has changed before the next sweep of that cluster changes anything", key)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no CephTuningSweep %s in namespace %s: choose another with -n", o.name, namespace)
+	case err != nil:
+		return fmt.Errorf("reading CephTuningSweep %s: %w", key, err)
+	}
+	found = slices.DeleteFunc(found, func(j *tuning.Journal) bool { return j.Sweep.UID != string(sweep.UID) })
+	if known && len(found) == 0 {
+		_, err := fmt.Fprintln(out, "Nothing is left to put back in Ceph, so there is nothing to give up.")
+		return err
+	}
+	if !o.yes {
+		if err := o.write(ctx, c, found, out); err != nil {
+			return err
+		}
+		return exit.UsageErrorf("--abandon leaves all of this as it is in Ceph, balancer and autoscaler off among it: add --yes if you mean it")
+	}
+	before := sweep.DeepCopy()
+	if sweep.Annotations == nil {
+		sweep.Annotations = map[string]string{}
+	}
+	sweep.Annotations[object.AnnotationAbandon] = "true"
+	if err := c.Patch(ctx, sweep, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("annotating CephTuningSweep %s: %w", key, err)
+	}
+	_, err := fmt.Fprintf(out, "The operator gives up putting back what CephTuningSweep %s has changed, as soon as it is deleted, suspended, fails or concludes.\n", key)
+	return err
+}

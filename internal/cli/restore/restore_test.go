@@ -1,0 +1,162 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/doctor"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const (
+	fsid  = "4f6b2e0c-1111-4000-8000-000000000001"
+	other = "4f6b2e0c-2222-4000-8000-000000000002"
+)
+
+func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Sweep(t, "pg_num")
+	s.Name, s.Namespace = "pg-num", clitest.Namespace
+	clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRestoring, "No monitor answers.")
+	return s
+}
+
+func config(text string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: doctor.OperatorNamespace, Name: "cephtune-journal-" + fsid, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
+		Data:       map[string]string{journals.Key: text},
+	}
+}
+
+func journal(t *testing.T, of string, s *v1alpha1.CephTuningSweep, entries ...tuning.Entry) *corev1.ConfigMap {
+	t.Helper()
+	text, err := tuning.Encode(&tuning.Journal{
+		SchemaVersion: tuning.SchemaVersion, FSID: of,
+		Sweep: tuning.Sweep{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)}, Entries: entries,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm := config(string(text))
+	cm.Name = "cephtune-journal-" + of
+	return cm
+}
+
+// entries are settings of every kind, one of which is closed.
+func entries() []tuning.Entry {
+	ours := func(values ...string) (all []tuning.Ours) {
+		for _, v := range values {
+			all = append(all, tuning.Ours{Intended: tuning.Of(v)})
+		}
+		return all
+	}
+	return []tuning.Entry{
+		{Setting: tuning.Setting{Kind: tuning.KindBalancer}, Type: "bool", Original: tuning.Of("true"), Ours: ours("false"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindAutoscaler, Pool: "replicapool"}, Type: "str", Original: tuning.Of("on"), Ours: ours("off"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindScrubFlag, Option: "noscrub"}, Type: "bool", Ours: ours("true"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: tuning.Of("32"), Ours: ours("64", "128"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "it's", Option: "compression_mode"}, Type: "str", Ours: ours("force"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "p", Option: "csum_type"}, Type: "int", Original: tuning.Of("4"), Ours: ours("3"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: tuning.Of("balanced"), Ours: ours("high_client_ops"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}, Type: "uint", Ours: ours("16"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: tuning.Of("1"), Ours: ours("3"), State: tuning.Restored},
+	}
+}
+
+func closed() tuning.Entry {
+	e := entries()[0]
+	e.State = tuning.Restored
+	return e
+}
+
+func TestGolden(t *testing.T) {
+	gone := sweep(t)
+	gone.UID = "another"
+	unseen := sweep(t)
+	unseen.Status.Conditions = nil
+	elsewhere := sweep(t)
+	elsewhere.Namespace = "elsewhere"
+	one := entries()[3]
+	for name, c := range map[string]struct {
+		line    string
+		objects []client.Object
+	}{
+		"a sweep":                   {"pg-num", []client.Object{sweep(t), journal(t, fsid, sweep(t), entries()...)}},
+		"yaml":                      {"pg-num -o yaml", []client.Object{sweep(t), journal(t, fsid, sweep(t), one)}},
+		"all":                       {"", []client.Object{sweep(t), journal(t, fsid, sweep(t), one), journal(t, other, elsewhere, one)}},
+		"of another namespace":      {"pg-num", []client.Object{sweep(t), journal(t, other, elsewhere, one)}},
+		"nothing is open":           {"", []client.Object{sweep(t), journal(t, fsid, sweep(t), closed())}},
+		"nothing is open as json":   {"-o json", nil},
+		"the sweep is gone":         {"pg-num", []client.Object{gone, journal(t, fsid, sweep(t), one)}},
+		"nobody has looked":         {"pg-num", []client.Object{unseen, journal(t, fsid, sweep(t), one)}},
+		"a journal that is damaged": {"", []client.Object{config("{")}},
+		"abandon unconfirmed":       {"pg-num --abandon", []client.Object{sweep(t), journal(t, fsid, sweep(t), entries()[0], one)}},
+		"abandon":                   {"pg-num --abandon --yes", []client.Object{sweep(t), journal(t, fsid, sweep(t), one)}},
+		"abandon nothing":           {"pg-num --abandon --yes", []client.Object{sweep(t)}},
+		"abandon what is gone":      {"pg-num --abandon --yes", []client.Object{journal(t, fsid, sweep(t), one)}},
+		"abandon what never was":    {"pg-num --abandon --yes", nil},
+		"usage abandon everything":  {"--abandon --yes", nil},
+		"usage yes to what":         {"pg-num --yes", nil},
+		"usage a benchmark":         {"cephbenchmark/nightly", nil},
+		"usage an output":           {"pg-num -o wide", nil},
+		"usage abandon as json":     {"pg-num --abandon --yes -o json", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, c.objects...))), c.line, "")
+			clitest.Golden(t, name, "$ restore "+c.line+"\n"+got.String(), *update)
+		})
+	}
+}
+
+func annotated(t *testing.T, c client.Client) bool {
+	t.Helper()
+	now := &v1alpha1.CephTuningSweep{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(sweep(t)), now); err != nil {
+		t.Fatal(err)
+	}
+	return now.Annotations[object.AnnotationAbandon] == "true"
+}
+
+func TestOnlyYesGivesUp(t *testing.T) {
+	c := clitest.Holding(t, sweep(t), journal(t, fsid, sweep(t), entries()...))
+	for _, step := range []struct {
+		line string
+		want bool
+	}{{"pg-num", false}, {"pg-num --abandon", false}, {"pg-num --abandon --yes", true}} {
+		clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), step.line, "")
+		if got := annotated(t, c); got != step.want {
+			t.Errorf("after %q: given up is %t, want %t", step.line, got, step.want)
+		}
+	}
+}
+
+// TestWhoMayNotSeeJournals holds for people who have rights in their own namespace alone.
+func TestWhoMayNotSeeJournals(t *testing.T) {
+	blind := interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no"))
+		},
+	})
+	shown := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(blind)), "pg-num", "")
+	if !apierrors.IsForbidden(shown.Err) || shown.Code() != 1 {
+		t.Errorf("got %v", shown.Err)
+	}
+	if given := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(blind)), "pg-num --abandon --yes", ""); given.Err != nil || !annotated(t, blind) {
+		t.Errorf("got %v", given.Err)
+	}
+}

@@ -1,0 +1,186 @@
+package run
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// ending is a cluster in which everything that is created has ended already.
+func ending(t *testing.T, how func(client.Object), objects ...client.Object) client.WithWatch {
+	return interceptor.NewClient(clitest.Holding(t, objects...), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			if o.GetName() == "" {
+				o.SetName(o.GetGenerateName() + "x7k2p")
+			}
+			how(o)
+			// The fake client does not validate fields, and refuses to be asked to.
+			return c.Create(ctx, o)
+		},
+	})
+}
+
+func passed(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
+	return func(o client.Object) {
+		switch o := o.(type) {
+		case *v1alpha1.CephBenchmark:
+			o.Status.ObservedRunID, o.Status.ObservedGeneration = o.Spec.RunID, o.Generation
+			o.Status.Headline, o.Status.Verdict = "write-4m 384 MiB/s", verdict
+			clitest.Complete(&o.Status.Conditions, "The results are in status.")
+		case *v1alpha1.CephTuningSweep:
+			o.Status.ObservedRunID, o.Status.ObservedGeneration = o.Spec.RunID, o.Generation
+			o.Status.Verdict, o.Status.Summary = v1alpha1.VerdictEquivalent, "Nothing is better."
+			clitest.Complete(&o.Status.Conditions, "Nothing is better.")
+		}
+	}
+}
+
+func failed(o client.Object) {
+	if b, is := o.(*v1alpha1.CephBenchmark); is {
+		b.Status.ObservedRunID, b.Status.ObservedGeneration = b.Spec.RunID, b.Generation
+		clitest.Set(&b.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonUnschedulable, "0/1 nodes are available.")
+		clitest.Set(&b.Status.Conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonUnschedulable, "0/1 nodes are available.")
+	}
+}
+
+func cephCluster(namespace, name string) client.Object {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephCluster"})
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+const gate = `apiVersion: cephtune.dev/v1alpha1
+kind: CephBenchmark
+metadata: {name: nightly}
+spec:
+  clusterRef: {namespace: rook-ceph, name: my-cluster}
+  template:
+    target: {scratchPool: {replicated: {size: 3}}}
+    phases: [{name: write-4m, radosBench: {mode: Write}}]
+  expectations: [{phase: write-4m, metric: Bandwidth, atLeast: 300Mi}]
+`
+
+func TestGolden(t *testing.T) {
+	one, two := cephCluster("rook-ceph", "my-cluster"), cephCluster("rook-ceph", "other")
+	file := clitest.SampleFile(t, "cephtuningsweep_pg_num")
+	for name, c := range map[string]struct {
+		line, stdin string
+		cluster     client.WithWatch
+	}{
+		"from flags":                    {"--block-size 4Mi --duration 2m", "", ending(t, passed(""), one)},
+		"from flags, of two clusters":   {"--block-size 4Mi", "", ending(t, passed(""), one, two)},
+		"from flags, of none":           {"", "", ending(t, passed(""))},
+		"what would be created":         {"--ceph-cluster a/b --pool p --engine fio --mode randread --block-size 4Ki --concurrency 32 --ramp 15s --clients 3 --at-least 40Mi --dry-run client", "", ending(t, passed(""))},
+		"a gate that passes":            {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkPassed))},
+		"a gate that fails":             {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
+		"a gate that is meant to fail":  {"-f - --expect Failed", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
+		"a benchmark that fails":        {"-f -", gate, ending(t, failed)},
+		"a sweep without a winner":      {"-f FILE --expect Superior,Better --name mine", "", ending(t, passed(""))},
+		"created and not followed":      {"-f - --wait=false", gate, ending(t, passed(""))},
+		"not at its end in time":        {"-f - --timeout 500ms", gate, ending(t, func(client.Object) {})},
+		"it exists":                     {"-f -", gate, existing(t)},
+		"a file with a misspelled word": {"-f -", strings.Replace(gate, "mode:", "mood:", 1), ending(t, passed(""))},
+		"a file with nothing in it":     {"-f -", "---\n", ending(t, passed(""))},
+		"a file with two":               {"-f -", gate + "---\n" + gate, ending(t, passed(""))},
+		"usage flags and a file":        {"-f - --pool p", gate, nil},
+		"usage an engine":               {"--engine dd", "", nil},
+		"usage a mode of another":       {"--mode randwrite", "", nil},
+		"usage a block size":            {"--block-size big", "", nil},
+		"usage a cluster":               {"--ceph-cluster my-cluster", "", nil},
+		"usage an expectation":          {"--expect Good", "", nil},
+		"usage expect without wait":     {"--expect Passed --wait=false", "", nil},
+		"usage an argument":             {"nightly.yaml", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c.cluster)), strings.ReplaceAll(c.line, "FILE", file), c.stdin)
+			// What is shown while it is at work begins with the time of day.
+			got.Stdout = withoutClock(got.Stdout)
+			clitest.Golden(t, strings.ReplaceAll(name, ",", ""), "$ run "+c.line+"\n"+got.String(), *update)
+		})
+	}
+}
+
+func withoutClock(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if len(line) > 8 && line[2] == ':' && line[5] == ':' {
+			line = "HH:MM:SS" + line[8:]
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+func existing(t *testing.T) client.WithWatch {
+	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: clitest.Namespace, Name: "nightly"}}
+	return ending(t, func(client.Object) {}, b)
+}
+
+// TestTheAPIServerTakesEveryLoad shows that what flags leave out is filled in by the
+// schema, and that no combination is refused there which was accepted here.
+func TestTheAPIServerTakesEveryLoad(t *testing.T) {
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(apiserver.Start(t), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clitest.Namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range engines() {
+		for _, mode := range modes() {
+			line := fmt.Sprintf("--ceph-cluster a/b --engine %s --mode %s --block-size 64Ki --dry-run server", engine, mode)
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+			known := engine != "rados" || mode == "write" || mode == "read" || mode == "randread"
+			if known != (got.Err == nil) || !known && got.Code() != 2 {
+				t.Errorf("%s: %v", line, got.Err)
+			}
+			if known && !strings.Contains(got.Stdout, "historyLimit: 5") {
+				t.Errorf("%s: no defaults in\n%s", line, got.Stdout)
+			}
+		}
+	}
+	takesSamples(t, c)
+}
+
+// takesSamples runs every sample of config/samples.
+func takesSamples(t *testing.T, c client.WithWatch) {
+	t.Helper()
+	samples, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "samples", "ceph*.yaml"))
+	if err != nil || len(samples) == 0 {
+		t.Fatal(samples, err)
+	}
+	for _, sample := range samples {
+		text, err := os.ReadFile(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), "--wait=false -o yaml -f -", string(text))
+		if got.Err != nil || !strings.Contains(got.Stdout, "uid:") {
+			t.Errorf("%s: %v", filepath.Base(sample), got.Err)
+		}
+	}
+}

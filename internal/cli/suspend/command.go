@@ -1,0 +1,186 @@
+// Package suspend has the subcommands that suspend and resume a CephTuningSweep or a
+// CephBenchmark.
+package suspend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
+
+A sweep ends the benchmark under way, puts back what it has changed in Ceph, and lets
+others have the cluster. A benchmark stops after its current phase. What was interrupted
+is measured anew once it is resumed; what was measured before counts.
+
+With --wait, this command tells what the operator waits for until that has happened, and
+everything is put back.
+
+Exit codes: 0 it is told to suspend, and with --wait has; 1 error; 2 wrong usage; 3 it is not suspended within
+--timeout, or this command was interrupted.`
+
+const suspendExamples = `  # A sweep, before work on the cluster
+  %[1]s pg-num -n cephtune-bench --wait
+
+  # A benchmark
+  %[1]s cephbenchmark/nightly -n cephtune-bench`
+
+const resumeHelp = `Resume a CephTuningSweep or a CephBenchmark that is suspended.
+
+A sweep goes on with the same plan and the runs that it has. What was interrupted is
+measured anew.
+
+Exit codes: 0 it is told to go on; 1 error; 2 wrong usage.`
+
+const resumeExamples = `  # And see how it goes on
+  %[1]s pg-num -n cephtune-bench && kubectl cephtune watch pg-num -n cephtune-bench`
+
+// command is what both have in common.
+type command struct {
+	connect object.Connect
+	pace    object.Pace
+	suspend bool
+
+	wait    bool
+	timeout time.Duration
+}
+
+// NewCommands returns suspend and resume; program is the name under which the root was
+// called.
+func NewCommands(program string) []*cobra.Command {
+	var both []*cobra.Command
+	for _, suspend := range []bool{true, false} {
+		connection := kube.NewConnection()
+		cmd := newCommand(program, &command{connect: connection.Connect, pace: object.DefaultPace(), suspend: suspend})
+		connection.AddFlags(cmd)
+		both = append(both, cmd)
+	}
+	return both
+}
+
+func newCommand(program string, o *command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "resume ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Resume a sweep or a benchmark that is suspended",
+		Long: resumeHelp, Example: fmt.Sprintf(resumeExamples, program+" resume"),
+		ValidArgsFunction: object.Complete(o.connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, name, err := object.Parse(args)
+			if err != nil {
+				return err
+			}
+			if o.timeout < 0 {
+				return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
+			}
+			return o.run(cmd.Context(), kind, name, cmd.OutOrStdout())
+		},
+	}
+	if o.suspend {
+		cmd.Use, cmd.Short = "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", "Suspend a sweep or a benchmark; a sweep puts everything back"
+		cmd.Long, cmd.Example = suspendHelp, fmt.Sprintf(suspendExamples, program+" suspend")
+		cmd.Flags().SortFlags = false
+		cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is put back")
+		cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is until it is suspended")
+	}
+	return cmd
+}
+
+func (o *command) run(parent context.Context, kind object.Kind, name string, out io.Writer) error {
+	ctx, stop := object.Bounded(parent, o.timeout)
+	defer stop()
+	c, namespace, err := o.connect()
+	if err != nil {
+		return err
+	}
+	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil {
+		return err
+	}
+	if err := o.change(ctx, c, found, out); err != nil {
+		return err
+	}
+	if !o.wait {
+		return nil
+	}
+	return o.await(ctx, c, found, out)
+}
+
+func (o *command) change(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
+	state := object.StateOf(found)
+	what := state.Kind.Name + " " + client.ObjectKeyFromObject(found).String()
+	word := "to go on"
+	if o.suspend {
+		word = "to suspend"
+	}
+	if o.suspend && state.Complete() {
+		return fmt.Errorf("%s has ended already: there is nothing to suspend", what)
+	}
+	if state.Suspend == o.suspend {
+		_, err := fmt.Fprintf(out, "%s was told %s before.\n", what, word)
+		return err
+	}
+	before, ok := found.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("got a %T", found)
+	}
+	switch f := found.(type) {
+	case *v1alpha1.CephTuningSweep:
+		f.Spec.Suspend = o.suspend
+	case *v1alpha1.CephBenchmark:
+		f.Spec.Suspend = o.suspend
+	}
+	if err := c.Patch(ctx, found, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("changing spec.suspend of %s: %w", what, err)
+	}
+	_, err := fmt.Fprintf(out, "%s is told %s.\n", what, word)
+	return err
+}
+
+// await tells what the operator waits for until it says that the object is suspended. It
+// says so once everything is put back.
+func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
+	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
+	last := "the operator has not looked at it yet"
+	var failed error
+	err := object.Await(ctx, c, found, o.pace, func(now client.Object) bool {
+		if now == nil {
+			failed = fmt.Errorf("%s was deleted", what)
+			return true
+		}
+		state := object.StateOf(now)
+		ready := state.Ready()
+		seen := state.ObservedGeneration == now.GetGeneration()
+		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Complete() {
+			_, failed = fmt.Fprintf(out, "%s\n", orElse(state.Restored().Message, ready.Message))
+			return true
+		}
+		if text := ready.Reason + ": " + ready.Message; seen && text != last {
+			last = text
+			_, failed = fmt.Fprintln(out, text)
+		}
+		return failed != nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return exit.UnexpectedErrorf("%s is not suspended yet: %w; it was at: %s", what, err, last)
+	}
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,117 @@
+package suspend
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Sweep(t, "pg_num")
+	s.Name, s.Namespace = "pg-num", clitest.Namespace
+	clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRunning, "Run 8 is under way.")
+	return s
+}
+
+// obeying is a cluster whose operator suspends the sweep, in three looks at it.
+func obeying(t *testing.T) client.WithWatch {
+	looks := 0
+	return interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if err := c.Get(ctx, key, o, opts...); err != nil {
+				return err
+			}
+			s, is := o.(*v1alpha1.CephTuningSweep)
+			if !is || !s.Spec.Suspend {
+				return nil
+			}
+			looks++
+			s.Status.ObservedGeneration = s.Generation
+			switch looks {
+			case 1:
+				s.Status.ObservedGeneration-- // The operator has not looked yet.
+			case 2:
+				clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRestoring, "Putting everything back, because the sweep is suspended.")
+			case 3:
+				return errors.New("connection refused")
+			default:
+				meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionReconciling)
+				clitest.Set(&s.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "The sweep does not run.")
+				clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+			}
+			return nil
+		},
+	})
+}
+
+func TestGolden(t *testing.T) {
+	suspended, ended := sweep(t), sweep(t)
+	suspended.Name, suspended.Spec.Suspend = "asleep", true
+	ended.Name = "ended"
+	clitest.Complete(&ended.Status.Conditions, "It is done.")
+	for name, c := range map[string]struct {
+		suspend bool
+		line    string
+		cluster client.WithWatch
+	}{
+		"suspend":                  {true, "pg-num", clitest.Holding(t, sweep(t))},
+		"suspend and wait":         {true, "cephtuningsweep/pg-num --wait", obeying(t)},
+		"suspend and wait in vain": {true, "pg-num --wait --timeout 500ms", clitest.Holding(t, sweep(t))},
+		"suspend twice":            {true, "asleep", clitest.Holding(t, suspended)},
+		"suspend what has ended":   {true, "ended", clitest.Holding(t, ended)},
+		"resume":                   {false, "asleep", clitest.Holding(t, suspended)},
+		"resume what runs":         {false, "pg-num", clitest.Holding(t, sweep(t))},
+		"no such sweep":            {true, "other", clitest.Holding(t)},
+		"usage no name":            {true, "", nil},
+		"usage negative timeout":   {true, "pg-num --timeout -1s", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := newCommand("kubectl cephtune", &command{connect: clitest.Connecting(c.cluster), pace: clitest.Hurried(), suspend: c.suspend})
+			clitest.Golden(t, name, "$ "+cmd.Name()+" "+c.line+"\n"+clitest.Execute(t, cmd, c.line, "").String(), *update)
+		})
+	}
+}
+
+func TestOnlySuspendIsChanged(t *testing.T) {
+	c := clitest.Holding(t, sweep(t))
+	var patch string
+	watched := interceptor.NewClient(c, interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			text, err := p.Data(o)
+			if err != nil {
+				return err
+			}
+			patch = string(text)
+			return c.Patch(ctx, o, p, opts...)
+		},
+	})
+	cmd := newCommand("kubectl cephtune", &command{connect: clitest.Connecting(watched), pace: clitest.Hurried(), suspend: true})
+	if got := clitest.Execute(t, cmd, "pg-num", ""); got.Err != nil || patch != `{"spec":{"suspend":true}}` {
+		t.Errorf("%v with the patch %s", got.Err, patch)
+	}
+}
+
+func TestWhoMayNotIsTold(t *testing.T) {
+	no := interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "cephtune.dev", Resource: "cephtuningsweeps"}, "pg-num", errors.New("no"))
+		},
+	})
+	cmd := newCommand("kubectl cephtune", &command{connect: clitest.Connecting(no), pace: clitest.Hurried(), suspend: true})
+	if got := clitest.Execute(t, cmd, "pg-num", ""); !apierrors.IsForbidden(got.Err) || got.Code() != 1 || got.Stdout != "" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,288 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
+
+// Benchmark is the report of a benchmark, whether it has ended or not. runs are those
+// whose full results are known, by number; without any, it is about status alone.
+func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error) {
+	yaml, err := manifest("CephBenchmark", b.ObjectMeta, b.Spec)
+	if err != nil {
+		return nil, err
+	}
+	phases, err := phasesOf(b, runs)
+	if err != nil {
+		return nil, err
+	}
+	environment, err := environmentParts(b, runs)
+	if err != nil {
+		return nil, err
+	}
+	d := benchmarkHead(b)
+	d.add("Expectations", Part{Table: expectations(b)})
+	d.add("Phases", Part{Table: phaseTable(phases)}, Part{Text: marksText(phases)})
+	d.add("Latency", latencyParts(phases, runs)...)
+	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(phases, runs)...)...)
+	d.add("The course of each run", coursePlots(runs)...)
+	d.add("Environment", environment...)
+	d.add("Method", Part{Text: benchmarkMethod})
+	d.add("To do it again", Part{Code: yaml})
+	d.Figures = benchmarkFigures(phases, runs)
+	return d, nil
+}
+
+func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
+	status := b.Status
+	d := &Document{
+		Kind: "CephBenchmark", Namespace: b.Namespace, Name: b.Name, Verdict: string(status.Verdict), Tone: ToneNeutral,
+		// The summary begins with the verdict, which is beside it already.
+		Sentence: strings.TrimPrefix(orElse(status.Summary, status.Headline), string(status.Verdict)+": "),
+	}
+	switch status.Verdict {
+	case v1alpha1.BenchmarkPassed:
+		d.Tone = ToneGood
+	case v1alpha1.BenchmarkFailed, v1alpha1.BenchmarkInvalid:
+		d.Tone = ToneBad
+	default:
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); c != nil {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s", c.Reason, c.Message))
+	} else if status.CompletionTime == nil {
+		d.Warnings = append(d.Warnings, "The benchmark has not ended: everything below may still change.")
+	}
+	d.fact("Object", b.Namespace+"/"+b.Name+", run ID "+string(status.ObservedRunID))
+	d.fact("Ceph cluster", b.Spec.ClusterRef.Namespace+"/"+b.Spec.ClusterRef.Name)
+	d.fact("Headline", status.Headline)
+	d.fact("Clients", strconv.Itoa(max(int(b.Spec.Template.Clients.Count), 1)))
+	d.fact("Began", at(status.StartTime))
+	d.fact("Took", took(status.StartTime, status.CompletionTime))
+	if space := status.SpaceEfficiency; space != nil && space.StoredBytes > 0 {
+		d.fact("Space", fmt.Sprintf("%.2f bytes on OSDs for each byte stored", float64(space.UsedBytes)/float64(space.StoredBytes)))
+	}
+	return d
+}
+
+// phasesOf are the figures over all valid runs: those of status, or what the runs say
+// where status is about others.
+func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseResult, error) {
+	if len(runs) == 0 || len(b.Status.Phases) > 0 {
+		return b.Status.Phases, nil
+	}
+	var phases []v1alpha1.PhaseResult
+	for _, name := range phaseNames(runs) {
+		combined, err := figure.Combine(name, archive.Observations(runs, name))
+		if err != nil {
+			return nil, fmt.Errorf("report: %w", err)
+		}
+		phases = append(phases, combined)
+	}
+	return phases, nil
+}
+
+func phaseNames(runs []*archive.Run) []v1alpha1.PhaseName {
+	var names []v1alpha1.PhaseName
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			if !slices.Contains(names, phase.Name) {
+				names = append(names, phase.Name)
+			}
+		}
+	}
+	return names
+}
+
+func expectations(b *v1alpha1.CephBenchmark) *Table {
+	table := &Table{Header: []string{"Figure", "Limit", "Value", "Outcome"}}
+	for i, r := range b.Status.Expectations {
+		limit := ""
+		if i < len(b.Spec.Expectations) {
+			e := b.Spec.Expectations[i]
+			limit = "at least " + string(e.AtLeast)
+			if e.AtMost != "" {
+				limit = "at most " + string(e.AtMost)
+			}
+		}
+		outcome := string(r.Outcome)
+		if r.Mark != "" {
+			outcome += " (" + string(r.Mark) + ")"
+		}
+		table.Rows = append(table.Rows, []string{FigureName(r.MetricReference), limit, human(r.Metric, r.Value), outcome})
+	}
+	return table
+}
+
+// human writes a figure of status; what is not known is empty.
+func human(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
+	v, err := figure.ParseDecimal(d)
+	if err != nil {
+		return ""
+	}
+	return figure.Human(metric, v)
+}
+
+func phaseTable(phases []v1alpha1.PhaseResult) *Table {
+	table := &Table{Header: []string{"Phase", "Operations", "Metric", "Value", "95 % interval", "Valid runs", "Marks"}}
+	for _, p := range phases {
+		for i, m := range p.Metrics {
+			write := func(d v1alpha1.Decimal) string { return human(m.Metric, d) }
+			row := []string{"", orElse(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), write(m.Value), Interval(m.Low, m.High, write), "", ""}
+			if i == 0 {
+				row[0], row[5], row[6] = string(p.Name), strconv.Itoa(int(p.ValidRuns)), joinMarks(p.Marks)
+			}
+			table.Rows = append(table.Rows, row)
+		}
+	}
+	return table
+}
+
+func joinMarks(marks []v1alpha1.ResultMark) string {
+	words := make([]string, len(marks))
+	for i, mark := range marks {
+		words[i] = string(mark)
+	}
+	return strings.Join(words, " ")
+}
+
+// marksText says once what each mark means.
+func marksText(phases []v1alpha1.PhaseResult) string {
+	var lines []string
+	for _, mark := range figure.Marks() {
+		if slices.ContainsFunc(phases, func(p v1alpha1.PhaseResult) bool { return slices.Contains(p.Marks, mark) }) {
+			lines = append(lines, string(mark)+": "+Meaning(mark)+".")
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
+// runsOf lists the runs: those that are kept in full, or what status knows.
+func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
+	table := &Table{Header: []string{"Run", "State", "Began", "Took", "Clients started within", "Reason"}}
+	for _, run := range runs {
+		table.Rows = append(table.Rows, []string{
+			strconv.Itoa(int(run.Number)), string(run.State), run.StartTime.UTC().Format(time.DateTime),
+			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), startSpread(run), run.Reason,
+		})
+	}
+	if len(runs) > 0 {
+		return table
+	}
+	for _, run := range b.Status.Runs {
+		table.Rows = append(table.Rows, []string{
+			strconv.Itoa(int(run.Number)), string(run.State), at(run.StartTime), "", human(v1alpha1.MetricLatencyMax, run.StartSpread), run.Reason,
+		})
+	}
+	return table
+}
+
+// startSpread is the largest of all phases.
+func startSpread(run *archive.Run) string {
+	known, largest := false, 0.0
+	for _, phase := range run.Phases {
+		if phase.StartSpreadSeconds != nil {
+			known, largest = true, max(largest, *phase.StartSpreadSeconds)
+		}
+	}
+	if !known {
+		return ""
+	}
+	return figure.Human(v1alpha1.MetricLatencyMax, largest)
+}
+
+// environmentParts are the environment, in full where a run has it, and what differs
+// between runs.
+func environmentParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]Part, error) {
+	parts := []Part{{Table: environmentTable(b.Status.Environment)}}
+	var first *quiescence.Detail
+	for _, run := range runs {
+		if len(run.Environment) == 0 {
+			continue
+		}
+		detail := &quiescence.Detail{}
+		if err := json.Unmarshal(run.Environment, detail); err != nil {
+			return nil, fmt.Errorf("report: environment of run %d: %w", run.Number, err)
+		}
+		if first == nil {
+			first = detail
+			parts = append(parts, Part{Table: detailTable(detail)})
+			continue
+		}
+		for _, difference := range quiescence.Compare(*first, *detail) {
+			parts = append(parts, text("Run %d differs: %s.", run.Number, difference))
+		}
+	}
+	return parts, nil
+}
+
+// detailTable lists the settings that can matter.
+func detailTable(d *quiescence.Detail) *Table {
+	table := &Table{Header: []string{"Setting", "Value"}, Folded: "Settings, pools, nodes and images"}
+	for _, pool := range d.Pools {
+		table.Rows = append(table.Rows, []string{"pool " + pool.Name, fmt.Sprintf("%s, size %d, pg_num %d", pool.Type, pool.Size, pool.PGNum)})
+	}
+	for _, class := range d.OSDs {
+		table.Rows = append(table.Rows, []string{"OSDs of class " + cmp.Or(class.DeviceClass, "(none)"), fmt.Sprintf("%d, %.1f GiB together", class.Count, float64(class.TotalBytes)/(1<<30))})
+	}
+	for _, entry := range d.Config {
+		section := entry.Section
+		if entry.Mask != "" {
+			section += "/" + entry.Mask
+		}
+		table.Rows = append(table.Rows, []string{section + " " + entry.Name, entry.Value})
+	}
+	for _, node := range d.Nodes {
+		table.Rows = append(table.Rows, []string{"node " + node.Name, strings.Join([]string{node.Architecture, node.Kernel, node.OSImage}, ", ")})
+	}
+	names := make([]string, 0, len(d.Images))
+	for name := range d.Images {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		table.Rows = append(table.Rows, []string{"image " + name, d.Images[name]})
+	}
+	return table
+}
+
+// benchmarkFigures has a row for each figure of each run, named by its number, and of all
+// runs together, named "all".
+func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]string {
+	rows := [][]string{{"run", "state", "phase", "direction", "metric", "unit", "value", "low", "high", "marks"}}
+	for _, p := range phases {
+		for _, m := range p.Metrics {
+			rows = append(rows, []string{
+				"all", "", string(p.Name), orElse(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), Unit(m.Metric),
+				string(m.Value), string(m.Low), string(m.High), joinMarks(p.Marks),
+			})
+		}
+	}
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			if phase.Observation == nil {
+				continue
+			}
+			for _, f := range phase.Observation.Figures {
+				rows = append(rows, []string{
+					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(f.Direction), string(f.Metric), Unit(f.Metric),
+					exact(f.Value), "", "", joinMarks(phase.Observation.Marks),
+				})
+			}
+		}
+	}
+	return rows
+}

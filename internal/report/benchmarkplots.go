@@ -1,0 +1,333 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// curve is one line of a plot.
+type curve struct {
+	name   string
+	number int
+	points []point
+}
+
+// point is a value with its interval, which is the value alone where there is none.
+type point struct {
+	x, value, low, high float64
+}
+
+func latencies() []v1alpha1.Metric {
+	return []v1alpha1.Metric{
+		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyMax,
+	}
+}
+
+// latencyParts are the percentiles of all phases, and a histogram for each phase that has
+// one.
+func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
+	parts := []Part{{Plot: percentilePlot(phases)}}
+	for _, p := range phases {
+		if h := histogramOf(archive.Observations(runs, p.Name)); h != nil {
+			parts = append(parts, Part{Plot: histogramPlot(p.Name, h)})
+		}
+	}
+	return parts
+}
+
+// percentilePlot shows percentiles of every phase that has them.
+func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
+	var curves []curve
+	var values []float64
+	for _, p := range phases {
+		for _, direction := range figure.Directions() {
+			k := curve{name: string(p.Name), number: len(curves) + 1}
+			if direction != v1alpha1.DirectionTotal {
+				k.name += " " + string(direction)
+			}
+			for i, metric := range latencies() {
+				if m, ok := pointOf(p, metric, direction); ok {
+					m.x = float64(i)
+					k.points = append(k.points, m)
+					values = append(values, m.low, m.high)
+				}
+			}
+			if len(k.points) > 1 { // LatencyMax alone is in the table.
+				curves = append(curves, k)
+			}
+		}
+	}
+	if len(curves) == 0 {
+		return nil
+	}
+	const left, top, bottom = plotLeft, 20, 300
+	c := &canvas{width: plotWidth}
+	x := scale{low: -0.4, high: float64(len(latencies())) - 0.6, from: left, to: plotWidth - 16}
+	y := spanning(values, bottom, top, true)
+	c.leftAxis(y, v1alpha1.MetricLatencyP99)
+	c.line("axis", left, bottom, plotWidth-16, bottom)
+	for i, label := range []string{"50 %", "95 %", "99 %", "99.9 %", "longest"} {
+		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
+	}
+	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
+	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "Within what time that share of all operations completed, on a logarithmic scale; bars are 95 % intervals of a typical run. Where no rate is offered (ClosedLoop), a client that waits for the cluster asks for less while it is slow."}
+}
+
+func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
+	for _, m := range p.Metrics {
+		if m.Metric != metric || orElse(string(m.Direction), string(v1alpha1.DirectionTotal)) != string(direction) {
+			continue
+		}
+		v, err := figure.ParseDecimal(m.Value)
+		if err != nil || v <= 0 {
+			return point{}, false
+		}
+		k := point{value: v, low: v, high: v}
+		if low, err := figure.ParseDecimal(m.Low); err == nil && low > 0 {
+			k.low = low
+		}
+		if high, err := figure.ParseDecimal(m.High); err == nil {
+			k.high = high
+		}
+		return k, true
+	}
+	return point{}, false
+}
+
+// curves draws lines with markers and intervals, and their legend. It returns the height
+// below that.
+func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, legend float64) float64 {
+	names, numbers := make([]string, len(all)), make([]int, len(all))
+	for i, k := range all {
+		names[i], numbers[i] = k.name, k.number
+		class := fmt.Sprintf("stroke c%d", k.number%colours)
+		line := make([][2]float64, len(k.points))
+		for j, p := range k.points {
+			line[j] = [2]float64{x.at(p.x), y.at(p.value)}
+			if p.low < p.high {
+				c.line(class, x.at(p.x), y.at(p.low), x.at(p.x), y.at(p.high))
+			}
+		}
+		c.path(class, line)
+		for _, p := range k.points {
+			c.marker("dot", k.number, x.at(p.x), y.at(p.value), k.name+": "+figure.Human(metric, p.value))
+		}
+	}
+	return c.legend(names, numbers, left, legend)
+}
+
+// histogramOf adds up the histograms of a phase; nil if a run lacks it.
+func histogramOf(runs []figure.Observation) *result.Histogram {
+	sum := &result.Histogram{}
+	for _, run := range runs {
+		if run.Result == nil {
+			return nil
+		}
+		total, err := run.Result.Total()
+		if err != nil || total == nil {
+			return nil
+		}
+		latency := total.Latency
+		if latency == nil || latency.Histogram == nil {
+			latency = total.CompletionLatency
+		}
+		if latency == nil || latency.Histogram == nil {
+			return nil
+		}
+		if sum, err = result.AddHistograms(sum, latency.Histogram); err != nil {
+			return nil
+		}
+	}
+	if len(sum.Bins) == 0 {
+		return nil
+	}
+	return sum
+}
+
+// barsPerDecade is the number of bars between a latency and one ten times as long.
+const barsPerDecade = 20
+
+// histogramPlot shows how many operations took how long.
+func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
+	counts := map[int]int64{}
+	first, last, total, most := math.MaxInt, math.MinInt, int64(0), int64(0)
+	for _, bin := range h.Bins {
+		if bin.Count == 0 {
+			continue
+		}
+		i := int(math.Floor(math.Log10(max(float64(bin.Nanoseconds), 1)) * barsPerDecade))
+		counts[i] += bin.Count
+		first, last, total, most = min(first, i), max(last, i), total+bin.Count, max(most, counts[i])
+	}
+	if total == 0 {
+		return nil
+	}
+	const left, top, bottom = plotLeft, 20, 220
+	seconds := func(i int) float64 { return math.Pow(10, float64(i)/barsPerDecade) / 1e9 }
+	c := &canvas{width: plotWidth, height: bottom + 30}
+	x := scale{low: seconds(first - 1), high: seconds(last + 2), from: left, to: plotWidth - 16, log: true}
+	y := scale{low: 0, high: 110 * float64(most) / float64(total), from: bottom, to: top}
+	for _, v := range y.ticks(1) {
+		c.line("grid", left, y.at(v), plotWidth-16, y.at(v))
+		c.text("soft", "end", left-8, y.at(v)+4, fmt.Sprintf("%g %%", v))
+	}
+	for i := first; i <= last; i++ {
+		share := 100 * float64(counts[i]) / float64(total)
+		from, to := x.at(seconds(i)), x.at(seconds(i+1))
+		title := fmt.Sprintf("%s to %s: %.2f %%", figure.Human(v1alpha1.MetricLatencyP99, seconds(i)), figure.Human(v1alpha1.MetricLatencyP99, seconds(i+1)), share)
+		c.rect("bar c1", from, y.at(share), to-from-1, bottom-y.at(share), title)
+	}
+	c.line("axis", left, bottom, plotWidth-16, bottom)
+	for _, v := range x.ticks(1) {
+		c.text("soft", "middle", x.at(v), bottom+18, figure.Human(v1alpha1.MetricLatencyP99, v))
+	}
+	return &Plot{SVG: c.svg("Histogram of latencies of " + string(phase)), Caption: fmt.Sprintf("%s: share of all operations of all valid runs by how long they took, on a logarithmic scale.", phase)}
+}
+
+// headline is the figure that a phase is looked at by: IOPS where there is nothing else.
+func headline(p v1alpha1.PhaseResult) v1alpha1.Metric {
+	if slices.ContainsFunc(p.Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricBandwidth }) {
+		return v1alpha1.MetricBandwidth
+	}
+	return v1alpha1.MetricIOPS
+}
+
+// runPlots show, for each phase, what each run measured.
+func runPlots(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
+	var parts []Part
+	for i, p := range phases {
+		if plot := phaseRuns(p, i+1, runs); plot != nil {
+			parts = append(parts, Part{Plot: plot})
+		}
+	}
+	return parts
+}
+
+func phaseRuns(p v1alpha1.PhaseResult, number int, runs []*archive.Run) *Plot {
+	metric := headline(p)
+	all, hasAll := pointOf(p, metric, v1alpha1.DirectionTotal)
+	var values []float64
+	for _, run := range runs {
+		if v, ok := valueOf(run, p.Name, metric); ok {
+			values = append(values, v)
+		}
+	}
+	if len(values) < 2 {
+		return nil
+	}
+	const left, top, bottom = plotLeft, 16, 176
+	c := &canvas{width: plotWidth, height: bottom + 28}
+	x := scale{low: 0, high: float64(len(runs) + 1), from: left, to: plotWidth - 16}
+	if hasAll {
+		values = append(values, all.low, all.high)
+	}
+	y := spanning(values, bottom, top, false)
+	c.leftAxis(y, metric)
+	if hasAll && all.low < all.high {
+		c.rect("band", left, y.at(all.high), plotWidth-16-left, y.at(all.low)-y.at(all.high), "95 % interval of a typical run")
+	}
+	c.line("axis", left, bottom, plotWidth-16, bottom)
+	for i, run := range runs {
+		at := x.at(float64(i + 1))
+		c.text("soft", "middle", at, bottom+18, fmt.Sprintf("run %d", run.Number))
+		v, ok := valueOf(run, p.Name, metric)
+		if !ok {
+			c.cross(at, bottom-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
+			continue
+		}
+		class := "dot"
+		if run.State != v1alpha1.RunValid {
+			class = "hollow"
+		}
+		c.marker(class, number%colours, at, y.at(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
+	}
+	return &Plot{SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)), Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are runs that do not count.", p.Name, metric)}
+}
+
+func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) (float64, bool) {
+	for _, phase := range run.Phases {
+		if phase.Name == name && phase.Observation != nil {
+			f, ok := figure.Find(phase.Observation.Figures, metric, v1alpha1.DirectionTotal)
+			return f.Value, ok
+		}
+	}
+	return 0, false
+}
+
+// coursePlots show the rate over the time of each run, all clients together, without the
+// ramp.
+func coursePlots(runs []*archive.Run) []Part {
+	var parts []Part
+	for _, name := range phaseNames(runs) {
+		for _, direction := range []result.DirectionName{result.Read, result.Write, result.Mixed} {
+			if plot := coursePlot(name, direction, runs); plot != nil {
+				parts = append(parts, Part{Plot: plot})
+			}
+		}
+	}
+	return parts
+}
+
+func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []*archive.Run) *Plot {
+	metric, longest, highest := v1alpha1.MetricBandwidth, 0.0, 0.0
+	var curves []curve
+	for _, run := range runs {
+		s := seriesOf(run, name, direction)
+		if s == nil || s.Len() < 2 {
+			continue
+		}
+		rates := s.BytesPerSecond
+		if rates == nil {
+			metric, rates = v1alpha1.MetricIOPS, s.OperationsPerSecond
+		}
+		if rates == nil {
+			continue
+		}
+		k := curve{name: fmt.Sprintf("run %d", run.Number), number: int(run.Number)}
+		for i, rate := range rates {
+			k.points = append(k.points, point{x: (s.StartSeconds[i] + s.EndSeconds[i]) / 2, value: rate})
+			longest, highest = max(longest, s.EndSeconds[i]), max(highest, rate)
+		}
+		curves = append(curves, k)
+	}
+	if len(curves) == 0 || highest <= 0 {
+		return nil
+	}
+	const left, top, bottom = plotLeft, 16, 236
+	c := &canvas{width: plotWidth}
+	x := scale{low: 0, high: longest, from: left, to: plotWidth - 16}
+	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
+	c.leftAxis(y, metric)
+	for _, v := range x.ticks(1) {
+		c.text("soft", "middle", x.at(v), bottom+18, fmt.Sprintf("%g s", v))
+	}
+	names, numbers := make([]string, len(curves)), make([]int, len(curves))
+	for i, k := range curves {
+		names[i], numbers[i] = k.name, k.number%colours
+		line := make([][2]float64, len(k.points))
+		for j, p := range k.points {
+			line[j] = [2]float64{x.at(p.x), y.at(p.value)}
+		}
+		c.path(fmt.Sprintf("stroke c%d", k.number%colours), line)
+	}
+	c.height = c.legend(names, numbers, left, bottom+46)
+	return &Plot{SVG: c.svg(fmt.Sprintf("Course of %s, %s", name, direction)), Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Where clients do not cover a second alike, it is left out.", name, direction)}
+}
+
+func seriesOf(run *archive.Run, name v1alpha1.PhaseName, direction result.DirectionName) *result.Series {
+	for _, phase := range run.Phases {
+		if phase.Name != name || phase.Observation == nil || phase.Observation.Result == nil {
+			continue
+		}
+		if d := phase.Observation.Result.Direction(direction); d != nil {
+			return d.Series
+		}
+	}
+	return nil
+}

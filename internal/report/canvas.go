@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// colours is the number of classes c0, c1, … of the style sheet; shapes that of markers.
+// Together they tell that many configurations apart.
+const (
+	colours = 8
+	shapes  = 3
+)
+
+// canvas is a picture that is being drawn. Colours are classes of the style sheet, so
+// that one picture serves for light, dark and paper.
+type canvas struct {
+	width, height float64
+	body          strings.Builder
+}
+
+// px is a length with a tenth of a pixel: the same bytes on every machine.
+func px(v float64) string { return strconv.FormatFloat(math.Round(10*v)/10, 'f', -1, 64) }
+
+func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(&c.body, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", class, px(x1), px(y1), px(x2), px(y2))
+}
+
+func (c *canvas) rect(class string, x, y, w, h float64, title string) {
+	fmt.Fprintf(&c.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s">%s</rect>`+"\n", class, px(x), px(y), px(max(w, 0)), px(max(h, 0)), titled(title))
+}
+
+func (c *canvas) text(class, anchor string, x, y float64, s string) {
+	fmt.Fprintf(&c.body, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, px(x), px(y), html.EscapeString(s))
+}
+
+// path joins points.
+func (c *canvas) path(class string, points [][2]float64) {
+	if len(points) < 2 {
+		return
+	}
+	texts := make([]string, len(points))
+	for i, p := range points {
+		texts[i] = px(p[0]) + "," + px(p[1])
+	}
+	fmt.Fprintf(&c.body, `<polyline class="%s" points="%s"/>`+"\n", class, strings.Join(texts, " "))
+}
+
+// marker draws the marker of the n-th series, whose colour and shape it has.
+func (c *canvas) marker(class string, n int, x, y float64, title string) {
+	class = fmt.Sprintf("%s c%d", class, n%colours)
+	switch n / colours % shapes {
+	case 0:
+		fmt.Fprintf(&c.body, `<circle class="%s" cx="%s" cy="%s" r="4.5">%s</circle>`+"\n", class, px(x), px(y), titled(title))
+	case 1:
+		c.rect(class, x-4, y-4, 8, 8, title)
+	default:
+		fmt.Fprintf(&c.body, `<path class="%s" d="M%s %sl5 9h-10z">%s</path>`+"\n", class, px(x), px(y-5), titled(title))
+	}
+}
+
+// cross is a run that has no figure.
+func (c *canvas) cross(x, y float64, title string) {
+	fmt.Fprintf(&c.body, `<path class="cross" d="M%s %sl7 7m0 -7l-7 7">%s</path>`+"\n", px(x-3.5), px(y-3.5), titled(title))
+}
+
+func titled(title string) string {
+	if title == "" {
+		return ""
+	}
+	return "<title>" + html.EscapeString(title) + "</title>"
+}
+
+// svg is the picture, with a name for those who do not see it.
+func (c *canvas) svg(name string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>",
+		px(c.width), px(c.height), html.EscapeString(name), c.body.String())
+}
+
+// scale puts values onto pixels.
+type scale struct {
+	low, high, from, to float64
+	log                 bool
+}
+
+func (s scale) at(v float64) float64 {
+	low, high := s.low, s.high
+	if s.log {
+		v, low, high = math.Log(v), math.Log(low), math.Log(high)
+	}
+	return s.from + (v-low)/(high-low)*(s.to-s.from)
+}
+
+// spanning is the scale for some values, with room at both ends.
+func spanning(values []float64, from, to float64, log bool) scale {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	if log {
+		room := math.Pow(high/low, 0.08) * 1.02
+		return scale{low / room, high * room, from, to, true}
+	}
+	room := max((high-low)*0.1, high*0.01)
+	return scale{max(low-room, 0), high + room, from, to, false}
+}
+
+// narrow is the ratio of both ends of a logarithmic scale below which even steps look even.
+const narrow = 5
+
+// ticks are round values within the scale, some five of them, in multiples of a unit.
+func (s scale) ticks(unit float64) []float64 {
+	if s.log && s.high/s.low < narrow {
+		unit = 1e-9 // Of a nanosecond, or of a ratio: less than anything that is drawn.
+	} else if s.log {
+		return s.logTicks()
+	}
+	step := unit * nice((s.high-s.low)/unit/5)
+	var all []float64
+	for i := math.Ceil(s.low / step); i*step <= s.high; i++ {
+		all = append(all, i*step)
+	}
+	return all
+}
+
+// logTicks are those of ratios and latencies: 1, 2, 5, and more where there is room.
+func (s scale) logTicks() []float64 {
+	for _, digits := range [][]float64{{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.5, 3, 4, 5, 6, 7, 7.5, 8, 8.5, 9, 9.5}, {1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1}} {
+		var all []float64
+		for decade := math.Floor(math.Log10(s.low)); decade <= math.Log10(s.high); decade++ {
+			for _, d := range digits {
+				if v := d * math.Pow(10, decade); v >= s.low && v <= s.high {
+					all = append(all, v)
+				}
+			}
+		}
+		if len(all) <= 9 {
+			return all
+		}
+	}
+	return nil
+}
+
+// nice is the next of 1, 2, 5, 10, … above a step.
+func nice(step float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(step)))
+	for _, f := range []float64{1, 2, 5} {
+		if step <= f*power {
+			return f * power
+		}
+	}
+	return 10 * power
+}
+
+// unitOf is what round values of a metric are multiples of: MiB for a bandwidth of MiB.
+func unitOf(metric v1alpha1.Metric, largest float64) float64 {
+	if metric != v1alpha1.MetricBandwidth || largest <= 0 {
+		return 1
+	}
+	return math.Pow(1024, math.Floor(math.Log(largest)/math.Log(1024)))
+}
+
+// leftAxis draws lines across for the values of a metric.
+func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
+	const left, right = plotLeft, plotWidth - 16
+	for _, v := range s.ticks(unitOf(metric, s.high)) {
+		c.line("grid", left, s.at(v), right, s.at(v))
+		label := "0"
+		if v > 0 {
+			label = figure.Human(metric, v)
+		}
+		c.text("soft", "end", left-8, s.at(v)+4, label)
+	}
+}
+
+// clipped shortens a name that has no room.
+func clipped(name string, most int) string {
+	runes := []rune(name)
+	if len(runes) <= most {
+		return name
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// legend is the names of series, in as many lines as they take, from a height on. It
+// returns the height below it.
+func (c *canvas) legend(names []string, numbers []int, left, top float64) float64 {
+	x, y := left, top
+	for i, name := range names {
+		shown := clipped(name, 48)
+		room := 30 + 6.8*float64(len([]rune(shown)))
+		if x+room > c.width && x > left {
+			x, y = left, y+20
+		}
+		c.marker("dot", numbers[i], x+5, y-4, name)
+		c.text("", "start", x+14, y, shown)
+		x += room
+	}
+	return y + 12
+}

@@ -1,0 +1,161 @@
+// Package report makes a report of a CephTuningSweep or a CephBenchmark: a page of HTML
+// that needs nothing else, Markdown for a pull request, and the raw figures as CSV.
+//
+//	object, runs → Sweep, Benchmark → Document → HTML, Markdown, CSV
+//
+// The package is pure: no clock, no cluster, no files. The same object gives the same
+// bytes.
+package report
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// Document is a report before it is written in one form or another.
+type Document struct {
+	// Kind, Namespace and Name are those of the object.
+	Kind, Namespace, Name string
+	// Verdict is empty where there is none; Tone is how it looks.
+	Verdict string
+	Tone    Tone
+	// Sentence is the outcome in one.
+	Sentence string
+	// Warnings have to be known before anything else.
+	Warnings []string
+	Facts    []Fact
+	Sections []Section
+	// Figures is the table of all raw figures, its first row being the header.
+	Figures [][]string
+}
+
+// Tone is how a verdict looks.
+type Tone string
+
+// The tones.
+const (
+	ToneGood    Tone = "good"
+	ToneBad     Tone = "bad"
+	ToneNeutral Tone = "neutral"
+)
+
+// Fact is a name with what it stands for.
+type Fact struct{ Name, Text string }
+
+// Section is a part with a heading.
+type Section struct {
+	Title string
+	Parts []Part
+}
+
+// Part is one of its fields.
+type Part struct {
+	Text  string
+	Table *Table
+	Plot  *Plot
+	Code  string
+}
+
+// Table has a header and rows.
+type Table struct {
+	Header []string
+	Rows   [][]string
+	// Folded tables are long: what they say is in a plot as well.
+	Folded string
+}
+
+// Plot is a picture.
+type Plot struct {
+	// SVG is the picture, complete and with nothing from elsewhere.
+	SVG string
+	// Caption says how to read it.
+	Caption string
+}
+
+func text(format string, args ...any) Part { return Part{Text: fmt.Sprintf(format, args...)} }
+
+// add appends a section, unless there is nothing in it.
+func (d *Document) add(title string, parts ...Part) {
+	var some []Part
+	for _, p := range parts {
+		if p.Text != "" || p.Code != "" || p.Plot != nil || p.Table != nil && len(p.Table.Rows) > 0 {
+			some = append(some, p)
+		}
+	}
+	if len(some) > 0 {
+		d.Sections = append(d.Sections, Section{Title: title, Parts: some})
+	}
+}
+
+// fact appends one, unless it is empty.
+func (d *Document) fact(name, text string) {
+	if text != "" {
+		d.Facts = append(d.Facts, Fact{name, text})
+	}
+}
+
+// FileName is what the report may be saved as, with the ending of a form.
+func (d *Document) FileName(ending string) string { return d.Name + "." + ending }
+
+func at(t *metav1.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+func took(from, to *metav1.Time) string {
+	if from == nil || to == nil {
+		return ""
+	}
+	return to.Sub(from.Time).Round(time.Second).String()
+}
+
+// environmentTable is what status knows of the environment.
+func environmentTable(e *v1alpha1.Environment) *Table {
+	if e == nil {
+		return nil
+	}
+	osds := ""
+	if e.OSDs > 0 {
+		osds = fmt.Sprint(e.OSDs)
+	}
+	table := &Table{Header: []string{"What", "Value"}}
+	for _, row := range [][]string{
+		{"Ceph cluster (FSID)", e.FSID},
+		{"Ceph", e.CephVersion},
+		{"Rook", e.RookVersion},
+		{"OSDs that serve the target", osds},
+		{"fingerprint of the environment", e.Digest},
+	} {
+		if row[1] != "" {
+			table.Rows = append(table.Rows, row)
+		}
+	}
+	return table
+}
+
+// manifest is the object without what the cluster has added to it, so that it can be
+// applied elsewhere.
+func manifest(kind string, o metav1.ObjectMeta, spec any) (string, error) {
+	type meta struct {
+		Name      string            `json:"name"`
+		Namespace string            `json:"namespace,omitempty"`
+		Labels    map[string]string `json:"labels,omitempty"`
+	}
+	out, err := yaml.Marshal(struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   meta   `json:"metadata"`
+		Spec       any    `json:"spec"`
+	}{v1alpha1.GroupVersion.String(), kind, meta{o.Name, o.Namespace, o.Labels}, spec})
+	if err != nil {
+		return "", fmt.Errorf("report: %w", err)
+	}
+	return string(out), nil
+}

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+//go:embed style.css
+var styleSheet string
+
+// HTML is the report as one page that needs nothing from elsewhere: no script, no font, no
+// picture. It follows the reader's choice of light or dark, and can be printed.
+func (d *Document) HTML() ([]byte, error) {
+	figures, err := d.CSV()
+	if err != nil {
+		return nil, err
+	}
+	page, err := template.New("page").Funcs(template.FuncMap{
+		"svg": func(p *Plot) template.HTML {
+			return template.HTML(p.SVG) //nolint:gosec // Made here; every text in it is escaped by canvas.
+		},
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	var out bytes.Buffer
+	err = page.Execute(&out, struct {
+		*Document
+		Style   template.CSS
+		Figures template.URL
+	}{
+		d, template.CSS(styleSheet), //nolint:gosec // It is the file beside this one.
+		template.URL("data:text/csv;base64," + base64.StdEncoding.EncodeToString(figures)), //nolint:gosec // Base64 has nothing to escape.
+	})
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown is the report for a pull request or an issue. It has no plots: what they show
+// is in tables, of which the long ones are folded.
+func (d *Document) Markdown() []byte {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, escaped(d.Name))
+	if d.Verdict != "" {
+		fmt.Fprintf(&out, "**%s.** ", d.Verdict)
+	}
+	fmt.Fprintf(&out, "%s\n", escaped(orElse(d.Sentence, "There is no outcome yet.")))
+	for _, w := range d.Warnings {
+		fmt.Fprintf(&out, "\n> %s\n", escaped(w))
+	}
+	out.WriteString("\n")
+	for _, f := range d.Facts {
+		fmt.Fprintf(&out, "- %s: %s\n", f.Name, escaped(f.Text))
+	}
+	for _, s := range d.Sections {
+		var body strings.Builder
+		for _, p := range s.Parts {
+			body.WriteString(p.markdown())
+		}
+		if body.Len() > 0 {
+			fmt.Fprintf(&out, "\n## %s\n%s", s.Title, body.String())
+		}
+	}
+	return []byte(out.String())
+}
+
+func (p Part) markdown() string {
+	switch {
+	case p.Table != nil:
+		table := "\n" + p.Table.markdown()
+		if p.Table.Folded != "" {
+			return fmt.Sprintf("\n<details><summary>%s</summary>\n%s\n</details>\n", p.Table.Folded, table)
+		}
+		return table
+	case p.Code != "":
+		return "\n```yaml\n" + strings.TrimRight(p.Code, "\n") + "\n```\n"
+	case p.Text != "":
+		return "\n" + escaped(p.Text) + "\n"
+	}
+	return "" // A plot.
+}
+
+func (t *Table) markdown() string {
+	var out strings.Builder
+	row := func(cells []string) {
+		for _, c := range cells {
+			fmt.Fprintf(&out, "| %s ", escaped(c))
+		}
+		out.WriteString("|\n")
+	}
+	row(t.Header)
+	out.WriteString(strings.Repeat("|---", len(t.Header)) + "|\n")
+	for _, r := range t.Rows {
+		row(r)
+	}
+	return out.String()
+}
+
+// escaped keeps names and messages from becoming markup.
+func escaped(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`", "\n", " ").Replace(s)
+}

@@ -1,0 +1,253 @@
+package report_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// winner is a sweep with a winner, and with everything else that a sweep can have.
+func winner(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Recorded(t, "osd_option", "an-osd-option-and-the-load")
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+	s.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", CephVersion: "19.2.3", RookVersion: "v1.17.2", OSDs: 3, Digest: "sha256:0123"}
+	return s
+}
+
+func pgNum(t *testing.T) *v1alpha1.CephTuningSweep {
+	return clitest.Recorded(t, "pg_num", "pg-num-on-scratch-pools")
+}
+
+// fresh is a sweep that nobody has looked at; failed one that has ended without a result.
+func fresh(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Sweep(t, "plan")
+	s.Status = v1alpha1.CephTuningSweepStatus{}
+	return s
+}
+
+func failed(t *testing.T) *v1alpha1.CephTuningSweep {
+	s := clitest.Recorded(t, "plan", "pg-num-in-place")
+	s.Name = "pg-num <script>alert(1)</script> | `x`"
+	s.Status.Runs, s.Status.Configurations, s.Status.Verdict, s.Status.Summary = s.Status.Runs[:7], s.Status.Configurations[:1], "", ""
+	s.Status.Runs[2] = v1alpha1.SweepRun(regexp.MustCompile(`[0-9.e-]+ (\d+s \d+Mi) Valid$`).ReplaceAllString(string(s.Status.Runs[2]), "- $1 Failed"))
+	s.Status.Conditions = nil
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "Ceph has reported HEALTH_ERR: OSD_FULL (1 full osd(s)).")
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "pg_num of pool replicapool was 64.")
+	return s
+}
+
+// client is what a client of fio did: reads whose latency is spread around a median.
+func client(rate float64, median int64) *result.Result {
+	d := &result.Direction{
+		Operations: int64(60 * rate), Bytes: int64(60*rate) * 4096, Seconds: 60, ShortestSeconds: 60,
+		Latency: &result.Latency{Moments: result.MomentsFromStddev(int64(60*rate), float64(median)/1e9, 0.0004), Histogram: &result.Histogram{}},
+		Series:  &result.Series{Boundaries: result.MeasuredBoundaries},
+	}
+	d.Latency.Moments.MaxSeconds = new(float64(median) / 1e9 * 9)
+	left := d.Operations
+	for i, share := range []int64{100, 300, 350, 150, 60, 25, 10, 4, 1} {
+		n := min(d.Operations*share/1000, left)
+		d.Latency.Histogram.Bins = append(d.Latency.Histogram.Bins, result.Bin{Nanoseconds: result.BinNanoseconds(result.BinIndex(median * int64(60+25*i) / 100)), Count: n})
+		left -= n
+	}
+	d.Latency.Histogram.Bins[2].Count += left
+	for i := range 60 {
+		n := rate * (1 + 0.05*float64(i%7-3)/3)
+		d.Series.StartSeconds, d.Series.EndSeconds = append(d.Series.StartSeconds, float64(i)), append(d.Series.EndSeconds, float64(i+1))
+		d.Series.OperationsPerSecond, d.Series.BytesPerSecond = append(d.Series.OperationsPerSecond, n), append(d.Series.BytesPerSecond, 4096*n)
+	}
+	return &result.Result{SchemaVersion: result.SchemaVersion, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"}, Read: d}
+}
+
+func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *archive.Run {
+	t.Helper()
+	reports := []task.Report{
+		{Status: task.Status{ID: "t", State: task.Done}, Client: 0, Result: client(rate, 1_000_000)},
+		{Status: task.Status{ID: "t", State: task.Done}, Client: 1, Result: client(rate*0.98, 1_050_000)},
+	}
+	observed, err := figure.Observe(reports, engine.Timing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed.Mark(v1alpha1.MarkClosedLoop)
+	sleep := "0.1"
+	if state != v1alpha1.RunValid {
+		sleep = "0"
+	}
+	environment, err := json.Marshal(quiescence.Describe(quiescence.Inputs{
+		FSID: "4f6b2e0c-1111-4000-8000-000000000001", RookVersion: "v1.17.2",
+		Config: []ceph.ConfigEntry{{Section: "osd", Mask: "class:ssd", Name: "osd_recovery_sleep", Value: sleep}},
+		OSDs:   []ceph.OSD{{ID: 0, DeviceClass: "ssd", TotalBytes: 1 << 40}}, Images: map[string]string{"tools": "sha256:77"},
+		Nodes: []quiescence.Node{{Name: "node-a", Kernel: "6.8.0", Architecture: "amd64", OSImage: "Debian 13"}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &archive.Run{
+		SchemaVersion: archive.SchemaVersion, Number: number, State: state, Environment: environment,
+		StartTime: clitest.Morning(5 * int(number)), EndTime: clitest.Morning(5*int(number) + 3),
+		Phases: []archive.Phase{{Name: "randread-4k", Observation: &observed, Clients: reports, StartSpreadSeconds: new(0.012)}},
+	}
+	if state != v1alpha1.RunValid {
+		made.Reason = "recovery came up during phase randread-4k"
+	}
+	return made
+}
+
+func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
+	t.Helper()
+	runs := []*archive.Run{run(t, 1, v1alpha1.RunValid, 9800), run(t, 2, v1alpha1.RunInvalid, 4100), run(t, 3, v1alpha1.RunValid, 9910), run(t, 4, v1alpha1.RunValid, 9870)}
+	b := clitest.Benchmark(t, "fio_rbd")
+	b.Name, b.Namespace = "nightly", clitest.Namespace
+	b.Status.StartTime, b.Status.CompletionTime = new(metav1.NewTime(clitest.Morning(0))), new(metav1.NewTime(clitest.Morning(24)))
+	b.Spec.Expectations = []v1alpha1.Expectation{{MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricLatencyP99}, AtMost: "5ms"}}
+	combined, err := figure.Combine("randread-4k", archive.Observations(runs, "randread-4k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Status.Phases = []v1alpha1.PhaseResult{combined}
+	gate, err := figure.Expect(b.Spec.Expectations, b.Status.Phases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Status.Expectations, b.Status.Verdict, b.Status.Summary = gate.Results, gate.Verdict, gate.Sentence
+	b.Status.Headline = "randread-4k 19.6k IOPS"
+	b.Status.SpaceEfficiency = &v1alpha1.SpaceEfficiency{StoredBytes: 1 << 30, UsedBytes: 3 << 30}
+	b.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", RookVersion: "v1.17.2", OSDs: 1}
+	clitest.Complete(&b.Status.Conditions, "The results are in status.")
+	return b, runs
+}
+
+// documents are reports of all sorts.
+func documents(t *testing.T) map[string]*report.Document {
+	t.Helper()
+	benchmark, runs := nightly(t)
+	all := map[string]*report.Document{}
+	var errs []error
+	keep := func(name string) func(*report.Document, error) {
+		return func(d *report.Document, err error) { all[name] = d; errs = append(errs, err) }
+	}
+	keep("a-winner")(report.Sweep(winner(t)))
+	keep("pg-num")(report.Sweep(pgNum(t)))
+	keep("a-sweep-that-failed")(report.Sweep(failed(t)))
+	keep("a-sweep-nobody-has-seen")(report.Sweep(fresh(t)))
+	keep("a-benchmark")(report.Benchmark(benchmark, runs))
+	keep("a-benchmark-without-its-runs")(report.Benchmark(benchmark, nil))
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestGolden(t *testing.T) {
+	for name, d := range documents(t) {
+		t.Run(name, func(t *testing.T) {
+			page, err := d.HTML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			figures, err := d.CSV()
+			if err != nil {
+				t.Fatal(err)
+			}
+			clitest.Golden(t, name+".md", string(d.Markdown()), *update)
+			clitest.Golden(t, name+".csv", string(figures), *update)
+			if name == "a-winner" || name == "a-benchmark" {
+				clitest.Golden(t, name+".html", string(page), *update)
+			}
+		})
+	}
+}
+
+// TestPagesNeedNothingElse holds for every sort of report: it is well-formed, nothing is
+// fetched or run, and a name is never markup.
+func TestPagesNeedNothingElse(t *testing.T) {
+	for name, d := range documents(t) {
+		page, err := d.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(page)
+		for _, never := range []string{"<script", "http://", "https://", "src=", "@import", "url(", "javascript:", "NaN", "Inf"} {
+			if at := strings.Index(strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, ""), never); at >= 0 {
+				t.Errorf("%s: %q in the page, at %d", name, never, at)
+			}
+		}
+		for _, picture := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(text, -1) {
+			decoder := xml.NewDecoder(strings.NewReader(picture))
+			for {
+				if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("%s: %v in\n%s", name, err, picture)
+				}
+			}
+		}
+	}
+}
+
+func TestPlotsShowEveryRun(t *testing.T) {
+	s := winner(t)
+	d, err := report.Sweep(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := 0
+	for _, section := range d.Sections {
+		for _, part := range section.Parts {
+			if part.Plot != nil && section.Title == "Every run, in the order of time" {
+				marks = strings.Count(part.Plot.SVG, "<title>run ")
+			}
+		}
+	}
+	if marks != len(s.Status.Runs) {
+		t.Errorf("%d marks for %d runs", marks, len(s.Status.Runs))
+	}
+}
+
+func TestCSVHasARowForEachFigure(t *testing.T) {
+	d, err := report.Sweep(failed(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := d.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil || len(rows) < 8 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if rows[0][13] != "value" || rows[3][6] != "Failed" || rows[3][13] != "" {
+		t.Errorf("got %v", rows)
+	}
+}
+
+func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
+	s := winner(t)
+	s.Status.Runs[3] = "4 what"
+	if _, err := report.Sweep(s); err == nil || !strings.Contains(err.Error(), "status.runs, line 4") {
+		t.Errorf("got %v", err)
+	}
+}

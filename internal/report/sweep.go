@@ -1,0 +1,270 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+const sweepMethod = `Configurations are compared within blocks: a block runs each of them and the baseline once, in random order, so that what changes in the cluster from hour to hour changes for all. A ratio is the mean of the blocks' ratios on the scale of logarithms; its interval is Student's, as wide as blocks differ. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin; Inconclusive means that the runs do not decide. Chances of error are shared among all configurations (Holm), and the winner of the race is confirmed in fresh blocks, on which alone its verdict rests. One run is never evidence.`
+
+// Sweep is the report of a sweep, whether it has ended or not.
+func Sweep(s *v1alpha1.CephTuningSweep) (*Document, error) {
+	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	yaml, err := manifest("CephTuningSweep", s.ObjectMeta, s.Spec)
+	if err != nil {
+		return nil, err
+	}
+	d := sweepHead(s, ledger)
+	objective := s.Spec.Objective
+	d.add("Configurations",
+		text("Ratios of %s to the baseline, with %s intervals. %s", FigureName(objective.MetricReference), percentOf(s.Spec.Confidence), better(objective.Metric)),
+		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger)})
+	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
+	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
+	d.add("What was put back", Part{Text: restored(s)})
+	d.add("The winner, for Git", patches(s.Status.Patches)...)
+	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
+	d.add("Environment", Part{Table: environmentTable(s.Status.Environment)})
+	d.add("Method", Part{Text: sweepMethod})
+	d.add("To do it again", Part{Code: yaml})
+	d.Figures = sweepFigures(s, ledger)
+	return d, nil
+}
+
+func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document {
+	status := s.Status
+	d := &Document{
+		Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name,
+		Verdict: string(status.Verdict), Tone: sweepTone(status.Verdict), Sentence: status.Summary,
+	}
+	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionFailed} {
+		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == "True" && len(d.Warnings) == 0 {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s", c.Reason, c.Message))
+		}
+	}
+	if status.CompletionTime == nil && len(d.Warnings) == 0 {
+		d.Warnings = append(d.Warnings, "The sweep has not ended: everything below may still change.")
+	}
+	d.fact("Object", s.Namespace+"/"+s.Name+", run ID "+string(status.ObservedRunID))
+	d.fact("Ceph cluster", s.Spec.ClusterRef.Namespace+"/"+s.Spec.ClusterRef.Name)
+	d.fact("Best", strings.TrimSpace(status.Best+" "+string(status.Effect)))
+	d.fact("Objective", fmt.Sprintf("%s, better by at least %s", FigureName(s.Spec.Objective.MetricReference), orElse(string(s.Spec.Objective.MinimumEffect), "10%")))
+	d.fact("Began", at(status.StartTime))
+	d.fact("Took", took(status.StartTime, status.CompletionTime))
+	d.fact("Runs", Census(ledger))
+	return d
+}
+
+func sweepTone(v v1alpha1.SweepVerdict) Tone {
+	switch v {
+	case v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter:
+		return ToneGood
+	case v1alpha1.VerdictInferior, v1alpha1.VerdictInvalid:
+		return ToneBad
+	default:
+		return ToneNeutral
+	}
+}
+
+func better(metric v1alpha1.Metric) string {
+	if lowerIsBetter(metric) {
+		return "Less than 1 is better."
+	}
+	return "More than 1 is better."
+}
+
+func lowerIsBetter(metric v1alpha1.Metric) bool { return strings.HasPrefix(string(metric), "Latency") }
+
+// percentOf writes a confidence such as 0.95 as a percentage.
+func percentOf(confidence string) string {
+	v, err := strconv.ParseFloat(confidence, 64)
+	if err != nil {
+		v = 0.95 // As its schema has it.
+	}
+	return strconv.FormatFloat(100*v, 'g', 4, 64) + "%"
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// configurations is the table. The ratio is not that of the figures beside it: it
+// compares each run with the runs of the baseline around it.
+func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
+	objective := s.Spec.Objective
+	table := &Table{Header: []string{"Configuration", "Runs", FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}
+	for _, c := range s.Status.Configurations {
+		table.Rows = append(table.Rows, []string{
+			c.Name, strconv.Itoa(int(c.Runs)), Typical(objective.Metric, c.Index, ledger),
+			Ratio(c.Ratio), Interval(c.Low, c.High, Ratio), string(c.Verdict), c.Reason,
+		})
+	}
+	return table
+}
+
+func noiseText(n *v1alpha1.Noise) Part {
+	if n == nil {
+		return Part{}
+	}
+	return text("Two runs of the same configuration differ by %s (noise floor), and the baseline by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.",
+		n.Floor, n.Drift, n.SmallestEffect)
+}
+
+// nameOf is that of a configuration of the ledger.
+func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
+	for _, c := range s.Status.Configurations {
+		if int(c.Index) == index {
+			return c.Name
+		}
+	}
+	if index == 0 {
+		return "baseline"
+	}
+	return "configuration " + strconv.Itoa(index)
+}
+
+// references are the figures of a run: the objective, and the constraints in their order.
+func references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
+	all := []v1alpha1.MetricReference{s.Spec.Objective.MetricReference}
+	for _, c := range s.Spec.Constraints {
+		all = append(all, c.MetricReference)
+	}
+	return all
+}
+
+func runTable(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
+	table := &Table{Header: []string{"Run", "Block", "Slot", "Configuration"}, Folded: "All runs"}
+	for _, r := range references(s) {
+		table.Header = append(table.Header, FigureName(r))
+	}
+	table.Header = append(table.Header, "Took", "Wrote", "Counts")
+	for i, e := range ledger {
+		block := strconv.Itoa(e.Block)
+		if e.Attempt > 1 {
+			block += fmt.Sprintf(" (attempt %d)", e.Attempt)
+		}
+		row := []string{strconv.Itoa(i + 1), block, strconv.Itoa(e.Slot + 1), nameOf(s, e.Configuration)}
+		for j, r := range references(s) {
+			value := ""
+			if j < len(e.Values) {
+				value = figure.Human(r.Metric, e.Values[j])
+			}
+			row = append(row, value)
+		}
+		table.Rows = append(table.Rows, append(row, fmt.Sprintf("%ds", e.Seconds), fmt.Sprintf("%d MiB", e.MiB), string(e.Validity)))
+	}
+	return table
+}
+
+func constraintText(s *v1alpha1.CephTuningSweep) Part {
+	if len(s.Status.Constraints) == 0 {
+		return Part{}
+	}
+	return text("For %s. A constraint is Kept where its whole interval keeps the limit, Broken where none of it does, and Unknown otherwise. Only a configuration that keeps all of them wins.", s.Status.Best)
+}
+
+func constraints(s *v1alpha1.CephTuningSweep) *Table {
+	table := &Table{Header: []string{"Figure", "Limit", "Interval", "Outcome"}}
+	for i, r := range s.Status.Constraints {
+		limit, write := "", Ratio
+		if i < len(s.Spec.Constraints) {
+			limit, write = LimitOf(s.Spec.Constraints[i])
+		}
+		table.Rows = append(table.Rows, []string{FigureName(r.MetricReference), limit, Interval(r.Low, r.High, write), string(r.Outcome)})
+	}
+	return table
+}
+
+// restored says whether Ceph is as it was. A sweep over scratch pools and the load may
+// have changed nothing.
+func restored(s *v1alpha1.CephTuningSweep) string {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored)
+	if c == nil {
+		return "No setting of the Ceph cluster was changed."
+	}
+	return fmt.Sprintf("%s: %s", c.Reason, c.Message)
+}
+
+func patches(all []v1alpha1.WinnerPatch) []Part {
+	var parts []Part
+	for _, p := range all {
+		where := fmt.Sprintf("Merge this into %s %s/%s.", p.Kind, p.Namespace, p.Name)
+		if p.Name == "" {
+			where = fmt.Sprintf("Merge this into the %s, in namespace %s, of the pool that serves such a load.", p.Kind, p.Namespace)
+		}
+		parts = append(parts, Part{Text: where}, Part{Code: p.Merge})
+	}
+	return parts
+}
+
+func planTable(p *v1alpha1.SweepPlan) *Table {
+	if p == nil {
+		return nil
+	}
+	baseline := make([]string, len(p.Baseline))
+	for i, b := range p.Baseline {
+		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
+	}
+	rows := [][]string{
+		{"configurations", strconv.Itoa(int(p.Configurations))},
+		{"baseline", strings.Join(baseline, " ")},
+		{"runs", fmt.Sprintf("%d to %d", p.MinimumRuns, p.MaximumRuns)},
+	}
+	if p.Seed != nil {
+		rows = append(rows, []string{"seed", strconv.FormatInt(*p.Seed, 10)})
+	}
+	if p.EstimatedDuration != nil {
+		rows = append(rows, []string{"time, at most about", p.EstimatedDuration.Duration.String()})
+	}
+	if p.EstimatedBytesWritten != nil {
+		rows = append(rows, []string{"written, at most about", p.EstimatedBytesWritten.String()})
+	}
+	rows = append(rows, []string{"placement groups created, split or merged", strconv.FormatInt(p.PlacementGroupChanges, 10)},
+		[]string{"restarts of OSDs", strconv.Itoa(int(p.OSDRestarts))}, []string{"smallest effect that the largest design proves", string(p.SmallestEffect)})
+	for _, refusal := range p.Refusals {
+		rows = append(rows, []string{"refused", refusal})
+	}
+	return &Table{Header: []string{"What", "Value"}, Rows: rows}
+}
+
+// sweepFigures has a row for each figure of each run, and one without a figure for each
+// run that has none.
+func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]string {
+	rows := [][]string{{
+		"run", "block", "attempt", "slot", "configuration_index", "configuration", "validity", "seconds", "written_mib",
+		"phase", "metric", "direction", "unit", "value",
+	}}
+	for i, e := range ledger {
+		run := []string{
+			strconv.Itoa(i + 1), strconv.Itoa(e.Block), strconv.Itoa(e.Attempt), strconv.Itoa(e.Slot), strconv.Itoa(e.Configuration),
+			nameOf(s, e.Configuration), string(e.Validity), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10),
+		}
+		if len(e.Values) == 0 {
+			rows = append(rows, append(run, "", "", "", "", ""))
+			continue
+		}
+		for j, r := range references(s) {
+			if j < len(e.Values) {
+				direction := orElse(string(r.Direction), string(v1alpha1.DirectionTotal))
+				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), exact(e.Values[j])))
+			}
+		}
+	}
+	return rows
+}
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// plotWidth is that of every plot, plotLeft where those begin whose scale is to the left.
+const (
+	plotWidth = 960
+	plotLeft  = 90
+)
+
+// estimate is a ratio with its interval.
+type estimate struct {
+	name           string
+	index          int
+	verdict        string
+	ratio, low, up float64
+}
+
+func estimates(s *v1alpha1.CephTuningSweep) []estimate {
+	var all []estimate
+	for _, c := range s.Status.Configurations {
+		e := estimate{name: c.Name, index: int(c.Index), verdict: string(c.Verdict)}
+		var err error
+		if e.ratio, err = figure.ParseDecimal(c.Ratio); err != nil || e.ratio <= 0 {
+			continue
+		}
+		e.low, e.up = e.ratio, e.ratio
+		if low, err := figure.ParseDecimal(c.Low); err == nil && low > 0 {
+			e.low = low
+		}
+		if up, err := figure.ParseDecimal(c.High); err == nil && up > 0 {
+			e.up = up
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// fraction reads a percentage such as 10%.
+func fraction(p v1alpha1.Percent, otherwise float64) float64 {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
+	if err != nil {
+		return otherwise
+	}
+	return v / 100
+}
+
+// ratioPlot shows each configuration's ratio to the baseline with its interval.
+func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
+	all := estimates(s)
+	if len(all) == 0 {
+		return nil
+	}
+	const left, right, row = 300, plotWidth - 190, 30
+	c := &canvas{width: plotWidth, height: float64(row*len(all)) + 60}
+	bottom := c.height - 32
+	o := s.Spec.Objective
+	margin, equal := 1+fraction(o.MinimumEffect, 0.1), 1+fraction(o.Equivalence, 0.05)
+	if lowerIsBetter(o.Metric) {
+		margin = 1 - fraction(o.MinimumEffect, 0.1)
+	}
+	values := []float64{margin, equal, 1 / equal}
+	for _, e := range all {
+		// An interval of hardly any runs would leave no room for the others.
+		values = append(values, e.ratio, max(e.low, e.ratio/4), min(e.up, e.ratio*4))
+	}
+	x := spanning(values, left, right, true)
+	c.rect("band", x.at(1/equal), 14, x.at(equal)-x.at(1/equal), bottom-14, "within the equivalence margin")
+	for _, v := range x.ticks(1) {
+		c.line("grid", x.at(v), 14, x.at(v), bottom)
+		c.text("soft", "middle", x.at(v), bottom+16, strconv.FormatFloat(v, 'g', 3, 64))
+	}
+	c.line("axis", x.at(1), 14, x.at(1), bottom)
+	c.line("mark", x.at(margin), 14, x.at(margin), bottom)
+	for i, e := range all {
+		y := 30 + float64(row*i)
+		name := fmt.Sprintf("%s: %.3f (%.3f to %.3f), %s", e.name, e.ratio, e.low, e.up, e.verdict)
+		c.text("", "end", left-14, y+4, clipped(e.name, 44))
+		class := fmt.Sprintf("stroke c%d", e.index%colours)
+		c.line(class, max(x.at(e.low), left), y, min(x.at(e.up), right), y)
+		c.marker("dot", e.index, x.at(e.ratio), y, name)
+		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
+	}
+	return &Plot{
+		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
+		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s): an interval wholly beyond it is Superior. In the grey band a difference is within the equivalence margin.",
+			strconv.FormatFloat(margin, 'g', 4, 64)),
+	}
+}
+
+// runPlot shows every run in the order of time.
+func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
+	var values []float64
+	for _, e := range ledger {
+		if len(e.Values) > 0 {
+			values = append(values, e.Values[0])
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	const left, top, bottom = plotLeft, 24, 330
+	c := &canvas{width: plotWidth, height: bottom + 60}
+	metric := s.Spec.Objective.Metric
+	x := scale{low: 0, high: float64(len(ledger) + 1), from: left, to: plotWidth - 16}
+	y := spanning(values, bottom, top, false)
+	c.leftAxis(y, metric)
+	drawBlocks(c, ledger, x, top, bottom)
+	var baseline [][2]float64
+	for i, e := range ledger {
+		if e.Configuration == 0 && e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+			baseline = append(baseline, [2]float64{x.at(float64(i + 1)), y.at(e.Values[0])})
+		}
+	}
+	c.path("drift", baseline)
+	names, numbers := drawRuns(c, s, ledger, x, y)
+	c.height = c.legend(names, numbers, left, bottom+44)
+	return &Plot{
+		SVG: c.svg("Every run in the order of time"),
+		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Lines down separate blocks. The grey line joins the runs of the baseline: where it slopes, the cluster drifted. Hollow marks do not count, and a cross at the foot is a run without a figure.",
+			FigureName(s.Spec.Objective.MetricReference)),
+	}
+}
+
+// drawBlocks draws a line before the first run of each attempt at a block.
+func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float64) {
+	c.line("axis", x.from, bottom, x.to, bottom)
+	last := -math.MaxFloat64
+	for i, e := range ledger {
+		if i > 0 && e.Block == ledger[i-1].Block && e.Attempt == ledger[i-1].Attempt {
+			continue
+		}
+		at := x.at(float64(i) + 0.5)
+		if i > 0 {
+			c.line("grid", at, top, at, bottom)
+		}
+		if at-last > 48 { // Where blocks are narrow, not every one has room for its number.
+			c.text("soft", "start", at+3, bottom+16, fmt.Sprintf("block %d", e.Block))
+			last = at
+		}
+	}
+}
+
+// drawRuns returns the names of the configurations that were run, and their numbers.
+func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, x, y scale) (names []string, numbers []int) {
+	seen := map[int]bool{}
+	for i, e := range ledger {
+		name := nameOf(s, e.Configuration)
+		seen[e.Configuration] = true
+		at := x.at(float64(i + 1))
+		title := fmt.Sprintf("run %d, block %d: %s, %s", i+1, e.Block, name, e.Validity)
+		if len(e.Values) == 0 {
+			c.cross(at, y.from-8, title)
+			continue
+		}
+		class := "dot"
+		if e.Validity != v1alpha1.SweepRunValid {
+			class = "hollow"
+		}
+		c.marker(class, e.Configuration, at, y.at(e.Values[0]), title+", "+figure.Human(s.Spec.Objective.Metric, e.Values[0]))
+	}
+	for _, index := range slices.Sorted(maps.Keys(seen)) {
+		names, numbers = append(names, nameOf(s, index)), append(numbers, index)
+	}
+	return names, numbers
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// Census counts the runs by what became of them, such as "44 runs: 42 Valid, 2 Inert".
+func Census(ledger []sweepspec.Entry) string {
+	var order []v1alpha1.SweepRunValidity
+	counts := map[v1alpha1.SweepRunValidity]int{}
+	for _, e := range ledger {
+		if counts[e.Validity]++; counts[e.Validity] == 1 {
+			order = append(order, e.Validity)
+		}
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	parts := make([]string, len(order))
+	for i, validity := range order {
+		parts[i] = fmt.Sprintf("%d %s", counts[validity], validity)
+	}
+	return fmt.Sprintf("%d runs: %s", len(ledger), strings.Join(parts, ", "))
+}
+
+// Typical is the geometric mean of the objective over all valid runs of a configuration.
+func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
+	var values []float64
+	for _, e := range ledger {
+		if e.Configuration == int(index) && e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+			values = append(values, e.Values[0])
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return figure.Human(metric, stats.GeometricMean(values))
+}
+
+// FigureName is a figure with its phase.
+func FigureName(r v1alpha1.MetricReference) string {
+	name := string(r.Phase) + " " + string(r.Metric)
+	if r.Direction != "" && r.Direction != v1alpha1.DirectionTotal {
+		name += " " + string(r.Direction)
+	}
+	return name
+}
+
+// Ratio writes a ratio as the summary does. What is not known is empty.
+func Ratio(d v1alpha1.Decimal) string {
+	v, err := figure.ParseDecimal(d)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+// Interval writes both ends of one; it is empty where there is none.
+func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) string {
+	if low == "" || high == "" {
+		return ""
+	}
+	return write(low) + " to " + write(high)
+}
+
+// LimitOf is the limit of a constraint, and how values that are held against it are
+// written.
+func LimitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) string) {
+	figures := func(d v1alpha1.Decimal) string {
+		v, err := figure.ParseDecimal(d)
+		if err != nil {
+			return string(d)
+		}
+		return figure.Human(c.Metric, v)
+	}
+	switch {
+	case c.MaximumRegression != "":
+		return fmt.Sprintf("at most %s worse than the baseline", c.MaximumRegression), Ratio
+	case c.AtMost != "":
+		return "at most " + string(c.AtMost), figures
+	}
+	return "at least " + string(c.AtLeast), figures
+}
+
+// Unit is the unit of figures in tables that programs read.
+func Unit(metric v1alpha1.Metric) string {
+	switch metric {
+	case v1alpha1.MetricBandwidth:
+		return "bytesPerSecond"
+	case v1alpha1.MetricIOPS:
+		return "operationsPerSecond"
+	default:
+		return "seconds"
+	}
+}
+
+// Meaning is what a mark says about figures.
+func Meaning(mark v1alpha1.ResultMark) string {
+	switch mark {
+	case v1alpha1.MarkCached:
+		return "the dataset fits into the caches of the OSDs"
+	case v1alpha1.MarkClosedLoop:
+		return "latencies were measured without an offered rate: who waits for the cluster asks for less while it is slow"
+	case v1alpha1.MarkSharedImage:
+		return "clients shared an image and its lock"
+	case v1alpha1.MarkThrottled:
+		return "a client was kept from running by its CPU limit: raise clients.resources.cpu"
+	case v1alpha1.MarkNotSteady:
+		return "the rate was still changing in the second half: raise ramp or duration"
+	case v1alpha1.MarkDisturbed:
+		return "something else went on in the cluster; see the disturbances with -o yaml"
+	}
+	return "unknown to this version"
+}
