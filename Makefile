@@ -72,10 +72,11 @@ lint: ## Run the linters for Go and shell.
 	hack/shellcheck
 
 .PHONY: test
-test: ## Run unit tests, and envtest against a real API server.
+test: ## Run unit tests, envtest against a real API server, and tests of dashboards and alerts.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
+	cd hack/alerts && go test $(TESTFLAGS) ./...
 
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.
