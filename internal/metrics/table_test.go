@@ -101,3 +101,23 @@ func TestTheReferenceIsUpToDate(t *testing.T) {
 		t.Error("docs/metrics.md is not what the table says: run \"make generate\"")
 	}
 }
+
+// Dashboards and alerts are modules of their own, which import this package and should not
+// get the operator's dependencies with it.
+func TestNothingOfOthersIsImported(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			if strings.Contains(i.Path.Value, ".") {
+				t.Errorf("%s imports %s", name, i.Path.Value)
+			}
+		}
+	}
+}
