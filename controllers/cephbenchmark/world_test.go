@@ -419,11 +419,11 @@ func isTrue(b *v1alpha1.CephBenchmark, kind string) bool {
 
 // untilCounted waits until something was counted that often: that is after status was
 // written.
-func (w *world) untilCounted(want float64, metric string, labels ...string) {
+func (w *world) untilCounted(want float64, metric string, of ...string) {
 	w.t.Helper()
 	w.eventually(func() string {
-		if got := exportertest.Counted(w.t, w.counted, metric, labels...); got != want {
-			return fmt.Sprintf("%s of %v is %v, want %v", metric, labels, got, want)
+		if got := exportertest.Counted(w.t, w.counted, metric, of...); got != want {
+			return fmt.Sprintf("%s of %v is %v, want %v", metric, of, got, want)
 		}
 		return ""
 	})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -152,7 +151,7 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	}
 	info, err := c.rook.Cluster(ctx, ref)
 	if err != nil && has {
-		return known.fsid, nil //nolint:nilerr // It is known from before.
+		return known.fsid, nil // It is known from before.
 	}
 	if err != nil {
 		return "", fmt.Errorf("read CephCluster %s: %w", clusterName(ref), err)

@@ -123,7 +123,7 @@ func (c *Collector) samples(ctx context.Context) []Sample {
 
 // report logs what could not be read, and counts it.
 func (c *Collector) report(err error) int {
-	switch joined, several := err.(interface{ Unwrap() []error }); { //nolint:errorlint // It is what errors.Join made.
+	switch joined, several := err.(interface{ Unwrap() []error }); {
 	case err == nil:
 		return 0
 	case several:

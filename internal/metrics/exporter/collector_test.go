@@ -33,7 +33,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-var update = flag.Bool("update", false, "write golden files") //nolint:gochecknoglobals // It is a flag of the test.
+var update = flag.Bool("update", false, "write golden files")
 
 // platform answers for one Ceph cluster. What is an error fails.
 type platform struct {

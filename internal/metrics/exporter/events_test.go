@@ -130,7 +130,7 @@ func TestEvents(t *testing.T) {
 	ended.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
 	e.BenchmarkRecorded(running, ended, "ForeignIO")
 	// Its sweep counts it.
-	child := childOf(before, "1.1.2.0", ready("Complete"))
+	child := childOf(before, "1.1.2.0", complete())
 	child.Status.Runs[0].State = v1alpha1.RunInvalid
 	e.BenchmarkRecorded(childOf(before, "1.1.2.0", reconciling("Running")), child, "ForeignIO")
 	e.RestoreEnded(OutcomeFailed)
@@ -148,6 +148,11 @@ func TestEvents(t *testing.T) {
 }
 
 func TestNobodyCounts(t *testing.T) {
+	defer func() {
+		if why := recover(); why != nil {
+			t.Errorf("it panics: %v", why)
+		}
+	}()
 	var e *Events
 	s, b := runningSweep(), nightly(1)
 	e.SweepRecorded(&v1alpha1.CephTuningSweepStatus{}, &s.Status)
@@ -183,8 +188,13 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	for _, r := range []struct{ method, path string }{
-		{http.MethodGet, "/pods"}, {http.MethodGet, "/pods?watch=true"}, {http.MethodPost, "/pods"}, {http.MethodPut, "/pods/p"},
-		{http.MethodPatch, "/pods/p"}, {http.MethodDelete, "/pods/p"}, {http.MethodOptions, "/"},
+		{http.MethodGet, "/pods"},
+		{http.MethodGet, "/pods?watch=true"},
+		{http.MethodPost, "/pods"},
+		{http.MethodPut, "/pods/p"},
+		{http.MethodPatch, "/pods/p"},
+		{http.MethodDelete, "/pods/p"},
+		{http.MethodOptions, "/"},
 	} {
 		if err := do(api, r.method, r.path); err != nil {
 			t.Fatal(err)

@@ -16,15 +16,15 @@ var (
 	cluster = v1alpha1.ClusterReference{Namespace: "rook-ceph", Name: "my-cluster"}
 )
 
-// reconciling, ready and stalled are conditions as the controllers write them.
+// reconciling, complete and stalled are conditions as the controllers write them.
 func reconciling(reason string) []metav1.Condition {
 	return []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: reason}, {Type: "Reconciling", Status: "True", Reason: reason},
 	}
 }
 
-func ready(reason string) []metav1.Condition {
-	return []metav1.Condition{{Type: "Ready", Status: "True", Reason: reason}, {Type: "Complete", Status: "True", Reason: reason}}
+func complete() []metav1.Condition {
+	return []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Complete"}, {Type: "Complete", Status: "True", Reason: "Complete"}}
 }
 
 func stalled(reason, message string) []metav1.Condition {
@@ -87,7 +87,7 @@ func endedSweep() *v1alpha1.CephTuningSweep {
 	s.Spec.Objective.Metric = v1alpha1.MetricLatencyP99
 	s.Status = v1alpha1.CephTuningSweepStatus{
 		ObservedRunID: "7",
-		Conditions:    append(ready("Complete"), restored("True", "Restored")),
+		Conditions:    append(complete(), restored("True", "Restored")),
 		Progress:      &v1alpha1.Progress{CompletedRuns: 4, TotalRuns: 4},
 		Best:          "profile=high_client_ops", Verdict: v1alpha1.VerdictSuperior,
 		Summary: `profile=high_client_ops is better: 0.75 × the "baseline" (0.7 to 0.8).`,
@@ -110,7 +110,7 @@ func nightly(phases int) *v1alpha1.CephBenchmark {
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", UID: "b1", CreationTimestamp: metav1.NewTime(noon)}}
 	b.Spec.ClusterRef = cluster
 	b.Status = v1alpha1.CephBenchmarkStatus{
-		ObservedRunID: "42", Conditions: ready("Complete"),
+		ObservedRunID: "42", Conditions: complete(),
 		Progress:       &v1alpha1.Progress{CompletedRuns: 3, TotalRuns: 3},
 		CompletionTime: &metav1.Time{Time: noon.Add(90 * time.Minute)},
 		Verdict:        v1alpha1.BenchmarkPassed, Summary: "3 of 3 runs are valid.",

@@ -42,7 +42,7 @@ func TestWhichRunOfASweepMeasures(t *testing.T) {
 			return childOf(s, "2.1.0.0", reconciling("Preparing"))
 		}},
 		"one that has ended": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
-			return childOf(s, "2.1.0.0", ready("Complete"))
+			return childOf(s, "2.1.0.0", complete())
 		}},
 		"one of an earlier block": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 			return childOf(s, "1.1.0.0", reconciling("Running"))
@@ -110,7 +110,7 @@ func TestSummary(t *testing.T) {
 		conditions []metav1.Condition
 		want       string
 	}{
-		"an outcome":                 {"It won.", ready("Complete"), "It won."},
+		"an outcome":                 {"It won.", complete(), "It won."},
 		"an outcome goes first":      {"Nobody won.", stalled("NoValidRun", "Look at it."), "Nobody won."},
 		"what has to be done":        {"", stalled("NotAllowed", "Ask the administrator."), "Ask the administrator."},
 		"what goes on is no outcome": {"", reconciling("Running"), ""},
@@ -159,7 +159,7 @@ func TestBenchmarksOfSweeps(t *testing.T) {
 	}{
 		"at work":           {reconciling("Running"), 3},
 		"prepares":          {reconciling("Preparing"), 2},
-		"has ended":         {ready("Complete"), 0},
+		"has ended":         {complete(), 0},
 		"failed":            {stalled("PhaseFailed", "It failed."), 0},
 		"nobody looked yet": {nil, 0},
 	} {
