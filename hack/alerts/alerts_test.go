@@ -114,6 +114,7 @@ const (
 	restoring = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Restoring"}`
 	queued    = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Queued"}`
 	stalled   = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Stalled",reason="ClusterUnhealthy"}`
+	suspended = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Idle",reason="Suspended"}`
 	complete  = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Ready",reason="Complete"}`
 	other     = `cephtune_sweep_info{namespace="bench",name="other",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Queued"}`
 	changed   = `cephtune_sweep_restored{namespace="bench",name="pg-num"}`
@@ -205,6 +206,7 @@ func sweepStories(always string) []story {
 		{"one that waits for its turn", alert, lines(queued, always, progress, "0x600"), []look{{20 * time.Hour, nil}}},
 		{"one that has waited until now", alert, lines(queued, "1x60 _x60", working, "_x60 1x60", progress, "0x600"), []look{{6 * time.Hour, nil}, {8 * time.Hour, nil}}},
 		{"one that has ended", alert, lines(complete, always, progress, always), []look{{20 * time.Hour, nil}}},
+		{"one that is suspended", alert, lines(working, "1x12 _x600", suspended, "_x13 1x600", progress, "0.5x600"), []look{{4*time.Hour + 45*time.Minute, nil}, {20 * time.Hour, nil}}},
 		{"one that waits for somebody", alert, lines(stalled, always, progress, "0.5x600"), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{ofSweep}}}},
 		{"one that nobody has told of", alert, lines(progress, "0.5x600"), []look{{20 * time.Hour, nil}}},
 	}

@@ -226,8 +226,11 @@ func TestBounds(t *testing.T) {
 	}
 	oldest := runningSweep()
 	oldest.CreationTimestamp.Time = noon.Add(-time.Hour)
+	for i := range int32(20) { // More than what is left beside the others.
+		oldest.Status.Configurations = append(oldest.Status.Configurations, v1alpha1.ConfigurationResult{Index: 3 + i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1"})
+	}
 	families := gather(t, collector(reader(t, append(objects, oldest)...), quietPlatform()))
-	ofExporter, ofClusters, ofSweep := 2, 3, 4+3
+	ofExporter, ofClusters, ofSweep := 2, 3, 4+3+20
 	fit := (metrics.MaxSeries - ofClusters - ofSweep) / 17
 	if got, want := count(families), ofExporter+ofClusters+ofSweep+17*fit; got != want || got > metrics.MaxSeries+ofExporter {
 		t.Errorf("%d series, want %d", got, want)
