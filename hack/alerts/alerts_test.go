@@ -420,6 +420,17 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestExamples parses the queries of the documentation.
+func TestExamples(t *testing.T) {
+	for _, group := range metrics.Table() {
+		for _, d := range group.Descriptions {
+			if _, err := parser.NewParser(parser.Options{}).ParseExpr(d.Example); err != nil {
+				t.Errorf("%s: %q: %v", d.Name, d.Example, err)
+			}
+		}
+	}
+}
+
 // TestMonitor holds the ServiceMonitor to what makes these alerts work: the port of the
 // Service, and labels that stay those of CRs.
 func TestMonitor(t *testing.T) {
