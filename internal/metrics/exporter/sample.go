@@ -4,12 +4,12 @@ package exporter
 
 import (
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
@@ -67,12 +67,7 @@ func atWork(conditions []metav1.Condition) bool {
 	return stateOf(conditions) == metrics.StateReconciling
 }
 
-func reasonOf(conditions []metav1.Condition) string {
-	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Reason
-	}
-	return ""
-}
+func reasonOf(conditions []metav1.Condition) string { return kstatus.Told(conditions).Reason }
 
 // summaryOf is the outcome in a sentence or, where there is none, what has to be done.
 // What goes on is no part of it: each change of a label is another series.
@@ -80,10 +75,7 @@ func summaryOf(summary string, conditions []metav1.Condition) string {
 	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
 		summary = stalled.Message
 	}
-	if len(summary) > maxText {
-		summary = strings.ToValidUTF8(summary[:maxText-len("…")], "") + "…"
-	}
-	return summary
+	return kstatus.Cut(summary, maxText)
 }
 
 func digestOf(e *v1alpha1.Environment) string {
