@@ -26,7 +26,7 @@ GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 # GENERATED is what "make generate" writes. "make verify" fails when what it writes
 # is not what is committed.
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml \
-	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/cli.md
+	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/cli.md docs/metrics.md
 
 ##@ General
 
@@ -43,6 +43,8 @@ generate: manifests dashboards ## Generate everything that is generated.
 	$(CONTROLLER_GEN) object paths=./api/...
 	go run ./internal/cli/gendocs >docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
+	go run ./internal/metrics/reference >docs/metrics.md.new
+	mv docs/metrics.md.new docs/metrics.md
 
 .PHONY: manifests
 manifests: ## Generate CRDs and RBAC.
@@ -70,10 +72,12 @@ lint: ## Run the linters for Go and shell.
 	hack/shellcheck
 
 .PHONY: test
-test: ## Run unit tests, and envtest against a real API server.
+test: ## Run unit tests, envtest against a real API server, and tests of dashboards and alerts.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
+# The alerts are outside of that module, so that the cache does not see them change.
+	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
 
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.

@@ -29,6 +29,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 		Dial:       runner.Dial,
 		Logs:       podLogs{p.core},
 		MasterKey:  p.masterKey,
+		Counts:     p.counts,
 		Now:        time.Now,
 		PoolSettle: cephbenchmark.PoolSettle,
 	}).SetupWithManager(mgr)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -21,10 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 )
 
 func main() {
@@ -52,15 +55,18 @@ func run(ctx context.Context, opts *options) error {
 	if err != nil {
 		return fmt.Errorf("find the API server: %w; run in a cluster, or set KUBECONFIG", err)
 	}
-	mgr, err := newManager(ctx, config, opts)
+	mgr, err := newManager(ctx, config, opts, ctrlmetrics.Registry)
 	if err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
-// newManager returns a manager with every controller and check, ready to start.
-func newManager(ctx context.Context, config *rest.Config, opts *options) (ctrl.Manager, error) {
+// newManager returns a manager with every controller, metric and check, ready to start.
+func newManager(ctx context.Context, config *rest.Config, opts *options, registerer prometheus.Registerer) (ctrl.Manager, error) {
+	counts := exporter.NewEvents(registerer)
+	config = rest.CopyConfig(config)
+	config.Wrap(counts.OfAPI)
 	mgr, err := ctrl.NewManager(config, opts.forManager(newScheme()))
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
@@ -68,6 +74,11 @@ func newManager(ctx context.Context, config *rest.Config, opts *options) (ctrl.M
 	p, err := newPlatform(ctx, mgr, config, opts)
 	if err != nil {
 		return nil, err
+	}
+	p.counts = counts
+	p.sidecar.WithTransport(counts.OfSidecar)
+	if err := registerer.Register(newCollector(mgr, opts, p)); err != nil {
+		return nil, fmt.Errorf("register the metrics of CRs: %w", err)
 	}
 	if err := addBenchmarks(mgr, opts, p); err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", cephbenchmark.Name, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -30,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
@@ -64,7 +66,8 @@ func TestManager(t *testing.T) {
 		leaderElect:     true,
 		leaderNamespace: systemNamespace,
 	}
-	stop := start(t, config, opts)
+	registry := prometheus.NewRegistry()
+	stop := start(t, config, opts, registry)
 
 	t.Run("is healthy and ready", func(t *testing.T) {
 		for _, path := range []string{"/healthz", "/readyz"} {
@@ -81,6 +84,7 @@ func TestManager(t *testing.T) {
 		eventually(t, func() error { return wantStatus(t, url, token(t, admin, systemNamespace), http.StatusOK) })
 	})
 	t.Run("says what is not allowed", func(t *testing.T) { testStalls(t, admin) })
+	t.Run("tells of it in metrics", func(t *testing.T) { testMetrics(t, registry) })
 	t.Run("says that something is suspended", func(t *testing.T) { testSuspended(t, admin) })
 	t.Run("leaves other namespaces alone", func(t *testing.T) { testOtherNamespace(t, admin) })
 	t.Run("runs in a pod that restricted namespaces take", func(t *testing.T) { testPodSecurity(t, admin) })
@@ -94,7 +98,7 @@ func TestManager(t *testing.T) {
 }
 
 func TestNewManagerSaysWhatFailed(t *testing.T) {
-	_, err := newManager(t.Context(), &rest.Config{Host: "not a host"}, &options{})
+	_, err := newManager(t.Context(), &rest.Config{Host: "not a host"}, &options{}, prometheus.NewRegistry())
 	if err == nil || !strings.Contains(err.Error(), "create the manager") {
 		t.Errorf("error %v, want one that says what failed", err)
 	}
@@ -144,6 +148,31 @@ func testStalls(t *testing.T, admin client.Client) {
 		return nil
 	})
 	quiet(t, admin, benchmark)
+}
+
+// testMetrics looks for what testStalls has made, and for the requests that took.
+func testMetrics(t *testing.T, registry *prometheus.Registry) {
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			found[family.GetName()] = true
+			for _, label := range metric.GetLabel() {
+				found[family.GetName()+" "+label.GetName()+"="+label.GetValue()] = true
+			}
+		}
+	}
+	for _, want := range []string{
+		metrics.BenchmarkInfo + " reason=NotAllowed", metrics.BenchmarkInfo + " state=Stalled", metrics.BenchmarkInfo + " namespace=" + benchNamespace,
+		metrics.SweepInfo + " reason=NotAllowed", metrics.DroppedSeries, metrics.APIRequest + " verb=patch",
+	} {
+		if !found[want] {
+			t.Errorf("no series with %s", want)
+		}
+	}
 }
 
 func testSuspended(t *testing.T, admin client.Client) {
@@ -205,12 +234,12 @@ func testPodSecurity(t *testing.T, admin client.Client) {
 
 // start runs a manager in the name of its service account. What it returns ends it
 // and waits for that.
-func start(t *testing.T, config *rest.Config, opts *options) func() error {
+func start(t *testing.T, config *rest.Config, opts *options, registry *prometheus.Registry) func() error {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = serviceAccount
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
-	mgr, err := newManager(t.Context(), config, opts)
+	mgr, err := newManager(t.Context(), config, opts, registry)
 	if err != nil {
 		t.Fatal(err)
 	}

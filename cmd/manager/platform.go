@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/masterkey"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 )
 
 // startTimeout bounds what the manager asks the API server before it starts.
@@ -33,6 +34,7 @@ type platform struct {
 	lock      *lock.Both
 	journals  *journals.ConfigMaps
 	masterKey []byte
+	counts    *exporter.Events
 }
 
 func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opts *options) (*platform, error) {

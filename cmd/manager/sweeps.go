@@ -32,6 +32,7 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Writer:   host + "/" + string(uuid.NewUUID()),
 		Patience: tuning.DefaultPatience,
 		Pace:     cephtuningsweep.DefaultPace(),
+		Counts:   p.counts,
 		Now:      time.Now,
 		Draw:     rand.Uint64,
 	}).SetupWithManager(mgr)

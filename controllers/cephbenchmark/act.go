@@ -30,6 +30,8 @@ type effect struct {
 	edit func(*v1alpha1.CephBenchmarkStatus)
 	// told is told as an event, once status is written, beside the outcome.
 	told *kstatus.Outcome
+	// invalid is why a run that has ended is no evidence, in one word, for counting.
+	invalid string
 }
 
 // now is an effect after which the next step can be taken at once.

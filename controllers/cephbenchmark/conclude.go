@@ -39,8 +39,9 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	if err != nil {
 		return effect{}, err
 	}
+	invalid := evidence.whyInvalid() // Before its reports are dropped.
 	seen.memory.conclude(evidence)
-	came := effect{again: time.Millisecond, told: evidence.told()}
+	came := effect{again: time.Millisecond, told: evidence.told(), invalid: invalid}
 	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
 	switch {
 	case p.fatal:
@@ -130,6 +131,29 @@ func (e runEvidence) told() *kstatus.Outcome {
 		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is no evidence. %s", e.number, e.wrong)}
 	}
 	return &kstatus.Outcome{Reason: "RunValid", Message: fmt.Sprintf("Run %d has ended.", e.number)}
+}
+
+// whyInvalid is wrong in one word, for counting; "" for a run that is evidence.
+func (e runEvidence) whyInvalid() string {
+	if e.wrong == "" {
+		return ""
+	}
+	for _, p := range e.phases {
+		switch {
+		case p.observation == nil:
+			return "NoFigures"
+		case p.start.IsZero() && len(p.reports) > 1:
+			return "StartUnknown"
+		case p.spread > maxSpread:
+			return "StartSpread"
+		}
+		for _, d := range p.disturbances {
+			if d.Action != v1alpha1.DisturbanceRecord {
+				return string(d.Kind)
+			}
+		}
+	}
+	return "Other"
 }
 
 // evidence gathers what a run has come to, up to the phase that failed or was

@@ -32,6 +32,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -59,6 +60,8 @@ type Options struct {
 	MasterKey []byte
 	// PoolSettle is for how long the PGs of a new pool have to be clean.
 	PoolSettle time.Duration
+	// Counts counts what happens, for metrics; nil counts nothing.
+	Counts *exporter.Events
 	// Now is the clock, which tests may set.
 	Now func() time.Time
 }
@@ -75,6 +78,7 @@ type Reconciler struct {
 	journals  Journals
 	logs      Logs
 	masterKey []byte
+	counts    *exporter.Events
 	now       func() time.Time
 	// poolSettle is for how long the PGs of a new pool have to be clean.
 	poolSettle time.Duration
@@ -88,7 +92,7 @@ var _ reconcile.Reconciler = (*Reconciler)(nil)
 func New(o Options) *Reconciler {
 	r := &Reconciler{
 		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
-		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, logs: o.Logs, masterKey: o.MasterKey, now: o.Now, poolSettle: o.PoolSettle,
+		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
 	r.live = newLive(o.Dial, o.Now, r.wake)

@@ -34,6 +34,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 	if seen.memory != nil {
 		seen.memory.toldAt = seen.now
 	}
+	r.counts.BenchmarkRecorded(seen.benchmark, after, e.invalid)
 	if e.told != nil {
 		kind := corev1.EventTypeNormal
 		if e.told.Reason == "RunInvalid" {

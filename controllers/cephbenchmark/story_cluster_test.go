@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -201,6 +202,8 @@ func aDisturbanceSpoilsARun(w *world) {
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.warn()
 	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "HealthWarning", "SLOW_OPS")
+	w.untilCounted(1, metrics.InvalidRuns, "CephBenchmark", "HealthWarning")
+	w.untilCounted(1, metrics.InvalidRuns)
 	if states(b) != "Invalid" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +32,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -53,6 +56,8 @@ type world struct {
 	kubelet    *kubelet
 	logs       *podPrinter
 	writes     *writes
+	counted    *prometheus.Registry
+	counts     *exporter.Events
 	ahead      atomic.Int64 // of the clock, in nanoseconds
 	reconciler *Reconciler
 	stop       context.CancelFunc
@@ -71,8 +76,9 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	}
 	w := &world{
 		Client: c, t: t, server: server, namespace: namespace,
-		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{},
+		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{}, counted: prometheus.NewRegistry(),
 	}
+	w.counts = exporter.NewEvents(w.counted)
 	w.logs = &podPrinter{world: w}
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
@@ -116,6 +122,7 @@ func (w *world) start() {
 		Dial:      w.kubelet.dial,
 		Logs:      w.logs,
 		MasterKey: make([]byte, 32),
+		Counts:    w.counts,
 		Now:       w.now,
 	})
 	if err := w.reconciler.SetupWithManager(mgr); err != nil {
@@ -408,4 +415,16 @@ func (w *world) results() []corev1.ConfigMap {
 
 func isTrue(b *v1alpha1.CephBenchmark, kind string) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, kind)
+}
+
+// untilCounted waits until something was counted that often: that is after status was
+// written.
+func (w *world) untilCounted(want float64, metric string, of ...string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		if got := exportertest.Counted(w.t, w.counted, metric, of...); got != want {
+			return fmt.Sprintf("%s of %v is %v, want %v", metric, of, got, want)
+		}
+		return ""
+	})
 }

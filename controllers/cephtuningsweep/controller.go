@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -63,6 +64,8 @@ type Options struct {
 	// Now is the clock, Draw a source of seeds; tests may set both.
 	Now  func() time.Time
 	Draw func() uint64
+	// Counts counts what happens, for metrics; nil counts nothing.
+	Counts *exporter.Events
 	// Reached is called at each step of a change, and ends what is being done with its
 	// error. It is for tests, which kill the manager in it; nil does nothing.
 	Reached func(tuning.Step) error

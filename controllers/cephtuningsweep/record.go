@@ -38,6 +38,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 	if err := r.write(ctx, seen, after, p.then == endsGone && e.finished); err != nil {
 		return err
 	}
+	r.Counts.SweepRecorded(&seen.sweep.Status, &after.Status)
 	for _, t := range together(e.told) {
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}

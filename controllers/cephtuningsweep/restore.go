@@ -15,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -121,6 +122,9 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		came := goesOn(p, sentence(wait.Why))
 		came.again = wait.Until.Sub(seen.now) + time.Second
 		return came, false, nil
+	}
+	if err != nil {
+		r.Counts.RestoreEnded(exporter.OutcomeFailed)
 	}
 	if err != nil && len(report.Waiting) == 0 {
 		return effect{}, false, err
@@ -281,6 +285,11 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	for _, entry := range report.Entries {
 		came.told = append(came.told, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
 	}
+	outcome := v1alpha1.ReasonRestored
+	if len(report.LeftAlone()) > 0 {
+		outcome = v1alpha1.ReasonLeftAlone
+	}
+	r.Counts.RestoreEnded(outcome)
 	return came, seen.memory.engine.Close(ctx)
 }
 

@@ -122,6 +122,9 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	case settled.Done:
 		slot.settled = true
+		if slot.changed {
+			r.Counts.Settled(seen.now.Sub(slot.settling.Began))
+		}
 		return effect{again: time.Millisecond}, nil
 	case settled.Failed:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})

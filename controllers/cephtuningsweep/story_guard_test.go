@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -81,6 +82,8 @@ func tooManyRunsFail(w *world) {
 		w.t.Errorf("verdict %s after %v: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
 	}
 	w.awaitEvent("RunInvalid", "fio was killed")
+	w.awaitCounted(3, metrics.InvalidRuns, "CephTuningSweep", "Failed")
+	w.awaitCounted(1, metrics.Restores, v1alpha1.ReasonRestored)
 	w.wantState(before)
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -221,6 +223,9 @@ func inPlace(w *world) {
 		w.t.Errorf("summary %q does not say that the design is the weaker one", s.Status.Summary)
 	}
 	w.wantState(before)
+	if settled := exportertest.Counted(w.t, w.counted, metrics.Settle); settled < 2 || settled > float64(len(s.Status.Runs)) {
+		w.t.Errorf("%v changes settled in %d runs", settled, len(s.Status.Runs))
+	}
 	calls := w.ceph.Calls("SetPoolOption")
 	first, last := calls[0].Args, calls[len(calls)-1].Args
 	if first != "open pg_autoscale_mode off" || last != "open pg_autoscale_mode on" {

@@ -15,6 +15,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -203,6 +206,7 @@ func changedBeforeTheRestore(w *world) {
 		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "balanced")
+	w.awaitCounted(1, metrics.Restores, v1alpha1.ReasonLeftAlone)
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=balanced\nbalancer true, flags [], keys map[]")
 	// From now on that is how it was before.
 	w.goOn()
@@ -229,6 +233,7 @@ func theFinalizerIsTakenOff(w *world) {
 		return is(v1alpha1.ConditionComplete)(s)
 	})
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
+	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // For the other one, and its own.
 	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
 		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
 	}
@@ -303,6 +308,9 @@ func cephRefusesTheRestore(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "waiting", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EPERM") })
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "EPERM")
+	if exportertest.Counted(w.t, w.counted, metrics.Restores, exporter.OutcomeFailed) == 0 {
+		w.t.Error("attempts that fail are not counted")
+	}
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
 		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -59,6 +62,8 @@ type world struct {
 	rook      *fakeRook
 	bench     *bench
 	allowed   *settings.Settings
+	counted   *prometheus.Registry
+	counts    *exporter.Events
 	ahead     atomic.Int64 // of the clock, in nanoseconds
 	begins    sync.Map     // of benchmarks, by name
 	stop      context.CancelFunc
@@ -110,8 +115,9 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	}
 	w := &world{
 		Client: c, t: t, server: server, namespace: namespace,
-		ceph: quietCeph(), allowed: allowances(),
+		ceph: quietCeph(), allowed: allowances(), counted: prometheus.NewRegistry(),
 	}
+	w.counts = exporter.NewEvents(w.counted)
 	w.rook = &fakeRook{ceph: w.ceph}
 	w.bench, w.died = &bench{world: w}, make(chan struct{}, 1)
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
@@ -158,8 +164,9 @@ func (w *world) start() {
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},
-		Pace: Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
-		Now:  w.now, Draw: func() uint64 { return 7 },
+		Pace:   Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
+		Counts: w.counts,
+		Now:    w.now, Draw: func() uint64 { return 7 },
 		Reached: func(step tuning.Step) error { return w.reached(step, stop) },
 	}
 	if w.tune != nil {
@@ -596,4 +603,17 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(m.Run())
+}
+
+// awaitCounted waits until something was counted that often: that is after status was
+// written.
+func (w *world) awaitCounted(want float64, metric string, labels ...string) {
+	w.t.Helper()
+	got := 0.0
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if got = exportertest.Counted(w.t, w.counted, metric, labels...); got == want {
+			return
+		}
+	}
+	w.t.Errorf("%s of %v is %v, want %v", metric, labels, got, want)
 }

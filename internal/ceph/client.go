@@ -36,6 +36,14 @@ func NewSidecar(socket string) *Sidecar {
 	}}}
 }
 
+// WithTransport has requests go through what wrap makes of the way to the socket, such as
+// something that measures them.
+//
+// It is for before the first request.
+func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) {
+	s.http.Transport = wrap(s.http.Transport)
+}
+
 // call sends a request and reads its answer.
 func call[T any](ctx context.Context, s *Sidecar, verb string, at Connection, args any) (T, error) {
 	var result T

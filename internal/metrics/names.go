@@ -2,6 +2,9 @@
 //
 // What a CR is at is told from its status at every scrape: it is the same after a restart
 // of the manager, and gone when the CR is. What happens is counted as it happens.
+//
+// This package is names and descriptions alone, and imports nothing of anyone's, so that
+// dashboards and alerts can be made from it. What fills them is in package exporter.
 package metrics
 
 // Names of metrics. Dashboards, alerts and documentation are made from these, so that
@@ -44,7 +47,8 @@ const (
 	APIRequest     = "cephtune_api_request_duration_seconds"
 
 	// Of the exporter itself.
-	DroppedSeries = "cephtune_dropped_series"
+	DroppedSeries    = "cephtune_dropped_series"
+	CollectionErrors = "cephtune_collection_errors"
 )
 
 // Labels. Namespace and name are those of the CR; a scrape with honorLabels keeps them.
@@ -52,7 +56,8 @@ const (
 	LabelNamespace     = "namespace"
 	LabelName          = "name"
 	LabelCluster       = "ceph_cluster" // namespace/name of the CephCluster
-	LabelReason        = "reason"       // of the condition Ready
+	LabelReason        = "reason"       // of the condition Ready, or why a run is no evidence
+	LabelState         = "state"        // Reconciling, Stalled, Ready or Idle
 	LabelVerdict       = "verdict"
 	LabelSummary       = "summary" // one sentence
 	LabelBest          = "best"
@@ -68,4 +73,21 @@ const (
 	LabelKind          = "kind"
 	LabelOutcome       = "outcome"
 	LabelVerb          = "verb"
+)
+
+// Values of LabelState: which condition an object has. One that has none of them is idle,
+// as one that is suspended.
+const (
+	StateReconciling = "Reconciling"
+	StateStalled     = "Stalled"
+	StateReady       = "Ready"
+	StateIdle        = "Idle"
+)
+
+// Bounds of the series that are told from CRs.
+const (
+	MaxSweepSeries         = 5  // of a sweep, and
+	MaxConfigurationSeries = 4  // for each of its configurations
+	MaxBenchmarkSeries     = 20 // of a benchmark
+	MaxSeries              = 5000
 )

@@ -1,0 +1,511 @@
+// Package alerts tests the alerts of config/prometheus with Prometheus's own rules. It is
+// a module of its own, so that nothing of Prometheus gets into the operator's.
+package alerts
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/rules"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+const (
+	ruleFile = "../../config/prometheus/rules.yaml"
+	runbooks = "../../docs/runbooks"
+	// interval is how often rules are evaluated.
+	interval = time.Minute
+)
+
+// prometheusRule is the part of that kind which is looked at.
+type prometheusRule struct {
+	Spec struct {
+		Groups []struct {
+			Name  string
+			Rules []rule
+		}
+	}
+}
+
+type rule struct {
+	Alert       string
+	Expr        string
+	For         string
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+func read(t *testing.T) prometheusRule {
+	t.Helper()
+	text, err := os.ReadFile(ruleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all prometheusRule
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func alerts(t *testing.T) []rule {
+	t.Helper()
+	var all []rule
+	for _, group := range read(t).Spec.Groups {
+		all = append(all, group.Rules...)
+	}
+	return all
+}
+
+// fileOf is a file with one alert, in the form that Prometheus itself reads.
+func fileOf(t *testing.T, alert string) string {
+	t.Helper()
+	all := alerts(t)
+	at := slices.IndexFunc(all, func(r rule) bool { return r.Alert == alert })
+	if at < 0 {
+		t.Fatalf("there is no alert %s", alert)
+	}
+	r := all[at]
+	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "g", "rules": []any{map[string]any{
+		"alert": r.Alert, "expr": r.Expr, "for": r.For, "labels": r.Labels, "annotations": r.Annotations,
+	}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// look is what is expected of an alert at a time: the labels of each that fires, without
+// those that all of them have.
+type look struct {
+	after  time.Duration
+	firing []string
+}
+
+// story is series, in the notation of Prometheus's own tests, with a sample every five
+// minutes, and what an alert makes of them.
+type story struct {
+	name   string
+	alert  string
+	series string
+	looks  []look
+}
+
+const (
+	working   = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Running"}`
+	restoring = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Restoring"}`
+	queued    = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Queued"}`
+	stalled   = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Stalled",reason="ClusterUnhealthy"}`
+	suspended = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Idle",reason="Suspended"}`
+	complete  = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Ready",reason="Complete"}`
+	other     = `cephtune_sweep_info{namespace="bench",name="other",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Queued"}`
+	changed   = `cephtune_sweep_restored{namespace="bench",name="pg-num"}`
+	progress  = `cephtune_sweep_progress_ratio{namespace="bench",name="pg-num"}`
+	journal   = `cephtune_journal_open_entries{ceph_cluster="rook-ceph/c",holder="CephTuningSweep/bench/pg-num"}`
+	closed    = `cephtune_journal_open_entries{ceph_cluster="rook-ceph/c",holder=""}`
+	lock      = `cephtune_lock_held{ceph_cluster="rook-ceph/c",holder="CephTuningSweep/bench/pg-num"}`
+	lockOfOne = `cephtune_lock_held{ceph_cluster="rook-ceph/c",holder="CephBenchmark/bench/nightly"}`
+	unlocked  = `cephtune_lock_held{ceph_cluster="rook-ceph/c",holder=""}`
+	acquired  = `cephtune_lock_acquired_timestamp_seconds{ceph_cluster="rook-ceph/c"}`
+
+	ofSweep = `name="pg-num", namespace="bench"`
+	ofLock  = `ceph_cluster="rook-ceph/c", holder="CephTuningSweep/bench/pg-num"`
+)
+
+// nightly is the info of a benchmark.
+func nightly(runID, state, verdict string) string {
+	return fmt.Sprintf(`cephtune_benchmark_info{namespace="bench",name="nightly",ceph_cluster="rook-ceph/c",run_id=%q,state=%q,verdict=%q}`, runID, state, verdict)
+}
+
+// lines are series with their values.
+func lines(pairs ...string) string {
+	var text strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		fmt.Fprintf(&text, "  %s %s\n", pairs[i], pairs[i+1])
+	}
+	return text.String()
+}
+
+func stories() []story {
+	const always = "1x600"
+	return slices.Concat(restoreStories(always), journalStories(always), lockStories(always), sweepStories(always), benchmarkStories(), exporterStories(always))
+}
+
+func restoreStories(always string) []story {
+	const alert = "CephTuneRestoreFailed"
+	return []story{
+		{"a sweep that runs", alert, lines(working, always, changed, "0x600", journal, always), []look{{10 * time.Hour, nil}}},
+		{"one that restores for long", alert, lines(restoring, always, changed, "0x600", journal, "2x600"), []look{{25 * time.Minute, nil}, {35 * time.Minute, []string{ofSweep}}}},
+		{"one whose cluster settles for long", alert, lines(restoring, always, changed, "0x600", closed, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"one that was put back", alert, lines(complete, always, changed, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"one that changed nothing", alert, lines(complete, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"one that was given up", alert, lines(stalled, always, changed, "0x600", closed, "0x600"), []look{{35 * time.Minute, []string{ofSweep}}}},
+		{
+			"one that restores in time, then and again", alert,
+			lines(restoring, "1x3 _x3 1x3 _x3", changed, "0x3 1x3 0x3 1x3", journal, "1x3 _x3 1x3 _x3", complete, "_x3 1x3 _x3 1x3"),
+			[]look{{20 * time.Minute, nil}, {40 * time.Minute, nil}, {time.Hour, nil}},
+		},
+		{
+			"a manager that is replaced meanwhile", alert,
+			strings.NewReplacer("}", `,pod="a"}`).Replace(lines(restoring, "1x3 _x60", changed, "0x3 _x60", journal, "1x3 _x60")) +
+				strings.NewReplacer("}", `,pod="b"}`).Replace(lines(restoring, "_x2 1x60", changed, "_x2 0x60", journal, "_x2 1x60")),
+			[]look{{25 * time.Minute, nil}, {35 * time.Minute, []string{ofSweep}}},
+		},
+	}
+}
+
+func journalStories(always string) []story {
+	const alert = "CephTuneJournalOpenWithoutSweep"
+	return []story{
+		{"of a sweep that runs", alert, lines(working, always, journal, "3x600"), []look{{10 * time.Hour, nil}}},
+		{"of one that restores", alert, lines(restoring, always, journal, "3x600"), []look{{10 * time.Hour, nil}}},
+		{"of one that is gone", alert, lines(journal, "3x600"), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{ofLock}}}},
+		{"of one that is gone, while another waits", alert, lines(journal, "3x600", other, always), []look{{20 * time.Minute, []string{ofLock}}}},
+		{"of one that has ended", alert, lines(journal, "3x600", complete, always), []look{{20 * time.Minute, []string{ofLock}}}},
+		{"closed", alert, lines(closed, "0x600"), []look{{10 * time.Hour, nil}}},
+	}
+}
+
+func lockStories(always string) []story {
+	const alert = "CephTuneLockHeldTooLong"
+	benchmark := nightly("1", "Reconciling", "")
+	return []story{
+		{"by a sweep at work", alert, lines(working, always, lock, always, acquired, "0x600"), []look{{23 * time.Hour, nil}, {24*time.Hour + 10*time.Minute, nil}, {24*time.Hour + 20*time.Minute, []string{ofLock}}}},
+		{"by one after another", alert, lines(working, always, lock, always, acquired, "0x200 60000x400"), []look{{30 * time.Hour, nil}}},
+		{"by a benchmark at work", alert, lines(benchmark, always, lockOfOne, always, acquired, "0x600"), []look{{23 * time.Hour, nil}}},
+		{"by one that has ended", alert, lines(complete, always, lock, always, acquired, "0x600"), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{ofLock}}}},
+		{"by a benchmark that is gone", alert, lines(lockOfOne, always, acquired, "0x600"), []look{{20 * time.Minute, []string{`ceph_cluster="rook-ceph/c", holder="CephBenchmark/bench/nightly"`}}}},
+		{"by nobody", alert, lines(unlocked, "0x600"), []look{{40 * time.Hour, nil}}},
+	}
+}
+
+func sweepStories(always string) []story {
+	const alert = "CephTuneSweepStalled"
+	return []story{
+		{"one that gets on", alert, lines(working, always, progress, "0+0.001x600"), []look{{20 * time.Hour, nil}}},
+		{"one that does not", alert, lines(working, always, progress, "0.5x600"), []look{{4 * time.Hour, nil}, {4*time.Hour + 20*time.Minute, []string{ofSweep}}}},
+		{"one that gets on again", alert, lines(working, always, progress, "0.5x60 0.6x10"), []look{{5 * time.Hour, []string{ofSweep}}, {5*time.Hour + 15*time.Minute, nil}}},
+		{"one that waits for its turn", alert, lines(queued, always, progress, "0x600"), []look{{20 * time.Hour, nil}}},
+		{"one that has waited until now", alert, lines(queued, "1x60 _x60", working, "_x60 1x60", progress, "0x600"), []look{{6 * time.Hour, nil}, {8 * time.Hour, nil}}},
+		{"one that has ended", alert, lines(complete, always, progress, always), []look{{20 * time.Hour, nil}}},
+		{"one that is suspended", alert, lines(working, "1x12 _x600", suspended, "_x13 1x600", progress, "0.5x600"), []look{{4*time.Hour + 45*time.Minute, nil}, {20 * time.Hour, nil}}},
+		{"one that waits for somebody", alert, lines(stalled, always, progress, "0.5x600"), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{ofSweep}}}},
+		{"one that nobody has told of", alert, lines(progress, "0.5x600"), []look{{20 * time.Hour, nil}}},
+	}
+}
+
+func benchmarkStories() []story {
+	const alert = "CephTuneBenchmarkFailingRepeatedly"
+	ofBenchmark := []string{`name="nightly", namespace="bench"`}
+	day := func(n int, series string) string { // Its value is there on that day alone.
+		if n == 0 {
+			return lines(series, "1x288")
+		}
+		return lines(series, fmt.Sprintf("_x%d 1x288", 288*n))
+	}
+	return []story{
+		{
+			"every night", alert,
+			day(0, nightly("1", "Stalled", "")) + day(1, nightly("2", "Ready", "Failed")) + day(2, nightly("3", "Ready", "Failed")),
+			[]look{{47 * time.Hour, nil}, {49 * time.Hour, ofBenchmark}},
+		},
+		{
+			"but not the last time", alert,
+			day(0, nightly("1", "Stalled", "")) + day(1, nightly("2", "Stalled", "")) + day(2, nightly("3", "Stalled", "")) + day(3, nightly("4", "Ready", "Passed")),
+			[]look{{60 * time.Hour, ofBenchmark}, {73 * time.Hour, nil}},
+		},
+		{
+			"now and then", alert,
+			day(0, nightly("1", "Stalled", "")) + day(1, nightly("2", "Ready", "Passed")) + day(2, nightly("3", "Ready", "Failed")),
+			[]look{{50 * time.Hour, nil}},
+		},
+		{"once, for long", alert, day(0, nightly("1", "Stalled", "")), []look{{20 * time.Hour, nil}}},
+		{
+			"more than a week ago", alert,
+			day(0, nightly("1", "Stalled", "")) + day(1, nightly("2", "Stalled", "")) + day(9, nightly("3", "Stalled", "")),
+			[]look{{9*24*time.Hour + time.Hour, nil}},
+		},
+	}
+}
+
+func exporterStories(always string) []story {
+	const alert = "CephTuneMetricsIncomplete"
+	const errors = `cephtune_collection_errors{namespace="cephtune-system",job="cephtune-metrics",pod="a"}`
+	return []story{
+		{"all is read", alert, lines(errors, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"something is not", alert, lines(errors, always), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{`job="cephtune-metrics", namespace="cephtune-system"`}}}},
+		{"something is not, for a moment", alert, lines(errors, "0x3 1x1 0x600"), []look{{20 * time.Minute, nil}, {40 * time.Minute, nil}}},
+	}
+}
+
+func TestAlerts(t *testing.T) {
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, s := range stories() {
+		t.Run(s.alert+"/"+s.name, func(t *testing.T) { play(t, s) })
+		for _, l := range s.looks {
+			fires[s.alert] = fires[s.alert] || len(l.firing) > 0
+			silent[s.alert] = silent[s.alert] || len(l.firing) == 0
+		}
+	}
+	for _, r := range alerts(t) {
+		if !fires[r.Alert] || !silent[r.Alert] {
+			t.Errorf("of %s there is a story in which it fires: %t, and one in which it does not: %t", r.Alert, fires[r.Alert], silent[r.Alert])
+		}
+	}
+}
+
+// play evaluates an alert over the series of its story, and looks whether it fires.
+func play(t *testing.T, s story) {
+	suite, err := promqltest.NewLazyLoader("load 5m\n"+s.series, promqltest.LazyLoaderOpts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := suite.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	manager := rules.NewManager(&rules.ManagerOptions{
+		QueryFunc:  rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
+		Appendable: suite.Storage(),
+		Context:    t.Context(),
+		NotifyFunc: func(_ context.Context, _ string, _ ...*rules.Alert) {},
+		Logger:     slog.New(slog.DiscardHandler),
+		Parser:     parser.NewParser(parser.Options{}),
+	})
+	groups, failures := manager.LoadGroups(interval, labels.EmptyLabels(), "", nil, false, fileOf(t, s.alert))
+	if len(failures) > 0 {
+		t.Fatal(failures)
+	}
+	group := slices.Collect(maps.Values(groups))[0]
+	of, is := group.Rules()[0].(*rules.AlertingRule)
+	if !is {
+		t.Fatalf("%s is no alert", s.alert)
+	}
+	of.SetRestored(true)
+	end := s.looks[len(s.looks)-1].after
+	at := time.Unix(0, 0).UTC()
+	for now, next := time.Duration(0), 0; now <= end; now += interval {
+		suite.WithSamplesTill(at.Add(now), func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			group.Eval(suite.Context(), at.Add(now))
+		})
+		if err := of.LastError(); err != nil {
+			t.Fatal(err)
+		}
+		if now >= s.looks[next].after {
+			if got := firing(of); !slices.Equal(got, s.looks[next].firing) {
+				t.Errorf("after %s these fire: %q, want %q", now, got, s.looks[next].firing)
+			}
+			next++
+		}
+	}
+}
+
+// firing are the labels of alerts that fire, without those of the rule. What is said of
+// them has to be text: a template that fails says so instead.
+func firing(of *rules.AlertingRule) []string {
+	unfilled := regexp.MustCompile(`<error|<no value>|(^| )/|/( |$)|  `)
+	var all []string
+	for _, a := range of.ActiveAlerts() {
+		if a.State != rules.StateFiring {
+			continue
+		}
+		own := labels.NewBuilder(a.Labels).Del(labels.AlertName, "severity").Labels()
+		text := strings.Trim(own.String(), "{}")
+		a.Annotations.Range(func(l labels.Label) {
+			if unfilled.MatchString(l.Value) {
+				text += " " + l.Value
+			}
+		})
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestConventions holds the alerts to what kube-prometheus does.
+func TestConventions(t *testing.T) {
+	sentence := regexp.MustCompile(`^[A-Z{].*\.$`)
+	for _, r := range alerts(t) {
+		if !regexp.MustCompile(`^CephTune([A-Z][a-z]+)+$`).MatchString(r.Alert) {
+			t.Errorf("%s: not a name of ours", r.Alert)
+		}
+		if s := r.Labels["severity"]; !slices.Contains([]string{"critical", "warning", "info"}, s) || len(r.Labels) != 1 {
+			t.Errorf("%s has the labels %v, want a severity", r.Alert, r.Labels)
+		}
+		if r.For == "" {
+			t.Errorf("%s fires at once", r.Alert)
+		}
+		if got := slices.Sorted(maps.Keys(r.Annotations)); !slices.Equal(got, []string{"description", "runbook_url", "summary"}) {
+			t.Errorf("%s has the annotations %v", r.Alert, got)
+		}
+		for _, name := range []string{"summary", "description"} {
+			if !sentence.MatchString(r.Annotations[name]) {
+				t.Errorf("%s: its %s is no sentence: %q", r.Alert, name, r.Annotations[name])
+			}
+		}
+		if strings.Contains(r.Annotations["summary"], "{{") {
+			t.Errorf("%s: its summary is another one for each: %q", r.Alert, r.Annotations["summary"])
+		}
+	}
+}
+
+// TestQueries looks for metrics and labels that the operator does not have.
+func TestQueries(t *testing.T) {
+	fromTarget := []string{"job", "instance", "pod", "namespace"}
+	made := []string{"kind", "holder"} // by label_replace and label_join
+	for _, r := range alerts(t) {
+		expr, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
+		if err != nil {
+			t.Errorf("%s: %v", r.Alert, err)
+			continue
+		}
+		var has []string
+		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+			selector, is := node.(*parser.VectorSelector)
+			if !is {
+				return nil
+			}
+			d, found := metrics.Describe(selector.Name)
+			if !found {
+				t.Errorf("%s: there is no metric %s", r.Alert, selector.Name)
+			}
+			has = append(has, d.Labels...)
+			for _, m := range selector.LabelMatchers {
+				if m.Name != labels.MetricName && !slices.Contains(d.Labels, m.Name) {
+					t.Errorf("%s: %s has no label %s", r.Alert, selector.Name, m.Name)
+				}
+			}
+			return nil
+		})
+		has = slices.Concat(has, fromTarget, made)
+		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+			var used []string
+			switch n := node.(type) {
+			case *parser.AggregateExpr:
+				used = n.Grouping
+			case *parser.BinaryExpr:
+				if n.VectorMatching != nil {
+					used = n.VectorMatching.MatchingLabels
+				}
+			}
+			for _, name := range used {
+				if !slices.Contains(has, name) {
+					t.Errorf("%s: no metric in it has the label %s", r.Alert, name)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// TestExamples parses the queries of the documentation.
+func TestExamples(t *testing.T) {
+	for _, group := range metrics.Table() {
+		for _, d := range group.Descriptions {
+			if _, err := parser.NewParser(parser.Options{}).ParseExpr(d.Example); err != nil {
+				t.Errorf("%s: %q: %v", d.Name, d.Example, err)
+			}
+		}
+	}
+}
+
+// TestMonitor holds the ServiceMonitor to what makes these alerts work: the port of the
+// Service, and labels that stay those of CRs.
+func TestMonitor(t *testing.T) {
+	var service struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct {
+			Ports []struct{ Name string }
+		}
+	}
+	var monitor struct {
+		Spec struct {
+			Selector  struct{ MatchLabels map[string]string }
+			Endpoints []struct {
+				Port, Scheme string
+				HonorLabels  bool
+			}
+		}
+	}
+	for file, into := range map[string]any{"../../config/default/metrics_service.yaml": &service, "../../config/prometheus/monitor.yaml": &monitor} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(text, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service.Metadata.Labels["app.kubernetes.io/name"] = "cephtune" // config/default adds it.
+	for name, value := range monitor.Spec.Selector.MatchLabels {
+		if service.Metadata.Labels[name] != value {
+			t.Errorf("it selects %s=%s, and the Service has the labels %v", name, value, service.Metadata.Labels)
+		}
+	}
+	if len(monitor.Spec.Endpoints) != 1 || len(service.Spec.Ports) != 1 {
+		t.Fatalf("%d endpoints for %d ports, want one of each", len(monitor.Spec.Endpoints), len(service.Spec.Ports))
+	}
+	if e := monitor.Spec.Endpoints[0]; e.Port != service.Spec.Ports[0].Name || e.Scheme != "https" || !e.HonorLabels {
+		t.Errorf("it scrapes %+v, want port %s by https, with honored labels", e, service.Spec.Ports[0].Name)
+	}
+}
+
+// TestRunbooks looks for the page of each alert, and for pages of none.
+func TestRunbooks(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(runbooks, "CephTune*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]bool{}
+	for _, file := range files {
+		pages[strings.TrimSuffix(filepath.Base(file), ".md")] = true
+	}
+	index, err := os.ReadFile(filepath.Join(runbooks, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range alerts(t) {
+		if want := "https://github.com/cephtune/cephtune/blob/main/docs/runbooks/" + r.Alert + ".md"; r.Annotations["runbook_url"] != want {
+			t.Errorf("%s: its runbook is at %s, want %s", r.Alert, r.Annotations["runbook_url"], want)
+		}
+		page, err := os.ReadFile(filepath.Join(runbooks, r.Alert+".md"))
+		if err != nil {
+			t.Errorf("%s has no runbook: %v", r.Alert, err)
+			continue
+		}
+		delete(pages, r.Alert)
+		for _, part := range []string{"# " + r.Alert + "\n", "\n## Meaning\n", "\n## Diagnosis\n", "\n## Mitigation\n", "\n```console\n"} {
+			if !strings.Contains(string(page), part) {
+				t.Errorf("the runbook of %s has no %q", r.Alert, strings.TrimSpace(part))
+			}
+		}
+		if !strings.Contains(string(index), "("+r.Alert+".md)") || !strings.Contains(string(page), r.Labels["severity"]) {
+			t.Errorf("the runbook of %s is not in the index, or does not say its severity, which is %s", r.Alert, r.Labels["severity"])
+		}
+	}
+	for page := range pages {
+		t.Errorf("%s is the runbook of no alert", page)
+	}
+}

@@ -1,0 +1,171 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// Rook tells about CephClusters.
+type Rook interface {
+	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
+}
+
+// Lock tells who has a Ceph cluster, and asks Kubernetes alone.
+type Lock interface {
+	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
+}
+
+// Journals tell what has to be put back in a Ceph cluster; nil if nothing has.
+type Journals interface {
+	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
+}
+
+const (
+	// fsidFor is how long the FSID of a CephCluster is taken as known. It changes only
+	// when somebody makes the cluster anew.
+	fsidFor = 5 * time.Minute
+	// atOnce is how many clusters are looked at together.
+	atOnce = 8
+)
+
+// clusterFacts is what was found out about a Ceph cluster. What could not be is nil.
+type clusterFacts struct {
+	name    string
+	waiting int
+	grant   *lock.Grant
+	// journal is there where it could be read, entries or not.
+	journal *tuning.Journal
+}
+
+// clusterSamples are the series of a Ceph cluster.
+func clusterSamples(c clusterFacts, now time.Time) []Sample {
+	all := []Sample{sample(metrics.QueueLength, float64(c.waiting), c.name)}
+	if c.grant != nil {
+		held := c.grant.Holder != "" && now.Before(c.grant.Expires)
+		if held {
+			all = append(all,
+				sample(metrics.LockHeld, 1, c.name, holderName(c.grant.Holder)),
+				sample(metrics.LockAcquired, float64(c.grant.Since.UnixMilli())/1000, c.name))
+		} else {
+			all = append(all, sample(metrics.LockHeld, 0, c.name, ""))
+		}
+	}
+	if c.journal != nil {
+		open, holder := 0, ""
+		for _, entry := range c.journal.Entries {
+			if entry.State == tuning.Open {
+				open++
+			}
+		}
+		if open > 0 {
+			holder = "CephTuningSweep/" + c.journal.Sweep.String()
+		}
+		all = append(all, sample(metrics.JournalOpen, float64(open), c.name, holder))
+	}
+	return all
+}
+
+// holderName is a holder without its UID, which nobody has a use for in a series.
+func holderName(identity string) string {
+	words := strings.Split(identity, "/")
+	return strings.Join(words[:min(len(words), 3)], "/")
+}
+
+// clusters looks at Ceph clusters.
+type clusters struct {
+	refs     []v1alpha1.ClusterReference
+	rook     Rook
+	lock     Lock
+	journals Journals
+	now      func() time.Time
+
+	mu    sync.Mutex
+	fsids map[v1alpha1.ClusterReference]knownFSID
+}
+
+type knownFSID struct {
+	fsid string
+	at   time.Time
+}
+
+// look finds out about all clusters at once, until the context ends. Errors are of what
+// could not be found out.
+func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterFacts, error) {
+	facts, failures := make([]clusterFacts, len(c.refs)), make([]error, len(c.refs))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, ref := range c.refs {
+		group.Go(func() error {
+			facts[i], failures[i] = c.lookAt(ctx, ref)
+			facts[i].waiting = waiting[facts[i].name]
+			return nil
+		})
+	}
+	_ = group.Wait() // What failed is kept for each.
+	return facts, errors.Join(failures...)
+}
+
+func (c *clusters) lookAt(ctx context.Context, ref v1alpha1.ClusterReference) (clusterFacts, error) {
+	found := clusterFacts{name: clusterName(ref)}
+	fsid, err := c.fsidOf(ctx, ref)
+	if err != nil || fsid == "" {
+		return found, err
+	}
+	grant, lockErr := c.lock.Peek(ctx, fsid, lock.Holder{})
+	if lockErr == nil {
+		found.grant = &grant
+	}
+	journal, journalErr := c.journals.Load(ctx, fsid)
+	switch {
+	case journalErr != nil:
+	case journal == nil:
+		found.journal = &tuning.Journal{}
+	default:
+		found.journal = journal
+	}
+	return found, errors.Join(lockErr, journalErr)
+}
+
+// fsidOf is the FSID of a CephCluster; "" while it has none. One that Rook or Kubernetes
+// does not tell at present is what it was: its lock and journal are looked for all the
+// more.
+func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
+	c.mu.Lock()
+	known, has := c.fsids[ref]
+	c.mu.Unlock()
+	if has && c.now().Sub(known.at) < fsidFor {
+		return known.fsid, nil
+	}
+	info, err := c.rook.Cluster(ctx, ref)
+	if err != nil && has {
+		return known.fsid, nil // It is known from before.
+	}
+	if err != nil {
+		return "", fmt.Errorf("read CephCluster %s: %w", clusterName(ref), err)
+	}
+	if info.FSID == "" {
+		return known.fsid, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fsids[ref] = knownFSID{fsid: info.FSID, at: c.now()}
+	return info.FSID, nil
+}
+
+// waits tells whether somebody waits for the lock of a cluster.
+func waits(conditions []metav1.Condition) bool {
+	return atWork(conditions) && reasonOf(conditions) == v1alpha1.ReasonQueued
+}

@@ -1,0 +1,225 @@
+package exporter
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// scrapeTime bounds what a scrape waits for. Prometheus gives up after ten seconds, unless
+// told otherwise, and then has nothing at all.
+const scrapeTime = 5 * time.Second
+
+// Options are what a Collector works with.
+type Options struct {
+	// Reader lists CRs from the manager's cache.
+	Reader client.Reader
+	// Clusters are those that are looked at: the ones that the settings list.
+	Clusters []settings.Cluster
+	Rook     Rook
+	Lock     Lock
+	Journals Journals
+	// Leads is closed once this manager leads. The others say nothing, for each series
+	// would be there twice.
+	Leads <-chan struct{}
+	Log   logr.Logger
+	Now   func() time.Time
+}
+
+// Collector tells what CRs, locks and journals are at. It keeps nothing of them.
+type Collector struct {
+	reader       client.Reader
+	clusters     *clusters
+	leads        <-chan struct{}
+	log          logr.Logger
+	now          func() time.Time
+	descriptions map[string]*prometheus.Desc
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// NewCollector returns one, to be registered.
+func NewCollector(o Options) *Collector {
+	refs := make([]v1alpha1.ClusterReference, len(o.Clusters))
+	for i, c := range o.Clusters {
+		refs[i] = v1alpha1.ClusterReference{Namespace: c.Namespace, Name: c.Name}
+	}
+	return &Collector{
+		reader: o.Reader, leads: o.Leads, log: o.Log, now: o.Now, descriptions: descriptions(),
+		clusters: &clusters{
+			refs: refs, rook: o.Rook, lock: o.Lock, journals: o.Journals, now: o.Now,
+			fsids: map[v1alpha1.ClusterReference]knownFSID{},
+		},
+	}
+}
+
+// descriptions are those of gauges: what happens is counted elsewhere.
+func descriptions() map[string]*prometheus.Desc {
+	all := map[string]*prometheus.Desc{}
+	for _, group := range metrics.Table() {
+		for _, d := range group.Descriptions {
+			if d.Type == metrics.Gauge {
+				all[d.Name] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)
+			}
+		}
+	}
+	return all
+}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range c.descriptions {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	select {
+	case <-c.leads:
+	default:
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	for _, s := range c.samples(ctx) {
+		values := make([]string, len(s.Labels))
+		for i, v := range s.Labels {
+			values[i] = strings.ToValidUTF8(v, "\uFFFD")
+		}
+		to <- prometheus.MustNewConstMetric(c.descriptions[s.Name], prometheus.GaugeValue, s.Value, values...)
+	}
+}
+
+// samples are all series, no more than there may be.
+func (c *Collector) samples(ctx context.Context) []Sample {
+	objects, waiting, err := c.objects(ctx)
+	failed := c.report(err)
+	facts, err := c.clusters.look(ctx, waiting)
+	failed += c.report(err)
+	// What tells about the exporter comes on top, so that it is never left out itself.
+	chosen := newSelection(metrics.MaxSeries)
+	for _, cluster := range facts {
+		chosen.add(clusterSamples(cluster, c.now()), 0)
+	}
+	for _, o := range objects {
+		chosen.add(o.samples())
+	}
+	return append(chosen.samples,
+		sample(metrics.DroppedSeries, float64(chosen.dropped)),
+		sample(metrics.CollectionErrors, float64(failed)))
+}
+
+// report logs what could not be read, and counts it.
+func (c *Collector) report(err error) int {
+	switch joined, several := err.(interface{ Unwrap() []error }); {
+	case err == nil:
+		return 0
+	case several:
+		count := 0
+		for _, e := range joined.Unwrap() {
+			count += c.report(e)
+		}
+		return count
+	}
+	c.log.Error(err, "Metrics are incomplete")
+	return 1
+}
+
+// object is a CR with its series, which are made when it is its turn.
+type object struct {
+	created   time.Time
+	atWork    bool
+	namespace string
+	name      string
+	samples   func() ([]Sample, int)
+}
+
+// objects lists what has series, in the order in which there is room for it: what is at
+// work, then what is newest. It also counts who waits for which cluster.
+//
+// What the cache has is read in place, which is why nothing here may change it.
+func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {
+	var benchmarks v1alpha1.CephBenchmarkList
+	if err := c.reader.List(ctx, &benchmarks, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, nil, fmt.Errorf("list CephBenchmarks: %w", err)
+	}
+	var sweeps v1alpha1.CephTuningSweepList
+	if err := c.reader.List(ctx, &sweeps, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, nil, fmt.Errorf("list CephTuningSweeps: %w", err)
+	}
+	all := make([]object, 0, len(benchmarks.Items)+len(sweeps.Items))
+	children := map[string]*v1alpha1.CephBenchmark{}
+	waiting := map[string]int{}
+	for i := range benchmarks.Items {
+		b := &benchmarks.Items[i]
+		if sweepOf(b) != nil {
+			children[b.Namespace+"/"+b.Name] = b
+		} else if waits(b.Status.Conditions) {
+			waiting[clusterName(b.Spec.ClusterRef)]++
+		}
+		all = append(all, object{b.CreationTimestamp.Time, atWork(b.Status.Conditions), b.Namespace, b.Name, func() ([]Sample, int) { return BenchmarkSamples(b) }})
+	}
+	for i := range sweeps.Items {
+		s := &sweeps.Items[i]
+		if waits(s.Status.Conditions) {
+			waiting[clusterName(s.Spec.ClusterRef)]++
+		}
+		all = append(all, object{s.CreationTimestamp.Time, atWork(s.Status.Conditions), s.Namespace, s.Name, func() ([]Sample, int) {
+			return SweepSamples(s, runningChild(s, children)), 0
+		}})
+	}
+	slices.SortFunc(all, precedence)
+	return all, waiting, nil
+}
+
+func precedence(a, b object) int {
+	switch {
+	case a.atWork && !b.atWork:
+		return -1
+	case b.atWork && !a.atWork:
+		return 1
+	}
+	return cmp.Or(b.created.Compare(a.created), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+}
+
+// selection is the series that are told, of those that there are.
+type selection struct {
+	samples []Sample
+	dropped int
+	room    int
+	taken   map[string]bool
+}
+
+func newSelection(room int) *selection { return &selection{room: room, taken: map[string]bool{}} }
+
+// add takes the series of an object, all or none: half a result misleads. Dropped is how
+// many it has left out itself.
+func (s *selection) add(samples []Sample, dropped int) {
+	s.dropped += dropped
+	if len(samples) > s.room {
+		s.dropped += len(samples)
+		return
+	}
+	for _, sample := range samples {
+		key := sample.Name + "\xff" + strings.Join(sample.Labels, "\xff")
+		if s.taken[key] { // A series that is there twice spoils the whole scrape.
+			s.dropped++
+			continue
+		}
+		s.taken[key] = true
+		s.samples = append(s.samples, sample)
+		s.room--
+	}
+}

@@ -1,0 +1,232 @@
+package exporter
+
+import (
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+// OutcomeFailed is that of an attempt to put settings back that failed. The other outcomes
+// are the reasons of the condition Restored.
+const OutcomeFailed = "Failed"
+
+// Kinds, as label kind has them.
+const (
+	kindBenchmark = "CephBenchmark"
+	kindSweep     = "CephTuningSweep"
+)
+
+// Events counts what happens. A nil one counts nothing.
+type Events struct {
+	invalidRuns   *prometheus.CounterVec
+	restores      *prometheus.CounterVec
+	settle        prometheus.Histogram
+	sidecar       *prometheus.HistogramVec
+	sidecarErrors *prometheus.CounterVec
+	apiRequests   *prometheus.HistogramVec
+}
+
+// NewEvents registers what it counts.
+func NewEvents(with prometheus.Registerer) *Events {
+	e := &Events{
+		invalidRuns: counter(metrics.InvalidRuns),
+		restores:    counter(metrics.Restores),
+		// A change without data to move settles in half a minute; one of pg_num may take two hours.
+		settle:        prometheus.NewHistogram(histogram(metrics.Settle, 5, 10, 20, 30, 45, 60, 120, 300, 600, 1200, 1800, 3600, 7200)),
+		sidecar:       prometheus.NewHistogramVec(histogram(metrics.SidecarRequest, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60), labelsOf(metrics.SidecarRequest)),
+		sidecarErrors: counter(metrics.SidecarErrors),
+		apiRequests:   prometheus.NewHistogramVec(histogram(metrics.APIRequest, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10), labelsOf(metrics.APIRequest)),
+	}
+	with.MustRegister(e.invalidRuns, e.restores, e.settle, e.sidecar, e.sidecarErrors, e.apiRequests)
+	// A counter that begins with its first event has no increase then.
+	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonAbandoned, OutcomeFailed} {
+		e.restores.WithLabelValues(outcome)
+	}
+	return e
+}
+
+func describe(name string) metrics.Description {
+	d, found := metrics.Describe(name)
+	if !found {
+		panic("no description of " + name) // The table is code, and a test goes through it.
+	}
+	return d
+}
+
+func labelsOf(name string) []string { return describe(name).Labels }
+
+func counter(name string) *prometheus.CounterVec {
+	d := describe(name)
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.Labels)
+}
+
+func histogram(name string, buckets ...float64) prometheus.HistogramOpts {
+	d := describe(name)
+	return prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets}
+}
+
+// SweepRecorded counts what is new in the status of a sweep that was just written.
+func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
+	if e == nil {
+		return
+	}
+	for _, reason := range newInvalidSweepRuns(before, after) {
+		e.invalidRuns.WithLabelValues(kindSweep, reason).Inc()
+	}
+	if outcome := newRestore(before.Conditions, after.Conditions); outcome != "" {
+		e.restores.WithLabelValues(outcome).Inc()
+	}
+}
+
+// BenchmarkRecorded counts what is new in the status of a benchmark that was just written.
+// Why is the reason of a run that was found to be invalid. Runs of a sweep's benchmarks
+// count as the sweep's.
+func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
+	if e == nil || sweepOf(after) != nil {
+		return
+	}
+	for _, reason := range newInvalidBenchmarkRuns(&before.Status, &after.Status, why) {
+		e.invalidRuns.WithLabelValues(kindBenchmark, reason).Inc()
+	}
+}
+
+// RestoreEnded counts a restore that no status tells of, or an attempt that failed.
+func (e *Events) RestoreEnded(outcome string) {
+	if e != nil {
+		e.restores.WithLabelValues(outcome).Inc()
+	}
+}
+
+// Settled counts a cluster that has settled after a change.
+func (e *Events) Settled(after time.Duration) {
+	if e != nil {
+		e.settle.Observe(after.Seconds())
+	}
+}
+
+// newInvalidSweepRuns are the validities of runs that are no evidence and were not entered
+// as that before: those of a block that is rejected become it when it is.
+func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string {
+	known := before.Runs
+	if before.ObservedRunID != after.ObservedRunID {
+		known = nil
+	}
+	var reasons []string
+	for i, line := range after.Runs {
+		validity := validityOf(line)
+		if validity == string(v1alpha1.SweepRunValid) || i < len(known) && validityOf(known[i]) == validity {
+			continue
+		}
+		reasons = append(reasons, validity)
+	}
+	return reasons
+}
+
+// validityOf is the last word of a line.
+func validityOf(line v1alpha1.SweepRun) string {
+	words := strings.Fields(string(line))
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// newInvalidBenchmarkRuns are the reasons of runs that are no evidence and were not in
+// status as that before.
+func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why string) []string {
+	known := map[int32]v1alpha1.RunState{}
+	if before.ObservedRunID == after.ObservedRunID {
+		for _, run := range before.Runs {
+			known[run.Number] = run.State
+		}
+	}
+	var reasons []string
+	for _, run := range after.Runs {
+		if known[run.Number] == run.State {
+			continue
+		}
+		switch run.State {
+		case v1alpha1.RunInvalid:
+			reasons = append(reasons, why)
+		case v1alpha1.RunFailed:
+			reasons = append(reasons, failureOf(after.Conditions))
+		case v1alpha1.RunRunning, v1alpha1.RunValid:
+		}
+	}
+	return reasons
+}
+
+func failureOf(conditions []metav1.Condition) string {
+	if failed := meta.FindStatusCondition(conditions, v1alpha1.ConditionFailed); failed != nil {
+		return failed.Reason
+	}
+	return "Failed"
+}
+
+// newRestore is the outcome of a restore that has ended since; "" if none has.
+func newRestore(before, after []metav1.Condition) string {
+	was, is := meta.FindStatusCondition(before, v1alpha1.ConditionRestored), meta.FindStatusCondition(after, v1alpha1.ConditionRestored)
+	ended := is != nil && (is.Status == metav1.ConditionTrue || is.Reason == v1alpha1.ReasonAbandoned)
+	if !ended || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return ""
+	}
+	return is.Reason
+}
+
+// roundTripper is a function that is one.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// OfSidecar measures requests to the sidecar, whose path ends with the verb.
+func (e *Events) OfSidecar(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		verb, began := path.Base(r.URL.Path), time.Now()
+		answer, err := next.RoundTrip(r)
+		e.sidecar.WithLabelValues(verb).Observe(time.Since(began).Seconds())
+		failures := e.sidecarErrors.WithLabelValues(verb)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			failures.Inc()
+		}
+		return answer, err
+	})
+}
+
+// OfAPI measures requests to the API server, until the answer begins.
+func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		began := time.Now()
+		answer, err := next.RoundTrip(r)
+		e.apiRequests.WithLabelValues(apiVerb(r)).Observe(time.Since(began).Seconds())
+		return answer, err
+	})
+}
+
+// apiVerb is what Kubernetes calls a request, as far as its head tells.
+func apiVerb(r *http.Request) string {
+	watch := r.URL.Query().Get("watch")
+	switch {
+	case r.Method == http.MethodGet && (watch == "true" || watch == "1"):
+		return "watch"
+	case r.Method == http.MethodGet:
+		return "get"
+	case r.Method == http.MethodPost:
+		return "create"
+	case r.Method == http.MethodPut:
+		return "update"
+	case r.Method == http.MethodPatch:
+		return "patch"
+	case r.Method == http.MethodDelete:
+		return "delete"
+	}
+	return "other"
+}

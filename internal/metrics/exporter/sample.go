@@ -1,0 +1,86 @@
+// Package exporter fills the metrics that package metrics names: from the status of CRs,
+// locks and journals at each scrape, and from what happens in between.
+package exporter
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+// Sample is the value of one series. Labels are in the order of the metric's description.
+type Sample struct {
+	Name   string
+	Labels []string
+	Value  float64
+}
+
+// maxText is how many bytes of a sentence go into a label.
+const maxText = 512
+
+func sample(name string, value float64, labels ...string) Sample {
+	return Sample{Name: name, Labels: labels, Value: value}
+}
+
+// decimals adds a sample for a figure of a status, where it has one.
+func decimals(all []Sample, name string, value v1alpha1.Decimal, labels ...string) []Sample {
+	number, err := strconv.ParseFloat(string(value), 64)
+	if err != nil { // None yet, or of another version.
+		return all
+	}
+	return append(all, sample(name, number, labels...))
+}
+
+// progress adds how far something is.
+func progress(all []Sample, name string, p *v1alpha1.Progress, labels ...string) []Sample {
+	if p == nil || p.TotalRuns == 0 {
+		return all
+	}
+	return append(all, sample(name, float64(p.CompletedRuns)/float64(p.TotalRuns), labels...))
+}
+
+// seconds is a time as Prometheus has it.
+func seconds(t metav1.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+func clusterName(ref v1alpha1.ClusterReference) string { return ref.Namespace + "/" + ref.Name }
+
+// stateOf is which of the conditions of kstatus an object has.
+func stateOf(conditions []metav1.Condition) string {
+	switch {
+	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling):
+		return metrics.StateReconciling
+	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
+		return metrics.StateStalled
+	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady):
+		return metrics.StateReady
+	}
+	return metrics.StateIdle
+}
+
+// atWork tells whether an object is in the course of something.
+func atWork(conditions []metav1.Condition) bool {
+	return stateOf(conditions) == metrics.StateReconciling
+}
+
+func reasonOf(conditions []metav1.Condition) string { return kstatus.Told(conditions).Reason }
+
+// summaryOf is the outcome in a sentence or, where there is none, what has to be done.
+// What goes on is no part of it: each change of a label is another series.
+func summaryOf(summary string, conditions []metav1.Condition) string {
+	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
+		summary = stalled.Message
+	}
+	return kstatus.Cut(summary, maxText)
+}
+
+func digestOf(e *v1alpha1.Environment) string {
+	if e == nil {
+		return ""
+	}
+	return e.Digest
+}

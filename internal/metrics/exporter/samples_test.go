@@ -1,0 +1,204 @@
+package exporter
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// of are the samples of one metric.
+func of(all []Sample, name string) []Sample {
+	return slices.DeleteFunc(slices.Clone(all), func(s Sample) bool { return s.Name != name })
+}
+
+func TestWhichRunOfASweepMeasures(t *testing.T) {
+	measuresNow := func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+		return childOf(s, "2.1.0.0", reconciling("Running"))
+	}
+	cases := map[string]struct {
+		child func(*v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark
+		edit  func(*v1alpha1.CephTuningSweep)
+		want  []string // configuration and run
+	}{
+		"a run that measures": {child: measuresNow, want: []string{"pg_num=8", "4"}},
+		"the baseline": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "2.1.1.0", reconciling("Running"))
+		}, want: []string{"baseline", "4"}},
+		"the second attempt at a block": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "2.2.2.1", reconciling("Running"))
+		}, want: []string{"pg_num=64", "4"}},
+		"before there is a table": {child: measuresNow, edit: func(s *v1alpha1.CephTuningSweep) { s.Status.Configurations = nil }, want: []string{"#2", "4"}},
+		"none yet":                {child: func(*v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark { return nil }},
+		"one that prepares": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "2.1.0.0", reconciling("Preparing"))
+		}},
+		"one that has ended": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "2.1.0.0", complete())
+		}},
+		"one of an earlier block": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "1.1.0.0", reconciling("Running"))
+		}},
+		"one without such a slot": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "2.1.3.0", reconciling("Running"))
+		}},
+		"one of that name that is a person's": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			b := measuresNow(s)
+			b.OwnerReferences = nil
+			return b
+		}},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := runningSweep()
+			if test.edit != nil {
+				test.edit(s)
+			}
+			got := of(SweepSamples(s, test.child(s)), metrics.SweepRunning)
+			var labels []string
+			if len(got) > 0 {
+				labels = got[0].Labels[2:]
+			}
+			if diff := cmp.Diff(test.want, labels); diff != "" || len(got) > 1 {
+				t.Errorf("%d series (-want +got):\n%s", len(got), diff)
+			}
+		})
+	}
+}
+
+func TestTwoConfigurationsOfOneName(t *testing.T) {
+	s := endedSweep()
+	twin := s.Status.Configurations[1]
+	twin.Index = 2
+	s.Status.Configurations = append(s.Status.Configurations, twin)
+	var names []string
+	for _, ratio := range of(SweepSamples(s, nil), metrics.SweepConfigurationRatio) {
+		names = append(names, ratio.Labels[2])
+	}
+	if diff := cmp.Diff([]string{"profile=high_client_ops", "profile=high_client_ops #2"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSweepsThatHaveLittleToTell(t *testing.T) {
+	fresh := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "new"}}
+	if got := SweepSamples(fresh, nil); len(got) != 1 || got[0].Name != metrics.SweepInfo || got[0].Labels[4] != metrics.StateIdle {
+		t.Errorf("a new sweep has %v, want info of an idle one alone", got)
+	}
+	foreign := runningSweep()
+	foreign.Status.Runs = []v1alpha1.SweepRun{"of another version"}
+	if got := of(SweepSamples(foreign, nil), metrics.SweepConfigurationLatest); len(got) != 0 {
+		t.Errorf("a ledger that nobody can read gave %v", got)
+	}
+	if got := of(SweepSamples(foreign, nil), metrics.SweepConfigurationRatio); len(got) != 1 {
+		t.Errorf("the ratios are %v, want the one that status has", got)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	long := strings.Repeat("ä", 400)
+	cases := map[string]struct {
+		summary    string
+		conditions []metav1.Condition
+		want       string
+	}{
+		"an outcome":                 {"It won.", complete(), "It won."},
+		"an outcome goes first":      {"Nobody won.", stalled("NoValidRun", "Look at it."), "Nobody won."},
+		"what has to be done":        {"", stalled("NotAllowed", "Ask the administrator."), "Ask the administrator."},
+		"what goes on is no outcome": {"", reconciling("Running"), ""},
+		"a long one, in whole runes": {long, nil, strings.Repeat("ä", 254) + "…"},
+	}
+	for name, test := range cases {
+		if got := summaryOf(test.summary, test.conditions); got != test.want || len(got) > maxText {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestWhichFiguresOfABenchmarkAreTold(t *testing.T) {
+	cases := map[string]struct {
+		phases, dropped int
+		// last is the metric and its statistic of the last series.
+		last, statistic string
+	}{
+		"room for all":              {2, 0, metrics.BenchmarkIOPS, "Read"},
+		"reads alone are dropped":   {3, 4, metrics.BenchmarkLatency, "max"},
+		"latencies are dropped too": {5, 18, metrics.BenchmarkLatency, "mean"},
+		"all but bandwidth":         {16, 7*16 - 17, metrics.BenchmarkIOPS, "Total"},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, dropped := BenchmarkSamples(nightly(test.phases))
+			if len(got) > metrics.MaxBenchmarkSeries || dropped != test.dropped || len(got)+dropped != 3+7*test.phases {
+				t.Errorf("%d series and %d dropped, want %d dropped", len(got), dropped, test.dropped)
+			}
+			last := got[len(got)-1]
+			if last.Name != test.last || last.Labels[len(last.Labels)-1] != test.statistic {
+				t.Errorf("the last one is %v, want %s of %s", last, test.last, test.statistic)
+			}
+			if n := len(of(got, metrics.BenchmarkBandwidth)); n != test.phases {
+				t.Errorf("%d bandwidths, want that of each of %d phases", n, test.phases)
+			}
+		})
+	}
+}
+
+func TestBenchmarksOfSweeps(t *testing.T) {
+	s := runningSweep()
+	for name, test := range map[string]struct {
+		conditions []metav1.Condition
+		want       int
+	}{
+		"at work":           {reconciling("Running"), 3},
+		"prepares":          {reconciling("Preparing"), 2},
+		"has ended":         {complete(), 0},
+		"failed":            {stalled("PhaseFailed", "It failed."), 0},
+		"nobody looked yet": {nil, 0},
+	} {
+		if got, dropped := BenchmarkSamples(childOf(s, "2.1.0.0", test.conditions)); len(got) != test.want || dropped != 0 {
+			t.Errorf("one that %s has %d series, and %d were dropped; want %d", name, len(got), dropped, test.want)
+		}
+	}
+}
+
+func TestClusters(t *testing.T) {
+	held := &lock.Grant{Holder: "CephTuningSweep/bench/pg-num/5f3a", Since: noon.Add(-time.Hour), Expires: noon.Add(time.Minute)}
+	expired := &lock.Grant{Holder: held.Holder, Since: held.Since, Expires: noon}
+	journal := &tuning.Journal{
+		Sweep:   tuning.Sweep{Namespace: "bench", Name: "pg-num", UID: "5f3a"},
+		Entries: []tuning.Entry{{State: tuning.Open}, {State: tuning.Restored}, {State: tuning.Open}},
+	}
+	done := &tuning.Journal{Sweep: journal.Sweep, Entries: journal.Entries[1:2]}
+	free := sample(metrics.LockHeld, 0, "rook-ceph/my-cluster", "")
+	closed := sample(metrics.JournalOpen, 0, "rook-ceph/my-cluster", "")
+	cases := map[string]struct {
+		found clusterFacts
+		want  []Sample
+	}{
+		"nothing is known": {clusterFacts{}, nil},
+		"nobody":           {clusterFacts{grant: &lock.Grant{}, journal: &tuning.Journal{}}, []Sample{free, closed}},
+		"a sweep": {clusterFacts{grant: held, journal: journal}, []Sample{
+			sample(metrics.LockHeld, 1, "rook-ceph/my-cluster", "CephTuningSweep/bench/pg-num"),
+			sample(metrics.LockAcquired, float64(noon.Unix()-3600), "rook-ceph/my-cluster"),
+			sample(metrics.JournalOpen, 2, "rook-ceph/my-cluster", "CephTuningSweep/bench/pg-num"),
+		}},
+		"a lock that has expired is nobody's": {clusterFacts{grant: expired, journal: done}, []Sample{free, closed}},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			test.found.name, test.found.waiting = "rook-ceph/my-cluster", 2
+			want := append([]Sample{sample(metrics.QueueLength, 2, "rook-ceph/my-cluster")}, test.want...)
+			if diff := cmp.Diff(want, clusterSamples(test.found, noon)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package exporter
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// SweepSamples are the series of a sweep. Child is the benchmark of the run that is under
+// way, or nil. They are at most metrics.MaxSweepSeries, and metrics.MaxConfigurationSeries
+// for each configuration, which are never empty of meaning: what status does not have is
+// left out.
+func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []Sample {
+	status := &s.Status
+	all := []Sample{sample(metrics.SweepInfo, 1, s.Namespace, s.Name, clusterName(s.Spec.ClusterRef),
+		string(status.ObservedRunID), stateOf(status.Conditions), reasonOf(status.Conditions), string(status.Verdict),
+		summaryOf(status.Summary, status.Conditions), status.Best, string(s.Spec.Objective.Metric), digestOf(status.Environment))}
+	all = progress(all, metrics.SweepProgressRatio, status.Progress, s.Namespace, s.Name)
+	if p := status.Progress; p != nil && p.EstimatedCompletionTime != nil {
+		all = append(all, sample(metrics.SweepEstimatedCompletion, seconds(*p.EstimatedCompletionTime), s.Namespace, s.Name))
+	}
+	if configuration, run, measures := measuring(s, child); measures {
+		all = append(all, sample(metrics.SweepRunning, 1, s.Namespace, s.Name, configuration, strconv.Itoa(run)))
+	}
+	if restored := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRestored); restored != nil {
+		value := 0.0
+		if restored.Status == metav1.ConditionTrue {
+			value = 1
+		}
+		all = append(all, sample(metrics.SweepRestored, value, s.Namespace, s.Name))
+	}
+	return append(all, configurationSamples(s)...)
+}
+
+func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
+	names := configurationNames(s)
+	latest := latestRuns(s)
+	var all []Sample
+	for _, c := range s.Status.Configurations {
+		name := names[c.Index]
+		all = decimals(all, metrics.SweepConfigurationRatio, c.Ratio, s.Namespace, s.Name, name, string(c.Verdict))
+		all = decimals(all, metrics.SweepConfigurationRatioLow, c.Low, s.Namespace, s.Name, name)
+		all = decimals(all, metrics.SweepConfigurationRatioHigh, c.High, s.Namespace, s.Name, name)
+		if value, has := latest[c.Index]; has {
+			all = append(all, sample(metrics.SweepConfigurationLatest, value, s.Namespace, s.Name, name))
+		}
+	}
+	return all
+}
+
+// configurationNames are by index. Two of one name would be one series twice, which spoils
+// the whole scrape: all but the first say which they are.
+func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
+	names, taken := map[int32]string{}, map[string]bool{}
+	for _, c := range s.Status.Configurations {
+		name := c.Name
+		if taken[name] {
+			name = fmt.Sprintf("%s #%d", c.Name, c.Index)
+		}
+		names[c.Index], taken[name] = name, true
+	}
+	return names
+}
+
+// latestRuns is the objective in the last run of each configuration that has a figure. A
+// ledger that another version wrote tells nothing.
+func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
+	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	if err != nil {
+		return nil
+	}
+	latest := map[int32]float64{}
+	for _, e := range ledger {
+		if e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+			latest[int32(e.Configuration)] = e.Values[0] //nolint:gosec // At most 64.
+		}
+	}
+	return latest
+}
+
+// runningChild is the benchmark of the run that is under way, or nil.
+func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
+	if !atWork(s.Status.Conditions) {
+		return nil
+	}
+	return children[s.Namespace+"/"+sweepspec.ChildName(s, len(s.Status.Runs)+1)]
+}
+
+// measuring tells of which configuration which run is measured now.
+func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (configuration string, run int, measures bool) {
+	if child == nil || !metav1.IsControlledBy(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
+		return "", 0, false
+	}
+	index, known := slotOf(s.Status.Plan, child.Spec.RunID)
+	if !known {
+		return "", 0, false
+	}
+	name, has := configurationNames(s)[index]
+	switch {
+	case has:
+	case index == 0:
+		name = sweep.BaselineName
+	default:
+		name = fmt.Sprintf("#%d", index)
+	}
+	return name, len(s.Status.Runs) + 1, true
+}
+
+// slotOf is the configuration of a child, whose run ID says the block, the attempt at it
+// and the slot in it.
+func slotOf(plan *v1alpha1.SweepPlan, id v1alpha1.RunID) (int32, bool) {
+	words := strings.Split(string(id), ".")
+	if plan == nil || len(words) != 4 || words[0] != strconv.Itoa(int(plan.Block)) {
+		return 0, false
+	}
+	slot, err := strconv.Atoi(words[2])
+	if err != nil || slot < 0 || slot >= len(plan.Order) {
+		return 0, false
+	}
+	return plan.Order[slot], true
+}

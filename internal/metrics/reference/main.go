@@ -1,0 +1,10 @@
+// Command reference prints the page of documentation about all metrics.
+package main
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/internal/metrics"
+)
+
+func main() { fmt.Print(metrics.Reference()) }

@@ -1,0 +1,273 @@
+package metrics
+
+// Type is what kind of metric one is, as Prometheus names it.
+type Type string
+
+// The types.
+const (
+	Gauge     Type = "gauge"
+	Counter   Type = "counter"
+	Histogram Type = "histogram"
+)
+
+// Description is what there is to know about a metric.
+type Description struct {
+	Name string
+	Type Type
+	// Help is what Prometheus shows, with the unit.
+	Help string
+	// Labels are in the order in which samples give their values.
+	Labels []string
+	// Example is a query that somebody would make of it.
+	Example string
+	// Answers says what the example tells.
+	Answers string
+}
+
+// Group is metrics about one thing.
+type Group struct {
+	Title string
+	// About is how they come and go.
+	About        string
+	Descriptions []Description
+}
+
+// Table is every metric, in the order of the documentation.
+func Table() []Group {
+	return []Group{
+		sweepGroup(), configurationGroup(), benchmarkGroup(), clusterGroup(), eventGroup(), exporterGroup(),
+	}
+}
+
+// Describe returns the description of a metric, or false if there is no such metric.
+func Describe(name string) (Description, bool) {
+	for _, group := range Table() {
+		for _, d := range group.Descriptions {
+			if d.Name == name {
+				return d, true
+			}
+		}
+	}
+	return Description{}, false
+}
+
+func sweepGroup() Group {
+	return Group{
+		Title: "Sweeps",
+		About: "Of each CephTuningSweep, from its status: at most 5 series. They are the same after a restart of the manager, and gone when the sweep is.",
+		Descriptions: []Description{
+			{
+				Name: SweepInfo, Type: Gauge,
+				Help:    "A sweep and what its status says in words. The value is always 1.",
+				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelBest, LabelMetric, LabelEnvironment},
+				Example: `count by (state, reason) (` + SweepInfo + `)`, Answers: "how many sweeps are at what",
+			},
+			{
+				Name: SweepProgressRatio, Type: Gauge,
+				Help:    "The share of a sweep's runs that have ended, from 0 to 1. It may fall when runs have to be repeated.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: SweepProgressRatio + `{namespace="cephtune-bench"}`, Answers: "how far each sweep is",
+			},
+			{
+				Name: SweepEstimatedCompletion, Type: Gauge,
+				Help:    "When a sweep will have ended by the present estimate, its restore included, in seconds since 1970. There is none once it has.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: SweepEstimatedCompletion + ` - time()`, Answers: "how many seconds are left",
+			},
+			{
+				Name: SweepRunning, Type: Gauge,
+				Help:    "1 while a run of a sweep measures, and no series otherwise: what the cluster shows meanwhile is the load of the benchmark.",
+				Labels:  []string{LabelNamespace, LabelName, LabelConfiguration, LabelRun},
+				Example: `max by (configuration) (` + SweepRunning + `{name="pg-num"})`, Answers: "which configuration was measured when, to shade a graph",
+			},
+			{
+				Name: SweepRestored, Type: Gauge,
+				Help:    "1 once everything that a sweep changed in Ceph was read back as it was, 0 while something differs, and no series for a sweep that changed nothing.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: SweepRestored + ` == 0`, Answers: "which sweeps have changed a cluster at present",
+			},
+		},
+	}
+}
+
+func configurationGroup() Group {
+	labels := []string{LabelNamespace, LabelName, LabelConfiguration}
+	return Group{
+		Title: "Configurations of sweeps",
+		About: "Of each configuration of a CephTuningSweep, from its status: at most 4 series. A ratio is that of the configuration to the baseline, so that 1 means no difference; with latencies less is better.",
+		Descriptions: []Description{
+			{
+				Name: SweepConfigurationRatio, Type: Gauge,
+				Help:    "The objective of a configuration divided by that of the baseline, as a ratio. The verdict is empty while the configuration is in the race.",
+				Labels:  append(labels[:3:3], LabelVerdict),
+				Example: `topk by (namespace, name) (1, ` + SweepConfigurationRatio + `{verdict="Superior"})`, Answers: "which configuration won, and by how much",
+			},
+			{
+				Name: SweepConfigurationRatioLow, Type: Gauge,
+				Help:    "The lower end of the interval of a configuration's ratio.",
+				Labels:  labels,
+				Example: SweepConfigurationRatioLow + ` > 1`, Answers: "which configurations have their whole interval above the baseline",
+			},
+			{
+				Name: SweepConfigurationRatioHigh, Type: Gauge,
+				Help:    "The upper end of the interval of a configuration's ratio.",
+				Labels:  labels,
+				Example: SweepConfigurationRatioHigh + ` - ` + SweepConfigurationRatioLow, Answers: "how wide the intervals are",
+			},
+			{
+				Name: SweepConfigurationLatest, Type: Gauge,
+				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as label metric of " + SweepInfo + " says: Bandwidth, IOPS or a latency. The baseline is a configuration of its own.",
+				Labels:  labels,
+				Example: SweepConfigurationLatest + ` and on (namespace, name) ` + SweepInfo + `{metric="Bandwidth"}`, Answers: "bandwidth of run after run, in bytes per second",
+			},
+		},
+	}
+}
+
+func benchmarkGroup() Group {
+	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
+	return Group{
+		Title: "Benchmarks",
+		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here are always among them; of the figures those that come first here, each for all phases before the next one: bandwidth, operations, and of the latencies p99, mean, p50, p95, p99.9 and max, each in total; then the same of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
+		Descriptions: []Description{
+			{
+				Name: BenchmarkInfo, Type: Gauge,
+				Help:    "A benchmark and what its status says in words. The value is always 1.",
+				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelEnvironment},
+				Example: BenchmarkInfo + `{verdict="Failed"}`, Answers: "which benchmarks missed an expectation, and how",
+			},
+			{
+				Name: BenchmarkProgressRatio, Type: Gauge,
+				Help:    "The share of a benchmark's runs that have ended, from 0 to 1.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: BenchmarkProgressRatio + ` < 1`, Answers: "which benchmarks have runs left",
+			},
+			{
+				Name: BenchmarkRunning, Type: Gauge,
+				Help:    "1 while a run of a benchmark measures, and no series otherwise.",
+				Labels:  []string{LabelNamespace, LabelName, LabelRun},
+				Example: `max by (namespace, name, run) (` + BenchmarkRunning + `)`, Answers: "when which run measured, to shade a graph",
+			},
+			{
+				Name: BenchmarkCompletion, Type: Gauge,
+				Help:    "When the latest run ID of a benchmark ended, in seconds since 1970.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: `time() - ` + BenchmarkCompletion + ` > 2 * 86400`, Answers: "which nightly benchmarks have not been run for two days",
+			},
+			{
+				Name: BenchmarkBandwidth, Type: Gauge,
+				Help:    "The bandwidth of a phase over all valid runs, in bytes per second.",
+				Labels:  figure,
+				Example: BenchmarkBandwidth + `{name="nightly", direction="Total"}`, Answers: "bandwidth of each phase, from night to night",
+			},
+			{
+				Name: BenchmarkIOPS, Type: Gauge,
+				Help:    "The operations of a phase over all valid runs, in operations per second.",
+				Labels:  figure,
+				Example: BenchmarkIOPS + `{phase="randread-4k", direction="Total"}`, Answers: "operations per second of one phase",
+			},
+			{
+				Name: BenchmarkLatency, Type: Gauge,
+				Help:    "A latency of a phase over all valid runs, in seconds: the mean, a percentile or the longest, as label statistic says.",
+				Labels:  append(figure[:4:4], LabelStatistic),
+				Example: BenchmarkLatency + `{statistic="p99", direction="Total"} > 0.02`, Answers: "which phases have a 99th percentile above 20 ms",
+			},
+		},
+	}
+}
+
+func clusterGroup() Group {
+	return Group{
+		Title: "Ceph clusters",
+		About: "Of each CephCluster that the operator's settings list, from the lock and the journal in the operator's namespace and the status of what waits.",
+		Descriptions: []Description{
+			{
+				Name: LockHeld, Type: Gauge,
+				Help:    "1 while somebody holds the lock of a Ceph cluster, whom label holder names, and 0 while nobody does.",
+				Labels:  []string{LabelCluster, LabelHolder},
+				Example: LockHeld + ` == 1`, Answers: "who works on which cluster",
+			},
+			{
+				Name: LockAcquired, Type: Gauge,
+				Help:    "When the present holder took the lock of a Ceph cluster, in seconds since 1970. There is none while nobody holds it.",
+				Labels:  []string{LabelCluster},
+				Example: `time() - ` + LockAcquired, Answers: "for how many seconds it has been held",
+			},
+			{
+				Name: QueueLength, Type: Gauge,
+				Help:    "How many benchmarks and sweeps wait for the lock of a Ceph cluster.",
+				Labels:  []string{LabelCluster},
+				Example: `max_over_time(` + QueueLength + `[1d])`, Answers: "how long the queue was today",
+			},
+			{
+				Name: JournalOpen, Type: Gauge,
+				Help:    "How many settings of a Ceph cluster are to be put back, by the journal. Label holder names the sweep that changed them, and is empty where there is none.",
+				Labels:  []string{LabelCluster, LabelHolder},
+				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings of a sweep",
+			},
+		},
+	}
+}
+
+func eventGroup() Group {
+	return Group{
+		Title: "What happens",
+		About: "Counted since the manager was started. Take rate() or increase() of them.",
+		Descriptions: []Description{
+			{
+				Name: InvalidRuns, Type: Counter,
+				Help:    "Runs that are no evidence, by the kind that they were for and the reason. Runs of a sweep's benchmarks count as the sweep's.",
+				Labels:  []string{LabelKind, LabelReason},
+				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs did not count today",
+			},
+			{
+				Name: Restores, Type: Counter,
+				Help:    "Restores that came to an end, by outcome: Restored, LeftAlone or Abandoned. Outcome Failed counts attempts that failed, which are tried again.",
+				Labels:  []string{LabelOutcome},
+				Example: `increase(` + Restores + `{outcome="Failed"}[1h])`, Answers: "how often putting settings back failed in the last hour",
+			},
+			{
+				Name: Settle, Type: Histogram,
+				Help:    "How long Ceph clusters took to settle after a configuration was applied, in seconds.",
+				Example: `histogram_quantile(0.9, sum by (le) (rate(` + Settle + `_bucket[1d])))`, Answers: "within how many seconds nine of ten changes settled",
+			},
+			{
+				Name: SidecarRequest, Type: Histogram,
+				Help:    "How long requests to the sidecar with Ceph's command line took, in seconds, by verb.",
+				Labels:  []string{LabelVerb},
+				Example: `histogram_quantile(0.99, sum by (le, verb) (rate(` + SidecarRequest + `_bucket[5m])))`, Answers: "the 99th percentile of each verb, in seconds",
+			},
+			{
+				Name: SidecarErrors, Type: Counter,
+				Help:    "Requests to the sidecar that failed or were not answered, by verb.",
+				Labels:  []string{LabelVerb},
+				Example: `sum by (verb) (rate(` + SidecarErrors + `[5m]))`, Answers: "how many fail in a second",
+			},
+			{
+				Name: APIRequest, Type: Histogram,
+				Help:    "How long requests to the API server of Kubernetes took until the answer began, in seconds, by verb: get (lists too), watch, create, update, patch or delete.",
+				Labels:  []string{LabelVerb},
+				Example: `sum by (verb) (rate(` + APIRequest + `_count[5m]))`, Answers: "how many requests there are in a second",
+			},
+		},
+	}
+}
+
+func exporterGroup() Group {
+	return Group{
+		Title: "The exporter",
+		About: "What the metrics above do not tell.",
+		Descriptions: []Description{
+			{
+				Name: DroppedSeries, Type: Gauge,
+				Help:    "How many series were left out, because a benchmark has at most 20 and all CRs together at most 5000. What is at work comes first, and then what is newest.",
+				Example: DroppedSeries + ` > 0`, Answers: "whether something is missing",
+			},
+			{
+				Name: CollectionErrors, Type: Gauge,
+				Help:    "How many things could not be read at this scrape, such as a lock or a journal, whose series are missing. The manager's log says why.",
+				Example: CollectionErrors + ` > 0`, Answers: "whether locks, journals or CRs could not be read",
+			},
+		},
+	}
+}

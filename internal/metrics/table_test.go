@@ -1,0 +1,135 @@
+package metrics
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// constants are the values of names.go, by name.
+func constants(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "names.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is || len(spec.Values) != 1 {
+			return true
+		}
+		if literal, is := spec.Values[0].(*ast.BasicLit); is && literal.Kind == token.STRING {
+			if found[spec.Names[0].Name], err = strconv.Unquote(literal.Value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestEveryNameIsDescribedOnce(t *testing.T) {
+	described := map[string]int{}
+	for _, group := range Table() {
+		for _, d := range group.Descriptions {
+			described[d.Name]++
+			if d.Help == "" || d.Example == "" || d.Answers == "" || !strings.Contains(d.Example, d.Name) {
+				t.Errorf("%s: help %q, example %q, which answers %q", d.Name, d.Help, d.Example, d.Answers)
+			}
+			if got, found := Describe(d.Name); !found || got.Help != d.Help {
+				t.Errorf("Describe(%s) gives %v, %t", d.Name, got, found)
+			}
+		}
+	}
+	names := 0
+	for name, value := range constants(t) {
+		if !strings.HasPrefix(value, "cephtune_") {
+			continue
+		}
+		if names++; described[value] != 1 {
+			t.Errorf("%s is described %d times", name, described[value])
+		}
+	}
+	if names != len(described) {
+		t.Errorf("%d names and %d descriptions", names, len(described))
+	}
+}
+
+func TestEveryLabelIsUsedAndExplained(t *testing.T) {
+	used, explained := map[string]bool{}, map[string]bool{}
+	for _, group := range Table() {
+		for _, d := range group.Descriptions {
+			for _, label := range d.Labels {
+				used[label] = true
+			}
+		}
+	}
+	for _, l := range Labels() {
+		explained[l.Name] = l.Values != ""
+	}
+	for name, value := range constants(t) {
+		if strings.HasPrefix(name, "Label") && (!used[value] || !explained[value]) {
+			t.Errorf("%s is used: %t, explained: %t", name, used[value], explained[value])
+		}
+	}
+	if len(explained) != len(used) {
+		t.Errorf("%d labels are used and %d explained", len(used), len(explained))
+	}
+}
+
+// A slice that two descriptions share, and one appends to, changes the other.
+func TestLabelsDiffer(t *testing.T) {
+	for _, group := range Table() {
+		for _, d := range group.Descriptions {
+			if sorted := slices.Compact(slices.Sorted(slices.Values(d.Labels))); len(sorted) != len(d.Labels) {
+				t.Errorf("%s has a label twice: %v", d.Name, d.Labels)
+			}
+		}
+	}
+	if d, _ := Describe(BenchmarkIOPS); slices.Contains(d.Labels, LabelStatistic) {
+		t.Errorf("%s has the label of latencies: %v", d.Name, d.Labels)
+	}
+}
+
+func TestDescribeKnowsNoOthers(t *testing.T) {
+	if d, found := Describe("cephtune_nothing"); found {
+		t.Errorf("it found %v", d)
+	}
+}
+
+func TestTheReferenceIsUpToDate(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(page) != Reference() {
+		t.Error("docs/metrics.md is not what the table says: run \"make generate\"")
+	}
+}
+
+// Dashboards and alerts are modules of their own, which import this package and should not
+// get the operator's dependencies with it.
+func TestNothingOfOthersIsImported(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			if strings.Contains(i.Path.Value, ".") {
+				t.Errorf("%s imports %s", name, i.Path.Value)
+			}
+		}
+	}
+}
