@@ -97,7 +97,8 @@ func testDocumentation(t *testing.T, c client.Client) {
 	}
 }
 
-// yamlExamples are the blocks of a Markdown file that are marked as YAML.
+// yamlExamples are the blocks of a Markdown file that are marked as YAML. What belongs to
+// other programs is marked as yml, which looks the same.
 func yamlExamples(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -44,7 +44,7 @@ kubectl create clusterrolebinding prometheus-reads-cephtune --clusterrole=cephtu
 
 Any other Prometheus does with this:
 
-` + "```yaml" + `
+` + "```yml" + `
 scrape_configs:
 - job_name: cephtune
   scheme: https
