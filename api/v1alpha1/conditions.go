@@ -127,3 +127,7 @@ const (
 	// ReasonNoValidRun says that no run is evidence.
 	ReasonNoValidRun = "NoValidRun"
 )
+
+// AnnotationAbandonRestore on a CephTuningSweep gives up putting back what it changed, for a
+// Ceph cluster that is gone for good. Its value is "true".
+const AnnotationAbandonRestore = "cephtune.dev/abandon-restore"

@@ -35,10 +35,6 @@ const Name = "cephtuningsweep"
 // Finalizer keeps a CephTuningSweep until what it changed is put back.
 const Finalizer = "cephtune.dev/restore"
 
-// AnnotationAbandon on a CephTuningSweep gives up putting back what it changed, for a
-// Ceph cluster that is gone for good. Its value is "true".
-const AnnotationAbandon = "cephtune.dev/abandon-restore"
-
 // AnnotationNodes on a CephTuningSweep has the run ID and the nodes of its first run, which
 // all runs after it use.
 const AnnotationNodes = "cephtune.dev/nodes"

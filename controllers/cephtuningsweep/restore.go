@@ -89,7 +89,7 @@ func (f facts) whyUnreachable() string {
 	if f.rookErr != nil {
 		why = sentence(f.rookErr.Error())
 	}
-	return fmt.Sprintf("What the sweep has changed cannot be put back: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, AnnotationAbandon)
+	return fmt.Sprintf("What the sweep has changed cannot be put back: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, v1alpha1.AnnotationAbandonRestore)
 }
 
 func goesOn(p plan, message string) effect {
@@ -295,7 +295,7 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 
 // abandons reports whether a person has given up putting back.
 func (f facts) abandons() bool {
-	return f.sweep.Annotations[AnnotationAbandon] == "true" && f.changedCeph()
+	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true" && f.changedCeph()
 }
 
 // abandon leaves Ceph as it is, and says what that is.

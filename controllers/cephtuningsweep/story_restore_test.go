@@ -110,10 +110,10 @@ func abandoned(w *world) {
 	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("there is no CephCluster rook-ceph/my-cluster") })
 	w.delete(s)
 	w.await(s, "waiting for the cluster", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), AnnotationAbandon) && strings.Contains(messageOf(s), "no CephCluster")
+		return strings.Contains(messageOf(s), v1alpha1.AnnotationAbandonRestore) && strings.Contains(messageOf(s), "no CephCluster")
 	})
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, AnnotationAbandon, "true")
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
 	})
 	w.awaitGone(s)
 	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile")
@@ -133,7 +133,7 @@ func abandonedWithCephThere(w *world) {
 	w.delete(s)
 	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EACCES") })
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, AnnotationAbandon, "true")
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
 	})
 	w.awaitGone(s)
 	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
-	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -59,7 +58,7 @@ func TestGolden(t *testing.T) {
 	clitest.Complete(&ended.Status.Conditions, "It is done.")
 	ended.Status.Conditions = ended.Status.Conditions[:1]
 	clitest.Complete(&ended.Status.Conditions, "It is done.")
-	abandoned.Annotations = map[string]string{object.AnnotationAbandon: "true"}
+	abandoned.Annotations = map[string]string{v1alpha1.AnnotationAbandonRestore: "true"}
 	unseen.Status.Conditions, unseen.Finalizers = nil, nil
 	for name, c := range map[string]struct {
 		line    string

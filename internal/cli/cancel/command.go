@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -87,7 +88,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	}
 	w := &waiting{
 		out: out, what: kind.Name + " " + namespace + "/" + name,
-		abandoned: found.GetAnnotations()[object.AnnotationAbandon] == "true",
+		abandoned: found.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true",
 	}
 	if err := end(ctx, c, found, w); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (w *waiting) look(now client.Object) bool {
 		w.tell(text)
 		return true
 	}
-	w.abandoned = now.GetAnnotations()[object.AnnotationAbandon] == "true"
+	w.abandoned = now.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true"
 	state := object.StateOf(now)
 	ready, restored := state.Ready(), state.Restored()
 	text := "Waiting for the operator: is it running?"

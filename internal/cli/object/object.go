@@ -17,10 +17,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// AnnotationAbandon is what, with the value "true", makes the operator give up putting back what
-// a sweep has changed.
-const AnnotationAbandon = "cephtune.dev/abandon-restore"
-
 // Kind is CephTuningSweep or CephBenchmark.
 type Kind struct {
 	// Name is that of the kind, Plural that of the resource.

@@ -278,7 +278,7 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	if sweep.Annotations == nil {
 		sweep.Annotations = map[string]string{}
 	}
-	sweep.Annotations[object.AnnotationAbandon] = "true"
+	sweep.Annotations[v1alpha1.AnnotationAbandonRestore] = "true"
 	if err := c.Patch(ctx, sweep, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotating CephTuningSweep %s: %w", key, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
-	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -129,7 +128,7 @@ func annotated(t *testing.T, c client.Client) bool {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(sweep(t)), now); err != nil {
 		t.Fatal(err)
 	}
-	return now.Annotations[object.AnnotationAbandon] == "true"
+	return now.Annotations[v1alpha1.AnnotationAbandonRestore] == "true"
 }
 
 func TestOnlyYesGivesUp(t *testing.T) {
