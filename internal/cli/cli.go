@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/compare"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/export"
 	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/cli/plan"
 	"github.com/cephtune/cephtune/internal/cli/report"
@@ -62,7 +63,8 @@ func NewRoot(name string) *cobra.Command {
 
 "run" runs a benchmark or a sweep and says what it came to, and "plan" says beforehand
 what a sweep would do. "list", "watch" and "results" show what goes on and what was
-measured, "report" makes a page of it, and "compare" sets two benchmarks side by side.
+measured, "report" makes a page of it, "export" a file that needs no cluster any more, and "compare"
+sets two benchmarks side by side.
 "suspend", "resume" and "cancel" act on it. "restore" shows what is still to be put back
 in Ceph, and "doctor" what is wrong with an installation.
 
@@ -77,7 +79,7 @@ table of results, and needs no cluster.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
 	root.AddCommand(
 		run.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
-		results.NewCommand(name), report.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
+		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
 		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name),
 	)
 	root.AddCommand(suspend.NewCommands(name)...)

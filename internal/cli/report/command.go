@@ -37,8 +37,8 @@ html is one file with plots that needs nothing from elsewhere: it can be mailed,
 printed. markdown is for a pull request, without plots. csv is the raw figures, a line for
 each figure of each run.
 
-With -f it is made of a file and no cluster is asked: the object as "kubectl get -o yaml"
-writes it, and for a benchmark the ConfigMaps of its results with it.
+With -f it is made of a file and no cluster is asked: what "export" has written, or the
+object as "kubectl get -o yaml" writes it.
 
 Exit codes: 0 it is made, whatever the verdict; 1 error; 2 wrong usage.`
 
@@ -49,8 +49,7 @@ const examples = `  # A sweep, to look at in a browser
   %[1]s cephbenchmark/nightly -n cephtune-bench -o markdown
 
   # Without the cluster, later
-  (kubectl get -n cephtune-bench cephbenchmark nightly -o yaml; echo ---
-   kubectl get -n cephtune-bench configmaps -l cephtune.dev/benchmark=nightly -o yaml) > nightly.yaml
+  kubectl cephtune export cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
   %[1]s -f nightly.yaml --to nightly.html`
 
 // options are the flags.

@@ -63,12 +63,16 @@ func (o *options) find(ctx context.Context, reader client.Reader, namespace stri
 // Runs are those of a benchmark that are kept: of the run that status is about or, with a
 // run ID, of the latest of that. There may be none.
 func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]*archive.Run, error) {
-	o := &options{runID: runID}
-	maps, err := o.list(ctx, reader, benchmark)
+	maps, err := Kept(ctx, reader, benchmark, runID)
 	if err != nil {
 		return nil, err
 	}
 	return Read(maps)
+}
+
+// Kept are the ConfigMaps that keep those runs.
+func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]corev1.ConfigMap, error) {
+	return (&options{runID: runID}).list(ctx, reader, benchmark)
 }
 
 // Read reads the runs that ConfigMaps keep, by number.

@@ -1,0 +1,106 @@
+// Package export is the subcommand that writes a CephTuningSweep or a CephBenchmark into a
+// file from which reports can be made without the cluster.
+package export
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 2 * time.Minute
+
+const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file, with the full results of a
+benchmark's runs: to keep it beyond its deletion, to send it to somebody, or to make a
+report of it without the cluster.
+
+It is YAML, as kubectl writes it. The results are in ConfigMaps, compressed.
+
+Exit codes: 0 it is written; 1 error; 2 wrong usage.`
+
+const examples = `  # A benchmark, and a report of it later
+  %[1]s cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
+  kubectl cephtune report -f nightly.yaml --to nightly.html
+
+  # A sweep, with all its runs
+  %[1]s pg-num -n cephtune-bench > pg-num.yaml`
+
+// NewCommand returns the subcommand; program is the name under which the root was
+// called.
+func NewCommand(program string) *cobra.Command {
+	connection := kube.NewConnection()
+	cmd := newCommand(program, connection.Connect)
+	connection.AddFlags(cmd)
+	return cmd
+}
+
+func newCommand(program string, connect object.Connect) *cobra.Command {
+	to := ""
+	cmd := &cobra.Command{
+		Use:               "export ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
+		Short:             "Write a sweep, or a benchmark with its results, into a file",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" export"),
+		ValidArgsFunction: object.Complete(connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, name, err := object.Parse(args)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			text, err := bundle(ctx, connect, kind, name)
+			if err != nil {
+				return err
+			}
+			if to == "" {
+				_, err = cmd.OutOrStdout().Write(text)
+				return err
+			}
+			return os.WriteFile(to, text, 0o644) //nolint:gosec // It is meant to be sent around.
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of standard output")
+	return cmd
+}
+
+// bundle is the object and what belongs to it, as documents of YAML.
+func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
+	c, namespace, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	all := []client.Object{found}
+	if b, is := found.(*v1alpha1.CephBenchmark); is && b.Status.StartTime != nil {
+		kept, err := results.Kept(ctx, c, b, "")
+		if err != nil {
+			return nil, err
+		}
+		for i := range kept {
+			all = append(all, &kept[i])
+		}
+	}
+	var text bytes.Buffer
+	for _, o := range all {
+		text.WriteString("---\n")
+		if err := object.Print(c, o, "yaml", &text); err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
+}

@@ -1,0 +1,100 @@
+package export
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/results"
+)
+
+// cluster has a benchmark with one run, an earlier run of it, and another benchmark.
+func cluster(t *testing.T) client.WithWatch {
+	t.Helper()
+	var all []client.Object
+	for _, name := range []string{"nightly", "weekly"} {
+		b := clitest.Benchmark(t, "radosbench")
+		b.Name, b.Namespace, b.UID = name, clitest.Namespace, types.UID(name)
+		b.Status.StartTime = new(metav1.NewTime(clitest.Morning(0)))
+		all = append(all, b)
+		for _, began := range []int{-60, 0} {
+			of := b.DeepCopy()
+			of.Status.StartTime = new(metav1.NewTime(clitest.Morning(began)))
+			kept, err := archive.ConfigMap(of, &archive.Run{
+				Number: 1, State: v1alpha1.RunValid, StartTime: clitest.Morning(began + 1), EndTime: clitest.Morning(began + 2),
+				Phases: []archive.Phase{{Name: "write-4m"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, kept)
+		}
+	}
+	s := clitest.Recorded(t, "osd_option", "an-osd-option-and-the-load")
+	s.Namespace = clitest.Namespace
+	return clitest.Holding(t, append(all, s)...)
+}
+
+// What is exported has the object and the results that its status is about, and nothing
+// of others.
+func TestExport(t *testing.T) {
+	c := cluster(t)
+	for line, want := range map[string]struct {
+		name string
+		runs int
+	}{
+		"cephbenchmark/nightly": {"nightly", 1},
+		"mclock-profile":        {"mclock-profile", 0},
+	} {
+		file := filepath.Join(t.TempDir(), "it.yaml")
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line+" --to "+file, "")
+		if got.Err != nil || got.Stdout != "" {
+			t.Fatalf("%s: %v, %q", line, got.Err, got.Stdout)
+		}
+		printed := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+		if text, err := os.ReadFile(file); err != nil || string(text) != printed.Stdout {
+			t.Errorf("%s: %v, the file and the output differ:\n%s", line, err, text)
+		}
+		all, err := manifest.All(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 1+want.runs || all[0].GetName() != want.name {
+			t.Fatalf("%s: %d objects, want %s and its results", line, len(all), want.name)
+		}
+		var kept []corev1.ConfigMap
+		for _, o := range all[1:] {
+			kept = append(kept, *o.(*corev1.ConfigMap)) //nolint:forcetypeassert // A panic tells enough.
+		}
+		runs, err := results.Read(kept)
+		if err != nil || len(runs) != want.runs || want.runs > 0 && (runs[0].Benchmark.Name != want.name || !runs[0].StartTime.Equal(clitest.Morning(1))) {
+			t.Errorf("%s: %v, runs %+v", line, err, runs)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for line, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"":                                   {2, "want one object"},
+		"monthly":                            {1, "there is no CephTuningSweep monthly"},
+		"mclock-profile --to /nowhere/at/it": {1, "/nowhere/at/it"},
+	} {
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster(t))), line, "")
+		if got.Code() != want.code || !strings.Contains(got.Err.Error(), want.text) || got.Stdout != "" {
+			t.Errorf("%s: %d, %v", line, got.Code(), got.Err)
+		}
+	}
+}
