@@ -236,7 +236,7 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	if before == nil || seen.unplanned() {
 		return plan{}, false
 	}
-	change := ""
+	var change string
 	switch now := seen.rook; {
 	case now.Image != "" && now.RunningImage != "" && now.Image != now.RunningImage:
 		change = fmt.Sprintf("Ceph is being upgraded from image %s to %s", now.RunningImage, now.Image)

@@ -66,7 +66,8 @@ func BenchmarkSweep(b *testing.B) {
 // begun is when the world first saw a benchmark: its own time is in whole seconds.
 func (w *world) begun(child *v1alpha1.CephBenchmark) time.Time {
 	at, _ := w.begins.LoadOrStore(child.Name, time.Now())
-	return at.(time.Time)
+	began, _ := at.(time.Time)
+	return began
 }
 
 // given is how long the runs of a sweep last, and how long the cluster is given to settle
@@ -130,8 +131,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // kindOf is the resource of a path such as /apis/G/V/namespaces/NS/RESOURCE/NAME/status.
 func kindOf(path string) string {
-	_, rest, _ := strings.Cut(path, "/namespaces/")
-	parts := strings.Split(rest, "/")
+	_, below, _ := strings.Cut(path, "/namespaces/")
+	parts := strings.Split(below, "/")
 	switch {
 	case len(parts) < 2:
 		return path

@@ -88,7 +88,8 @@ func TestDemandOfData(t *testing.T) {
 		want   quiescence.Demand
 	}{
 		"a scratch pool": {
-			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}}, reads,
+			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}},
+			reads,
 			quiescence.Demand{Bytes: 200, RawBytes: 600, DeviceClass: "ssd"},
 		},
 		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},

@@ -107,7 +107,7 @@ func TestBenchmarkErasureCodedScratchPool(t *testing.T) {
 // A pool that belongs to others: they keep all that is theirs, to the byte.
 func TestBenchmarkExistingPool(t *testing.T) {
 	c := forTest(t)
-	c.createSettledPool(t, existingPool)
+	c.createSettledPool(t)
 	before := c.occupy(t, existingPool)
 	omap := radosWrite("rados-omap")
 	omap.RadosBench.Destination = v1alpha1.RadosBenchOMap

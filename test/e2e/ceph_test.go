@@ -86,17 +86,17 @@ func (c *cluster) createPool(t testing.TB, name string) {
 // by up to some seven seconds.
 const settledFor = 15 * time.Second
 
-// createSettledPool makes a pool, and waits until its PGs are all there, in the number
+// createSettledPool makes the existing pool, and waits until its PGs are all there, in the number
 // that they stay in. A pool begins with another number, and each PG that is split or
 // merged peers, which ends a run.
-func (c *cluster) createSettledPool(t testing.TB, name string) {
+func (c *cluster) createSettledPool(t testing.TB) {
 	t.Helper()
-	c.createPool(t, name)
+	c.createPool(t, existingPool)
 	// Rook sets a pool's parameters in any order, so that the autoscaler may have come
 	// in between. No other values than Rook's: it may set them again at any time.
 	for _, set := range [][]string{{"pg_autoscale_mode", "off"}, {"pg_num", poolPGs}} {
-		if _, err := c.ceph(t.Context(), append([]string{"osd", "pool", "set", name}, set...)...); err != nil {
-			t.Fatalf("set %s of pool %s: %v", set[0], name, err)
+		if _, err := c.ceph(t.Context(), append([]string{"osd", "pool", "set", existingPool}, set...)...); err != nil {
+			t.Fatalf("set %s of pool %s: %v", set[0], existingPool, err)
 		}
 	}
 	var since time.Time

@@ -59,7 +59,7 @@ func TestLongSweepOfCompression(t *testing.T) {
 // value of before in the end.
 func TestLongSweepThatRestartsOSDs(t *testing.T) {
 	c := forTest(t)
-	c.createSettledPool(t, existingPool)
+	c.createSettledPool(t)
 	before := c.tunables(t)
 	shards := c.shards(t)
 	s := c.sweep("restarts", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}, v1alpha1.Parameter{

@@ -36,7 +36,7 @@ const (
 //     until it is done with removing what it made, by kind.
 func BenchmarkOverhead(b *testing.B) {
 	c := forTest(b)
-	c.createSettledPool(b, existingPool)
+	c.createSettledPool(b)
 	c.createNamespace(b, overheadNamespace)
 	key := c.createClient(b, overheadClient, map[string]any{"mon": "profile rbd", "osd": "profile rbd pool=" + existingPool})
 	c.createCredentials(b, overheadNamespace, overheadClient, key)

@@ -72,12 +72,12 @@ func TestSweepDeletedInMidRun(t *testing.T) {
 // An OSD that takes in one operation at a time is slow; 256 is what it takes in anyway.
 func TestSweepToItsVerdict(t *testing.T) {
 	c := forTest(t)
-	c.createSettledPool(t, existingPool)
+	c.createSettledPool(t)
 	before := c.tunables(t)
 	s := c.sweep("verdict", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}, messageCap("1", "256"))
 	write := s.Spec.Template.Phases[0].RadosBench
 	write.Concurrency, write.ObjectSize = 16, new(resource.MustParse("64Ki")) // Fewer objects are sooner removed.
-	s.Spec.Confidence = "0.999" // One in a thousand of these tests may fail by chance.
+	s.Spec.Confidence = "0.999"                                               // One in a thousand of these tests may fail by chance.
 	c.createSweep(t, s)
 	eventually(t, sweepChangesIn, "Ceph to be changed", func(ctx context.Context) error {
 		now, err := c.tunablesNow(ctx)

@@ -74,7 +74,9 @@ func TestExport(t *testing.T) {
 		}
 		var kept []corev1.ConfigMap
 		for _, o := range all[1:] {
-			kept = append(kept, *o.(*corev1.ConfigMap)) //nolint:forcetypeassert // A panic tells enough.
+			if cm, is := o.(*corev1.ConfigMap); is {
+				kept = append(kept, *cm)
+			}
 		}
 		runs, err := results.Read(kept)
 		if err != nil || len(runs) != want.runs || want.runs > 0 && (runs[0].Benchmark.Name != want.name || !runs[0].StartTime.Equal(clitest.Morning(1))) {
