@@ -56,32 +56,50 @@ func TestExport(t *testing.T) {
 		"cephbenchmark/nightly": {"nightly", 1},
 		"mclock-profile":        {"mclock-profile", 0},
 	} {
-		file := filepath.Join(t.TempDir(), "it.yaml")
-		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line+" --to "+file, "")
-		if got.Err != nil || got.Stdout != "" {
-			t.Fatalf("%s: %v, %q", line, got.Err, got.Stdout)
-		}
-		printed := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
-		if text, err := os.ReadFile(file); err != nil || string(text) != printed.Stdout {
-			t.Errorf("%s: %v, the file and the output differ:\n%s", line, err, text)
-		}
-		all, err := manifest.All(file, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all) != 1+want.runs || all[0].GetName() != want.name {
-			t.Fatalf("%s: %d objects, want %s and its results", line, len(all), want.name)
-		}
-		var kept []corev1.ConfigMap
-		for _, o := range all[1:] {
-			if cm, is := o.(*corev1.ConfigMap); is {
-				kept = append(kept, *cm)
+		t.Run(line, func(t *testing.T) {
+			all, err := manifest.All(exported(t, c, line), nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		runs, err := results.Read(kept)
-		if err != nil || len(runs) != want.runs || want.runs > 0 && (runs[0].Benchmark.Name != want.name || !runs[0].StartTime.Equal(clitest.Morning(1))) {
-			t.Errorf("%s: %v, runs %+v", line, err, runs)
-		}
+			if len(all) != 1+want.runs || all[0].GetName() != want.name {
+				t.Fatalf("%d objects, want %s and its results", len(all), want.name)
+			}
+			for _, o := range all[1:] {
+				wantLatestRun(t, o, want.name)
+			}
+		})
+	}
+}
+
+// exported is the file that a command line writes, which is what it prints without --to.
+func exported(t *testing.T, c client.WithWatch, line string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "it.yaml")
+	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line+" --to "+file, "")
+	if got.Err != nil || got.Stdout != "" {
+		t.Fatalf("%v, %q", got.Err, got.Stdout)
+	}
+	printed := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+	text, err := os.ReadFile(file)
+	if err != nil || string(text) != printed.Stdout {
+		t.Errorf("%v, the file and the output differ:\n%s", err, text)
+	}
+	return file
+}
+
+// wantLatestRun checks that an object keeps the run that the status of a benchmark is about.
+func wantLatestRun(t *testing.T, o client.Object, benchmark string) {
+	t.Helper()
+	cm, is := o.(*corev1.ConfigMap)
+	if !is {
+		t.Fatalf("got a %T", o)
+	}
+	runs, err := results.Read([]corev1.ConfigMap{*cm})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs[0].Benchmark.Name != benchmark || !runs[0].StartTime.Equal(clitest.Morning(1)) {
+		t.Errorf("run %+v, want the latest of %s", runs[0], benchmark)
 	}
 }
 
