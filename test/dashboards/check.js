@@ -18,6 +18,7 @@ const VISIT_LIMIT = 120 * SECONDS; // for a dashboard to be drawn
 const AT_REST = 3 * SECONDS; // without a change a dashboard is taken to be drawn
 const WIDTH = 1600;
 const GRID_ROW = 38; // pixels of height, with the gap
+const SURROUNDINGS = 170; // pixels above and below the panels
 
 async function main([planFile, grafana, screenshots]) {
   const plan = JSON.parse(fs.readFileSync(planFile, 'utf8'));
@@ -76,7 +77,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
   const rows = Math.max(...dashboard.panels.map((panel) => panel.gridPos.y + panel.gridPos.h));
   // Grafana draws only what is in view: all of it has to be.
   const context = await browser.newContext({
-    viewport: { width: WIDTH, height: rows * GRID_ROW + 200 },
+    viewport: { width: WIDTH, height: rows * GRID_ROW + SURROUNDINGS },
     locale: 'en-US',
     timezoneId: 'UTC',
   });
@@ -103,7 +104,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
 
 function addressOf(grafana, plan, visit) {
   const time = (text) => (text.startsWith('now') ? text : Date.parse(text));
-  const parameters = new URLSearchParams({ orgId: 1, from: time(plan.from), to: time(plan.to), kiosk: 'tv' });
+  const parameters = new URLSearchParams({ orgId: 1, from: time(plan.from), to: time(plan.to) });
   for (const [name, value] of Object.entries(visit.variables)) parameters.set(`var-${name}`, value);
   return `${grafana}/d/${visit.dashboard}?${parameters}`;
 }
@@ -199,7 +200,7 @@ function judge(panels, answers, drawn, empty, mayBeEmpty) {
   }
   for (const panel of panels) {
     const seen = drawn.find((one) => one.id === panel.id);
-    const isEmpty = Boolean(seen.text?.includes(panel.fieldConfig.defaults.noValue));
+    const isEmpty = seen.text === panel.fieldConfig.defaults.noValue;
     let problem = problemOf(panel, answers.get(panel.id), seen);
     if (!problem && isEmpty && !excuses[panel.title]) problem = `is empty and says: ${seen.text}`;
     if (!problem && !isEmpty && empty[panel.title]) problem = `shows something, although ${empty[panel.title]}: ${seen.text.slice(0, 100)}`;
