@@ -4,8 +4,8 @@
 //
 //   node check.js PLAN.json GRAFANA-URL SCREENSHOTS-FOLDER
 //
-// PLAN.json is {from, to, visits: [{dashboard, variables, empty, mayBeEmpty}]}, the last two
-// with the reasons by the titles of panels: "empty" panels must not show anything.
+// PLAN.json is {from, to, visits: [{dashboard, variables, empty, mayBeEmpty, noAnnotations}]}
+// with the reasons, for panels by their titles: those that are "empty" must not show anything.
 'use strict';
 
 const fs = require('fs');
@@ -16,6 +16,7 @@ const SECONDS = 1000;
 const READY_LIMIT = 120 * SECONDS; // for Grafana to answer and to have its dashboards
 const VISIT_LIMIT = 120 * SECONDS; // for a dashboard to be drawn
 const AT_REST = 3 * SECONDS; // without a change a dashboard is taken to be drawn
+const ANNOTATIONS = 0; // in place of a panel's number, in what was answered
 const WIDTH = 1600;
 const GRID_ROW = 38; // pixels of height, with the gap
 const SURROUNDINGS = 170; // pixels above and below the panels
@@ -82,7 +83,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
     timezoneId: 'UTC',
   });
   const problems = dashboard.panels.filter((panel) => panel.collapsed).map((row) => `the row "${row.title}" is collapsed`);
-  const answers = new Map(panels.map((panel) => [panel.id, { queries: 0, values: 0 }]));
+  const answers = new Map([ANNOTATIONS, ...panels.map((panel) => panel.id)].map((id) => [id, { queries: 0, values: 0 }]));
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(VISIT_LIMIT);
@@ -92,7 +93,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
     const drawn = await untilAtRest(page, listening, panels);
     await page.screenshot({ path: path.join(screenshots, `${nameOf(visit).replace(/[^A-Za-z0-9]+/g, '-')}.png`) });
     const judged = judge(panels, answers, drawn, visit.empty || {}, visit.mayBeEmpty || {});
-    problems.push(...judged.problems, ...(await otherVariables(page, visit)));
+    problems.push(...judged.problems, ...judgeAnnotations(dashboard, answers.get(ANNOTATIONS), visit), ...otherVariables(page, visit));
     return { ...judged, problems };
   } catch (error) {
     problems.push(error.message);
@@ -118,9 +119,9 @@ function listen(page, grafana, answers, problems) {
   page.on('response', async (response) => {
     const address = response.url().replace(grafana, '');
     try {
-      const panel = answers.get(Number(response.request().headers()['x-panel-id']));
+      const answer = answers.get(Number(response.request().headers()['x-panel-id'] || ANNOTATIONS));
       if (response.status() >= 400) problems.push(`${response.status()} for ${address}: ${(await response.text()).slice(0, 300)}`);
-      else if (address.startsWith('/api/ds/query')) note(panel, (await response.json()).results, problems);
+      else if (address.startsWith('/api/ds/query')) note(answer, (await response.json()).results, problems);
     } catch (error) {
       problems.push(`${address}: ${error.message}`);
     } finally {
@@ -130,12 +131,11 @@ function listen(page, grafana, answers, problems) {
   return state;
 }
 
-function note(panel, results, problems) {
+function note(answer, results, problems) {
   for (const [query, result] of Object.entries(results)) {
     if (result.error) problems.push(`query ${query}: ${result.error}`);
-    if (!panel) continue; // of an annotation
-    panel.queries++;
-    panel.values += (result.frames || []).filter(hasValues).length;
+    answer.queries++;
+    answer.values += (result.frames || []).filter(hasValues).length;
   }
 }
 
@@ -234,8 +234,18 @@ function isDrawn(panel, seen) {
   }
 }
 
+// judgeAnnotations checks that there is something to shade or to mark in graphs. Queries
+// of annotations do not tell whose they are, so that they are judged together.
+function judgeAnnotations(dashboard, answer, visit) {
+  const names = dashboard.annotations.list.filter((one) => one.enable && !one.builtIn).map((one) => one.name);
+  if (answer.queries < names.length) return [`of the annotations ${names.join(', ')} Grafana asked for ${answer.queries} alone`];
+  if (names.length && !answer.values && !visit.noAnnotations) return [`the annotations ${names.join(', ')} have no data`];
+  if (answer.values && visit.noAnnotations) return [`there are annotations, although ${visit.noAnnotations}`];
+  return [];
+}
+
 // otherVariables tells of variables that the dashboard did not take from the address.
-async function otherVariables(page, visit) {
+function otherVariables(page, visit) {
   const now = new URL(page.url()).searchParams;
   return Object.entries(visit.variables)
     .filter(([name, value]) => now.get(`var-${name}`) !== value)
