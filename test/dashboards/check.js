@@ -120,7 +120,7 @@ function listen(page, grafana, answers, problems) {
     const address = response.url().replace(grafana, '');
     try {
       const answer = answers.get(Number(response.request().headers()['x-panel-id'] || ANNOTATIONS));
-      if (response.status() >= 400) problems.push(`${response.status()} for ${address}: ${(await response.text()).slice(0, 300)}`);
+      if (response.status() >= 400) problems.push(`${response.status()} for ${address}: ${(await response.text()).trim().slice(0, 300)}`);
       else if (address.startsWith('/api/ds/query')) note(answer, (await response.json()).results, problems);
     } catch (error) {
       problems.push(`${address}: ${error.message}`);
@@ -200,7 +200,7 @@ function judge(panels, answers, drawn, empty, mayBeEmpty) {
   }
   for (const panel of panels) {
     const seen = drawn.find((one) => one.id === panel.id);
-    const isEmpty = seen.text === panel.fieldConfig.defaults.noValue;
+    const isEmpty = seen.there && seen.text === panel.fieldConfig?.defaults?.noValue;
     let problem = problemOf(panel, answers.get(panel.id), seen);
     if (!problem && isEmpty && !excuses[panel.title]) problem = `is empty and says: ${seen.text}`;
     if (!problem && !isEmpty && empty[panel.title]) problem = `shows something, although ${empty[panel.title]}: ${seen.text.slice(0, 100)}`;
@@ -238,7 +238,7 @@ function isDrawn(panel, seen) {
 // of annotations do not tell whose they are, so that they are judged together.
 function judgeAnnotations(dashboard, answer, visit) {
   const names = dashboard.annotations.list.filter((one) => one.enable && !one.builtIn).map((one) => one.name);
-  if (answer.queries < names.length) return [`of the annotations ${names.join(', ')} Grafana asked for ${answer.queries} alone`];
+  if (answer.queries < names.length) return [`Grafana asked for ${answer.queries} of the annotations ${names.join(', ')}`];
   if (names.length && !answer.values && !visit.noAnnotations) return [`the annotations ${names.join(', ')} have no data`];
   if (answer.values && visit.noAnnotations) return [`there are annotations, although ${visit.noAnnotations}`];
   return [];
