@@ -160,6 +160,10 @@ OVERHEAD_RUNS ?= 10
 e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes over a minute for each of OVERHEAD_RUNS.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
+.PHONY: e2e-dashboards
+e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab; with RECORDED=1 over recorded metrics, without a lab.
+	test/dashboards/run $(if $(RECORDED),recorded,lab)
+
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.
 	test/lab/lab down

@@ -39,6 +39,12 @@ part() {
 	esac
 }
 
+# need_node fails where there is no Node.js for what is built and run with it.
+need_node() {
+	command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' ||
+		die "Node.js 20 or newer is missing, or npm: on Debian the packages nodejs and npm"
+}
+
 # cache_entry NAME INPUT… prints the cache folder for what is made from the
 # files and strings given, whatever their order of time.
 cache_entry() {

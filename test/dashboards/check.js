@@ -1,0 +1,263 @@
+// Opens dashboards in a Grafana as people do and checks every panel of them: it is there,
+// its queries were answered without an error, and it shows what they gave. A panel that
+// shows nothing has to be named in the plan, with the reason, and to say itself why.
+//
+//   node check.js PLAN.json GRAFANA-URL SCREENSHOTS-FOLDER
+//
+// PLAN.json is {from, to, visits: [{dashboard, variables, empty, mayBeEmpty, noAnnotations}]}
+// with the reasons, for panels by their titles: those that are "empty" must not show anything.
+'use strict';
+
+const fs = require('fs');
+const path = require('path');
+const { chromium } = require('playwright-core');
+
+const SECONDS = 1000;
+const READY_LIMIT = 120 * SECONDS; // for Grafana to answer and to have its dashboards
+const VISIT_LIMIT = 120 * SECONDS; // for a dashboard to be drawn
+const AT_REST = 3 * SECONDS; // without a change a dashboard is taken to be drawn
+const ANNOTATIONS = 0; // in place of a panel's number, in what was answered
+const WIDTH = 1600;
+const GRID_ROW = 38; // pixels of height, with the gap
+const SURROUNDINGS = 170; // pixels above and below the panels
+
+async function main([planFile, grafana, screenshots]) {
+  const plan = JSON.parse(fs.readFileSync(planFile, 'utf8'));
+  await until(READY_LIMIT, 'Grafana to have all dashboards', () => hasDashboards(grafana, plan));
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+    args: [
+      '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
+      '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    ],
+  });
+  let failures = 0;
+  try {
+    for (const visit of plan.visits) {
+      const started = Date.now();
+      const found = await checkVisit(browser, grafana, plan, visit, screenshots);
+      failures += found.problems.length;
+      console.log(`${found.problems.length ? 'FAILED' : 'ok    '} ${nameOf(visit)}: ${found.shown} panels show data, ` +
+        `${found.empty} are empty for a reason (${((Date.now() - started) / SECONDS).toFixed(1)} s)`);
+      for (const problem of found.problems) console.log(`       - ${problem}`);
+    }
+  } finally {
+    await browser.close();
+  }
+  console.log(`Screenshots are in ${screenshots}.`);
+  return failures ? 1 : 0;
+}
+
+// until polls, as a refused connection is the rule until Grafana listens.
+async function until(limit, what, done) {
+  const deadline = Date.now() + limit;
+  for (;;) {
+    if (await done().catch(() => false)) return;
+    if (Date.now() > deadline) throw new Error(`waited ${limit / SECONDS} s in vain for ${what}`);
+    await sleep(0.5 * SECONDS);
+  }
+}
+
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function hasDashboards(grafana, plan) {
+  for (const uid of new Set(plan.visits.map((visit) => visit.dashboard))) {
+    if (!(await fetch(`${grafana}/api/dashboards/uid/${uid}`)).ok) return false;
+  }
+  return true;
+}
+
+function nameOf(visit) {
+  return [visit.dashboard, ...Object.values(visit.variables)].join(' ');
+}
+
+// checkVisit opens one dashboard with one choice of variables.
+async function checkVisit(browser, grafana, plan, visit, screenshots) {
+  const { dashboard } = await (await fetch(`${grafana}/api/dashboards/uid/${visit.dashboard}`)).json();
+  const panels = dashboard.panels.filter((panel) => panel.type !== 'row');
+  const rows = Math.max(...dashboard.panels.map((panel) => panel.gridPos.y + panel.gridPos.h));
+  // Grafana draws only what is in view: all of it has to be.
+  const context = await browser.newContext({
+    viewport: { width: WIDTH, height: rows * GRID_ROW + SURROUNDINGS },
+    locale: 'en-US',
+    timezoneId: 'UTC',
+  });
+  const problems = dashboard.panels.filter((panel) => panel.collapsed).map((row) => `the row "${row.title}" is collapsed`);
+  const answers = new Map([ANNOTATIONS, ...panels.map((panel) => panel.id)].map((id) => [id, { queries: 0, values: 0 }]));
+  try {
+    // What was recorded looks as it did then: "in two hours", and not "ten months ago".
+    if (!plan.to.startsWith('now')) await context.clock.install({ time: plan.to });
+    const page = await context.newPage();
+    page.setDefaultTimeout(VISIT_LIMIT);
+    page.on('pageerror', (error) => problems.push(`the page has an error: ${error.message}`));
+    const listening = listen(page, grafana, answers, problems);
+    await page.goto(addressOf(grafana, plan, visit));
+    const drawn = await untilAtRest(page, listening, panels);
+    await page.screenshot({ path: path.join(screenshots, `${nameOf(visit).replace(/[^A-Za-z0-9]+/g, '-')}.png`) });
+    const judged = judge(panels, answers, drawn, visit.empty || {}, visit.mayBeEmpty || {});
+    problems.push(...judged.problems, ...judgeAnnotations(dashboard, answers.get(ANNOTATIONS), visit), ...otherVariables(page, visit));
+    return { ...judged, problems };
+  } catch (error) {
+    problems.push(error.message);
+    return { problems, shown: 0, empty: 0 };
+  } finally {
+    await context.close();
+  }
+}
+
+function addressOf(grafana, plan, visit) {
+  const time = (text) => (text.startsWith('now') ? text : Date.parse(text));
+  const parameters = new URLSearchParams({ orgId: 1, from: time(plan.from), to: time(plan.to) });
+  for (const [name, value] of Object.entries(visit.variables)) parameters.set(`var-${name}`, value);
+  return `${grafana}/d/${visit.dashboard}?${parameters}`;
+}
+
+// listen notes what Grafana answers to the page: to queries of panels, which name the panel
+// in a header, and to all else, of which nothing may fail.
+function listen(page, grafana, answers, problems) {
+  const state = { asked: 0, answered: 0 };
+  page.on('request', () => state.asked++);
+  page.on('requestfailed', () => state.answered++);
+  page.on('response', async (response) => {
+    const address = response.url().replace(grafana, '');
+    try {
+      const answer = answers.get(Number(response.request().headers()['x-panel-id'] || ANNOTATIONS));
+      if (response.status() >= 400) problems.push(`${response.status()} for ${address}: ${(await response.text()).trim().slice(0, 300)}`);
+      else if (address.startsWith('/api/ds/query')) note(answer, (await response.json()).results, problems);
+    } catch (error) {
+      problems.push(`${address}: ${error.message}`);
+    } finally {
+      state.answered++;
+    }
+  });
+  return state;
+}
+
+function note(answer, results, problems) {
+  for (const [query, result] of Object.entries(results)) {
+    if (result.error) problems.push(`query ${query}: ${result.error}`);
+    answer.queries++;
+    answer.values += (result.frames || []).filter(hasValues).length;
+  }
+}
+
+function hasValues(frame) {
+  return frame.schema.fields.some((field, i) => field.type !== 'time' && frame.data.values[i].some((value) => value !== null && value !== ''));
+}
+
+// untilAtRest gives what is drawn once nothing is loaded and nothing changes any more.
+async function untilAtRest(page, listening, panels) {
+  const deadline = Date.now() + VISIT_LIMIT;
+  let before = '';
+  let since = Date.now();
+  for (;;) {
+    const drawn = await page.evaluate(look, panels.map((panel) => panel.id));
+    const now = JSON.stringify([drawn, listening]);
+    if (now !== before || drawn.some((panel) => panel.loading) || listening.asked > listening.answered) since = Date.now();
+    if (Date.now() - since >= AT_REST) return drawn;
+    if (Date.now() > deadline) throw new Error(`not drawn after ${VISIT_LIMIT / SECONDS} s: ${describe(drawn, listening)}`);
+    before = now;
+    await sleep(0.3 * SECONDS);
+  }
+}
+
+function describe(drawn, listening) {
+  const loading = drawn.filter((panel) => panel.loading || !panel.there).map((panel) => panel.id);
+  return `${listening.asked - listening.answered} requests without an answer, panels that load or are missing: ${loading.join(', ') || 'none'}`;
+}
+
+// look runs in the page and tells of each panel what can be seen of it.
+function look(ids) {
+  const painted = (canvas) => {
+    if (!canvas.width || !canvas.height) return false;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    for (let i = 3; i < data.length; i += 4) if (data[i]) return true;
+    return false;
+  };
+  return ids.map((id) => {
+    const item = document.querySelector(`[data-panelid="${id}"]`);
+    if (!item) return { id, there: false };
+    const status = item.querySelector('[aria-label="Panel status"]');
+    const content = item.querySelector('[class*="panel-content"]');
+    return {
+      id,
+      there: true,
+      title: item.querySelector('h6')?.innerText || '',
+      loading: Boolean(item.querySelector('[aria-label="Panel loading bar"]')) || !content,
+      error: status ? status.getAttribute('title') || status.innerText || 'a mark without words' : '',
+      text: content?.innerText.trim() || '',
+      painted: content ? [...content.querySelectorAll('canvas')].some(painted) : false,
+      cells: content?.querySelectorAll('[role="cell"]').length || 0,
+    };
+  });
+}
+
+// judge compares what was answered, what is drawn, and what may be empty.
+function judge(panels, answers, drawn, empty, mayBeEmpty) {
+  const excuses = { ...empty, ...mayBeEmpty };
+  const titles = panels.map((panel) => panel.title);
+  const found = { shown: 0, empty: 0, problems: [] };
+  for (const title of Object.keys(excuses)) {
+    if (!titles.includes(title)) found.problems.push(`the plan excuses "${title}", which is no panel`);
+  }
+  for (const panel of panels) {
+    const seen = drawn.find((one) => one.id === panel.id);
+    const isEmpty = seen.there && seen.text === panel.fieldConfig?.defaults?.noValue;
+    let problem = problemOf(panel, answers.get(panel.id), seen);
+    if (!problem && isEmpty && !excuses[panel.title]) problem = `is empty and says: ${seen.text}`;
+    if (!problem && !isEmpty && empty[panel.title]) problem = `shows something, although ${empty[panel.title]}: ${seen.text.slice(0, 100)}`;
+    if (!problem && !isEmpty) problem = problemOfData(panel, answers.get(panel.id), seen);
+    if (problem) found.problems.push(`"${panel.title}" ${problem}`);
+    else found[isEmpty ? 'empty' : 'shown']++;
+  }
+  return found;
+}
+
+function problemOf(panel, answer, seen) {
+  if (!seen.there) return 'is not there';
+  if (seen.title !== panel.title) return `has the title "${seen.title}"`;
+  if (seen.error) return `has an error: ${seen.error}`;
+  return answer.queries ? '' : 'asked nothing';
+}
+
+function problemOfData(panel, answer, seen) {
+  if (!answer.values) return `has no data, and does not say why: ${seen.text.slice(0, 100)}`;
+  return isDrawn(panel, seen) ? '' : `has data and shows nothing, as ${panel.type}: ${JSON.stringify(seen)}`;
+}
+
+function isDrawn(panel, seen) {
+  switch (panel.type) {
+    case 'table':
+      return seen.cells > 0;
+    case 'stat':
+      return seen.text !== '';
+    default:
+      return seen.painted;
+  }
+}
+
+// judgeAnnotations checks that there is something to shade or to mark in graphs. Queries
+// of annotations do not tell whose they are, so that they are judged together.
+function judgeAnnotations(dashboard, answer, visit) {
+  const names = dashboard.annotations.list.filter((one) => one.enable && !one.builtIn).map((one) => one.name);
+  if (answer.queries < names.length) return [`Grafana asked for ${answer.queries} of the annotations ${names.join(', ')}`];
+  if (names.length && !answer.values && !visit.noAnnotations) return [`the annotations ${names.join(', ')} have no data`];
+  if (answer.values && visit.noAnnotations) return [`there are annotations, although ${visit.noAnnotations}`];
+  return [];
+}
+
+// otherVariables tells of variables that the dashboard did not take from the address.
+function otherVariables(page, visit) {
+  const now = new URL(page.url()).searchParams;
+  return Object.entries(visit.variables)
+    .filter(([name, value]) => now.get(`var-${name}`) !== value)
+    .map(([name, value]) => `the variable ${name} is "${now.get(`var-${name}`)}", and not "${value}"`);
+}
+
+main(process.argv.slice(2)).then(
+  (status) => process.exit(status),
+  (error) => {
+    console.error(`check: ${error.message}`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,79 @@
+// Sidecar writes the dashboards of ConfigMaps into a folder, as the sidecar of Grafana in
+// kube-prometheus-stack does: those with its label, into the folder that they ask for.
+//
+//	kustomize build dashboards | sidecar FOLDER
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// What the chart of kube-prometheus-stack looks for by default, and the annotation that its
+// documentation suggests.
+const (
+	dashboardLabel   = "grafana_dashboard"
+	folderAnnotation = "grafana_folder"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: sidecar FOLDER <MANIFESTS")
+		os.Exit(2)
+	}
+	if err := run(os.Stdin, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "sidecar:", err)
+		os.Exit(1)
+	}
+}
+
+// run fails where there is no dashboard: a label that is misspelt would else pass for none.
+func run(manifests io.Reader, folder string) error {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(manifests))
+	written := 0
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("reading manifests: %w", err)
+		}
+		var config corev1.ConfigMap
+		if err := yaml.Unmarshal(document, &config); err != nil {
+			return fmt.Errorf("reading a manifest: %w", err)
+		}
+		if config.Kind != "ConfigMap" || config.Labels[dashboardLabel] == "" {
+			continue
+		}
+		if err := write(config, folder); err != nil {
+			return err
+		}
+		written += len(config.Data)
+	}
+	if written == 0 {
+		return fmt.Errorf("no ConfigMap has the label %s", dashboardLabel)
+	}
+	return nil
+}
+
+func write(config corev1.ConfigMap, folder string) error {
+	folder = filepath.Join(folder, config.Annotations[folderAnnotation])
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for name, text := range config.Data {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
