@@ -83,7 +83,7 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		number("Benchmarks measuring", 4, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Still to be put back", 3, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
+		number("Not put back", 3, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
 		number("Failed restores", 3, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
 			happened(selector(metrics.Restores, restoreFailed))+" or vector(0)"),

@@ -156,7 +156,7 @@ func TestFigures(t *testing.T) {
 		}},
 		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "latency_best", nil},
 		{"sweep", "cephtune-bench/profile", "Every run's figure", "latency_best", []string{`configuration="profile=high_client_ops" = 0.0114`}},
-		{"sweep", "cephtune-bench/profile", "Measuring now", "A", []string{`configuration="profile=high_client_ops" run="4" = 1`}},
+		{"sweep", "cephtune-bench/profile", "Measuring now", "A", []string{`configuration="profile=high_client_ops" measuring="profile=high_client_ops · run 4" run="4" = 1`}},
 		{"sweep", "cephtune-bench/profile", "What was measured when", "A", []string{
 			`configuration="baseline" = 0`, `configuration="profile=balanced" = 0`, `configuration="profile=high_client_ops" = 1`,
 		}},
@@ -169,7 +169,7 @@ func TestFigures(t *testing.T) {
 			`direction="Total" of="write-4m Total" phase="write-4m" = 0.6593`, `direction="Write" of="mixed-16k Write" phase="mixed-16k" = 0.0879`,
 		}},
 		{"fleet", ".*/", "Waiting", "A", []string{"= 1"}},
-		{"fleet", ".*/", "Still to be put back", "A", []string{"= 1"}},
+		{"fleet", ".*/", "Not put back", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Sweeps measuring", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Benchmarks measuring", "A", []string{"= 2"}},
 		{"fleet", ".*/", "Benchmarks", "progress", []string{

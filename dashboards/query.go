@@ -104,11 +104,17 @@ type annotation struct {
 	TitleFormat     string `json:"titleFormat"`
 	TextFormat      string `json:"textFormat"`
 	UseValueForTime bool   `json:"useValueForTime"`
+
+	// Expr and Step say once more what Target says: Grafana 10 reads these alone, and
+	// without them never asks.
+	Expr string `json:"expr"`
+	Step string `json:"step"`
 }
 
 // mark makes an annotation. A step of 30 s is that of usual scrapes: with a longer one,
 // short runs would be missed.
 func mark(name, color, expression, title, text string) annotation {
+	const step = "30s"
 	source := dataSource()
 	return annotation{
 		AnnotationQuery: dashboard.AnnotationQuery{
@@ -118,12 +124,14 @@ func mark(name, color, expression, title, text string) annotation {
 			IconColor:  color,
 			Target: prometheus.Dataquery{
 				Expr:     expression,
-				Interval: new("30s"),
+				Interval: new(step),
 				RefId:    new("Anno"),
 			},
 		},
 		TitleFormat: title,
 		TextFormat:  text,
+		Expr:        expression,
+		Step:        step,
 	}
 }
 

@@ -99,12 +99,13 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			description: "When the sweep is expected to end, restore included, by what its runs have taken so far.",
 			unit:        fromNow, empty: "No end to expect: it has ended, or not begun", width: 4, height: 3,
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), "", nil),
-		figure(about{
+		words(about{
 			title:       "Measuring now",
 			description: "The configuration that is being measured, and the number of the run.",
-			unit:        noUnit, empty: "Nothing is being measured", width: 6, height: 3,
-		}, latest(one(metrics.SweepRunning), metrics.LabelConfiguration, metrics.LabelRun),
-			"{{configuration}} · run {{run}}", nil).TextMode(common.BigValueTextModeName),
+			empty:       "Nothing is being measured", width: 6, height: 3,
+		}, fmt.Sprintf(`label_join(%s, "measuring", " · run ", %q, %q)`,
+			latest(one(metrics.SweepRunning), metrics.LabelConfiguration, metrics.LabelRun),
+			metrics.LabelConfiguration, metrics.LabelRun), "measuring", 20, nil),
 		figure(about{
 			title:       "Ceph's settings",
 			description: "Whether everything that the sweep changed is put back as it was.",
@@ -237,5 +238,5 @@ func drift() *timeseries.PanelBuilder {
 			latest(fmt.Sprintf("avg_over_time(%s[$__range] @ end())", series), metrics.LabelConfiguration)),
 		legend: "{{configuration}}",
 		color:  fixed(grey),
-	})
+	}).AxisSoftMin(-0.05).AxisSoftMax(0.05) // A flat line gets a scale of thousands without.
 }
