@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 const (
@@ -321,6 +323,38 @@ func verdictTable(s *v1alpha1.CephTuningSweep) string {
 		fmt.Fprintf(&text, "\n  %s", run)
 	}
 	return text.String()
+}
+
+// verdictAt judges the runs of a sweep anew, at another confidence. A sweep that would not
+// have ended yet at that one says nothing.
+func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidence string) v1alpha1.SweepVerdict {
+	t.Helper()
+	spec := s.Spec.DeepCopy()
+	spec.Confidence = confidence
+	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := sweepspec.PlanOf(spec, s.Status.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planner, err := sweep.New(planned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := planner.Next(sweepspec.Runs(ledger))
+	if err != nil || next.Action != sweep.Conclude {
+		t.Logf("at confidence %s the sweep would go on: %v", confidence, err)
+		return ""
+	}
+	for _, row := range next.Conclusion.Rows {
+		if row.Configuration == int(index) {
+			return v1alpha1.SweepVerdict(row.Assessment.Verdict)
+		}
+	}
+	t.Fatalf("configuration %d has no verdict", index)
+	return ""
 }
 
 // configurationOf is what a sweep says about one configuration.
