@@ -37,6 +37,11 @@ func main() {
 
 // run fails where there is no dashboard: a label that is misspelt would else pass for none.
 func run(manifests io.Reader, folder string) error {
+	root, err := os.OpenRoot(folder) // Nothing is written outside, whatever an annotation says.
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(manifests))
 	written := 0
 	for {
@@ -54,7 +59,7 @@ func run(manifests io.Reader, folder string) error {
 		if config.Kind != "ConfigMap" || config.Labels[dashboardLabel] == "" {
 			continue
 		}
-		if err := write(config, folder); err != nil {
+		if err := write(config, root); err != nil {
 			return err
 		}
 		written += len(config.Data)
@@ -65,13 +70,13 @@ func run(manifests io.Reader, folder string) error {
 	return nil
 }
 
-func write(config corev1.ConfigMap, folder string) error {
-	folder = filepath.Join(folder, config.Annotations[folderAnnotation])
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func write(config corev1.ConfigMap, root *os.Root) error {
+	folder := filepath.Join(".", config.Annotations[folderAnnotation])
+	if err := root.MkdirAll(folder, 0o750); err != nil {
 		return err
 	}
 	for name, text := range config.Data {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+		if err := root.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
