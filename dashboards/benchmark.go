@@ -78,7 +78,7 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 			title:       "Progress",
 			description: "How far the current run is, over all its repetitions.",
 			unit:        fraction, empty: noBenchmark, width: 5, height: 3,
-		}, fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)), "", nil),
+		}, fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)), nil),
 		words(about{
 			title:       "Run ID",
 			description: "The run that these figures are of. A change of spec.runID starts another one.",
@@ -88,7 +88,7 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 			title:       "Latest run ended",
 			description: "When the latest run ended.",
 			unit:        fromNow, empty: "No run has ended", width: 5, height: 3,
-		}, fmt.Sprintf("1000 * max(%s)", one(metrics.BenchmarkCompletion)), "", nil),
+		}, fmt.Sprintf("1000 * max(%s)", one(metrics.BenchmarkCompletion)), nil),
 		words(about{
 			title:       "Environment",
 			description: "A fingerprint of what results depend on, such as the version of Ceph. Figures of different environments do not compare.",

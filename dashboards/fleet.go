@@ -73,7 +73,7 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		return figure(about{
 			title: title, description: description,
 			unit: count, empty: noManager, width: width, height: 4,
-		}, expression, "", nil)
+		}, expression, nil)
 	}
 	measuring := func(metric string) string {
 		return fmt.Sprintf("count(%s) or vector(0)", latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))

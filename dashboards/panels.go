@@ -103,19 +103,13 @@ func words(a about, expression, label string, size float64, values []dashboard.V
 		Text(common.NewVizTextDisplayOptionsBuilder().ValueSize(size))
 }
 
-// figure shows the value of each series at the end of the time range, under a name if
-// the legend has one.
-func figure(a about, expression, legend string, values []dashboard.ValueMapping) *stat.PanelBuilder {
-	text := common.BigValueTextModeValue
-	if legend != "" {
-		text = common.BigValueTextModeValueAndName
-	}
+// figure shows the value of a series at the end of the time range.
+func figure(a about, expression string, values []dashboard.ValueMapping) *stat.PanelBuilder {
 	return shown(begin(stat.NewPanelBuilder(), a), values).
 		WithTarget(instant("A", expression).
-			Format(prometheus.PromQueryFormatTimeSeries).
-			LegendFormat(legend)).
+			Format(prometheus.PromQueryFormatTimeSeries)).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
-		TextMode(text)
+		TextMode(common.BigValueTextModeValue)
 }
 
 // shown sets how words and figures look: in the colour of the text, or on the colour of

@@ -93,12 +93,12 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			title:       "Progress",
 			description: "How far the sweep is, if no configuration drops out early.",
 			unit:        fraction, empty: noSweep, width: 4, height: 3,
-		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), "", nil),
+		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), nil),
 		figure(about{
 			title:       "Expected to end",
 			description: "When the sweep is expected to end, restore included, by what its runs have taken so far.",
 			unit:        fromNow, empty: "No end to expect: it has ended, or not begun", width: 4, height: 3,
-		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), "", nil),
+		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), nil),
 		words(about{
 			title:       "Measuring now",
 			description: "The configuration that is being measured, and the number of the run.",
@@ -110,7 +110,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			title:       "Ceph's settings",
 			description: "Whether everything that the sweep changed is put back as it was.",
 			unit:        noUnit, empty: "Nothing was changed yet", width: 5, height: 3,
-		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), "", mappings(
+		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
 			state{"1", "Put back", blue},
 			state{"0", "Changed by the sweep", orange},
 		)),
