@@ -150,7 +150,7 @@ else
 endif
 
 .PHONY: e2e-sweeps
-e2e-sweeps: ## Run whole sweeps on the lab that take a quarter of an hour and more each: PGs in place, compression, restarts of OSDs.
+e2e-sweeps: ## Run whole sweeps on the lab, a quarter of an hour and more each: to a verdict, PGs in place, compression, restarts of OSDs.
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 5h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.

@@ -33,8 +33,6 @@ const (
 	// restoreWithin is how long it may take until everything is put back. A manager that
 	// was killed has to be waited for, and what it has asked of Ceph.
 	restoreWithin = 5 * time.Minute
-	// verdictWithin is for twelve runs and what may have to be repeated.
-	verdictWithin = 25 * time.Minute
 )
 
 // sweep returns a CephTuningSweep with the smallest design that there is, over
