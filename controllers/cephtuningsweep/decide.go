@@ -221,8 +221,12 @@ func waitForCluster(seen facts) (plan, bool) {
 }
 
 // failAfterTrouble ends a sweep whose steps have failed for too long: it would hold the
-// lock and its settings for as long as Ceph is away.
+// lock and its settings for as long as Ceph is away. One that has its verdict keeps that,
+// and tries on to put everything back.
 func failAfterTrouble(seen facts) (plan, bool) {
+	if seen.next.Action == sweep.Conclude {
+		return plan{}, false
+	}
 	limit := seen.sweep.Spec.Quiescence.Timeout.Duration
 	if seen.memory.troubledSince.IsZero() || seen.now.Sub(seen.memory.troubledSince) <= limit {
 		return plan{}, false
@@ -230,10 +234,11 @@ func failAfterTrouble(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterUnreachable, fmt.Sprintf("The sweep did not get on for %v: %v", limit, seen.memory.trouble)), true
 }
 
-// failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be.
+// failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be,
+// unless all runs of its verdict were before that.
 func failAfterUpgrade(seen facts) (plan, bool) {
 	before := seen.sweep.Status.Environment
-	if before == nil || seen.unplanned() {
+	if before == nil || seen.unplanned() || seen.next.Action == sweep.Conclude {
 		return plan{}, false
 	}
 	var change string

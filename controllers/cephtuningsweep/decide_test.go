@@ -203,6 +203,12 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 3, "19.2.0": 1} })},
 			want: stepFail, wantReason: v1alpha1.ReasonClusterChanged, wantMessage: "18.2.7 and 19.2.0",
 		},
+		"neither takes the verdict from a sweep that has one": {
+			seen: []func(*facts){concluded, upgrade(func(i *rook.ClusterInfo) { i.RookVersion = "v1.17.3" }), func(f *facts) {
+				f.memory.noteTrouble(errors.New("no monitor answers"), today().Add(-31*time.Minute))
+			}},
+			want: stepStandDown, wantThen: endsComplete,
+		},
 		"nothing was upgraded": {
 			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 4} })}, want: stepApply,
 		},

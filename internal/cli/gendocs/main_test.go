@@ -37,9 +37,13 @@ func TestThePageIsThatOfTheProgram(t *testing.T) {
 // whoever generates it is in it.
 func TestThePageIsTheSameForEverybody(t *testing.T) {
 	first := page(t)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("HOME", "/home/somebody-else")
 	t.Setenv("KUBECONFIG", "/home/somebody-else/config")
-	if page(t) != first || strings.Contains(first, "somebody-else") || strings.Contains(first, "/root/") {
+	if page(t) != first || strings.Contains(first, "somebody-else") || strings.Contains(first, home+"/") {
 		t.Error("the page depends on who generates it")
 	}
 }
