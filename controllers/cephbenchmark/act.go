@@ -93,6 +93,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, p.outcome) }}, nil
 	case stepTearDown:
 		return r.tearDown(ctx, seen, p)
+	case stepLetGo:
+		return effect{finished: true}, r.unprotect(ctx, seen.benchmark)
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.step)
 	}

@@ -47,6 +47,8 @@ const (
 	stepFail step = "Fail"
 	// stepTearDown removes everything that was made.
 	stepTearDown step = "TearDown"
+	// stepLetGo removes the finalizer, and nothing else.
+	stepLetGo step = "LetGo"
 )
 
 // plan is what a pass decided, and what to tell the user about it.
@@ -94,6 +96,7 @@ type rule func(facts) (plan, bool)
 func decide(seen facts) plan {
 	for _, apply := range []rule{
 		leaveDeletedAlone,      // nothing is left of it
+		letGoDeleted,           // nothing is left of what it made
 		tearDownDeleted,        // the finalizer keeps it until then
 		tearDownEnded,          // results are in status; now the rest
 		leaveEndedAlone,        // until the run ID changes
@@ -142,6 +145,12 @@ func (f facts) orGiveUp(p plan) plan {
 
 func leaveDeletedAlone(seen facts) (plan, bool) {
 	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
+}
+
+// letGoDeleted asks neither Ceph nor Rook: a sweep that is deleted takes hundreds of
+// benchmarks with it that have removed long ago what they made.
+func letGoDeleted(seen facts) (plan, bool) {
+	return plan{step: stepLetGo}, seen.deleted() && seen.tidied()
 }
 
 func tearDownDeleted(seen facts) (plan, bool) {

@@ -128,6 +128,13 @@ func TestDecide(t *testing.T) {
 			seen: atWork(func(f *facts) { f.benchmark.Finalizers = nil }), want: stepProtect,
 		},
 		"a deleted one is cleaned up": {seen: atWork(deleted), want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp},
+		"a deleted one that has ended and cleaned up goes at once": {
+			seen: atWork(idle, deleted, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }), want: stepLetGo,
+		},
+		"and one that is at its cleaning up goes on with it": {
+			seen: atWork(deleted, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }),
+			want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp,
+		},
 		"a deleted one without finalizer is gone": {
 			seen: atWork(deleted, func(f *facts) { f.benchmark.Finalizers = nil }), want: stepNone,
 		},

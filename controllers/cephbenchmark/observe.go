@@ -260,8 +260,12 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 
 // mayHaveMade reports whether something may exist that the object has made.
 func (f facts) mayHaveMade() bool {
-	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer)
+	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
+
+// tidied reports whether the run ID has ended and everything that was made for it is
+// removed: a status that has ended is written as no longer at work only then.
+func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
 

@@ -36,8 +36,9 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if !ready {
 		return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: why}}, nil
 	}
-	// What was seen of Ceph is of a time without the pool, or with half of it.
-	seen.live.hurry()
+	if seen.spec.Template.Target.ScratchPool != nil {
+		seen.live.hurry() // What was seen of Ceph is of a time without the pool, or with half of it.
+	}
 	return effect{}, r.makeClients(ctx, seen)
 }
 

@@ -19,7 +19,7 @@ import (
 // record writes what the pass came to into status, and then tells it as an event,
 // if it is news.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
-	if p.step == stepNone || (p.step == stepTearDown && p.last == endsGone && e.finished) {
+	if p.step == stepNone || p.step == stepLetGo || (p.step == stepTearDown && p.last == endsGone && e.finished) {
 		return nil
 	}
 	after := statusAfter(seen, p, e, failure)

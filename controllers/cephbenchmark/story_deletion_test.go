@@ -56,6 +56,7 @@ func deletionStories() map[string]story {
 		}),
 		"while a client does not answer":                   deletedWhileAClientDoesNotAnswer,
 		"before anything was made, and Ceph is not there":  deletedBeforeAnythingWasMade,
+		"after it has cleaned up, and Ceph is not there":   deletedAfterItHasCleanedUp,
 		"while Ceph is not there, until it is there again": deletedWhileCephIsNotThere,
 	}
 }
@@ -81,6 +82,13 @@ func deletedBeforeAnythingWasMade(w *world) {
 	w.cutCeph()
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonClusterUnreachable)
+	w.delete(b)
+}
+
+func deletedAfterItHasCleanedUp(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilComplete(b)
+	w.cutCeph()
 	w.delete(b)
 }
 
