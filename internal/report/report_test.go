@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -37,6 +39,96 @@ func winner(t *testing.T) *v1alpha1.CephTuningSweep {
 
 func pgNum(t *testing.T) *v1alpha1.CephTuningSweep {
 	return clitest.Recorded(t, "pg_num", "pg-num-on-scratch-pools")
+}
+
+// runsOf are the benchmarks of a sweep's runs, but for the first. Their first phase has the
+// figures of the ledger, and the next one reads that many times faster.
+func runsOf(t *testing.T, s *v1alpha1.CephTuningSweep) report.Runs {
+	t.Helper()
+	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*v1alpha1.CephBenchmark
+	for i, e := range ledger {
+		if len(e.Values) == 0 || i == 0 {
+			continue
+		}
+		metric := func(value float64) []v1alpha1.MetricResult {
+			return []v1alpha1.MetricResult{
+				{Metric: v1alpha1.MetricLatencyP99, Value: figure.Decimal(1e7 / value)},
+				{Metric: v1alpha1.MetricBandwidth, Value: figure.Decimal(value)},
+				{Metric: v1alpha1.MetricLatencyMax, Value: "1"},
+			}
+		}
+		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: sweepspec.ChildName(s, i+1)}}
+		for n, phase := range s.Spec.Template.Phases {
+			b.Status.Phases = append(b.Status.Phases, v1alpha1.PhaseResult{Name: phase.Name, Metrics: metric(e.Values[0] * float64(n+1))})
+		}
+		all = append(all, b)
+	}
+	all = append(all, &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "of-somebody-else"}})
+	return report.RunsOf(s, all)
+}
+
+// The words beside a change follow its interval, and a figure of which less is better is
+// better where it is less.
+func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
+	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}}
+	s.Spec.Confidence, s.Spec.Objective.MinimumEffect = "0.95", "20%"
+	s.Spec.Template.Phases = []v1alpha1.Phase{{Name: "p"}}
+	s.Status.Configurations = []v1alpha1.ConfigurationResult{{Index: 0, Name: "baseline"}, {Index: 1, Name: "other"}}
+	tests := map[string]struct {
+		metric    v1alpha1.Metric
+		candidate [3]string // beside 100, 100, 100
+		want      string
+	}{
+		"far better":             {v1alpha1.MetricIOPS, [3]string{"150", "151", "152"}, "+51.0% (+48.5% to +53.5%) better by 20%"},
+		"better":                 {v1alpha1.MetricIOPS, [3]string{"110", "112", "111"}, "+11.0% (+8.5% to +13.5%) better"},
+		"more latency is worse":  {v1alpha1.MetricLatencyP99, [3]string{"110", "112", "111"}, "+11.0% (+8.5% to +13.5%) worse"},
+		"less latency is better": {v1alpha1.MetricLatencyP99, [3]string{"50", "51", "50"}, "-49.7% (-51.1% to -48.2%) better by 20%"},
+		"nobody can tell":        {v1alpha1.MetricIOPS, [3]string{"80", "100", "120"}, "-1.4% (-40.4% to +63.4%)"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := s.DeepCopy()
+			var all []*v1alpha1.CephBenchmark
+			for block, value := range test.candidate {
+				for slot, v := range []string{"100", value} {
+					run := 2*block + slot + 1
+					s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d %d.1.%d %d 1 30s 1Mi Valid", run, block+1, slot, slot)))
+					all = append(all, &v1alpha1.CephBenchmark{
+						ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: sweepspec.ChildName(s, run)},
+						Status: v1alpha1.CephBenchmarkStatus{Phases: []v1alpha1.PhaseResult{{
+							Name: "p", Metrics: []v1alpha1.MetricResult{{Metric: test.metric, Value: v1alpha1.Decimal(v)}},
+						}}},
+					})
+				}
+			}
+			d, err := report.Sweep(s, report.RunsOf(s, all))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := cellOf(t, d, "Every phase and figure"); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// cellOf is the last cell of the first row of the only table of a section.
+func cellOf(t *testing.T, d *report.Document, title string) string {
+	t.Helper()
+	for _, section := range d.Sections {
+		for _, part := range section.Parts {
+			if section.Title == title && part.Table != nil {
+				row := part.Table.Rows[0]
+				return row[len(row)-1]
+			}
+		}
+	}
+	t.Fatalf("there is no table %q", title)
+	return ""
 }
 
 // fresh is a sweep that nobody has looked at; failed one that has ended without a result.
@@ -148,10 +240,11 @@ func documents(t *testing.T) map[string]*report.Document {
 	keep := func(name string) func(*report.Document, error) {
 		return func(d *report.Document, err error) { all[name] = d; errs = append(errs, err) }
 	}
-	keep("a-winner")(report.Sweep(winner(t)))
-	keep("pg-num")(report.Sweep(pgNum(t)))
-	keep("a-sweep-that-failed")(report.Sweep(failed(t)))
-	keep("a-sweep-nobody-has-seen")(report.Sweep(fresh(t)))
+	keep("a-winner")(report.Sweep(winner(t), nil))
+	pgs := pgNum(t)
+	keep("pg-num")(report.Sweep(pgs, runsOf(t, pgs)))
+	keep("a-sweep-that-failed")(report.Sweep(failed(t), nil))
+	keep("a-sweep-nobody-has-seen")(report.Sweep(fresh(t), nil))
 	keep("a-benchmark")(report.Benchmark(benchmark, runs))
 	keep("a-benchmark-without-its-runs")(report.Benchmark(benchmark, nil))
 	if err := errors.Join(errs...); err != nil {
@@ -209,7 +302,7 @@ func TestPagesNeedNothingElse(t *testing.T) {
 
 func TestPlotsShowEveryRun(t *testing.T) {
 	s := winner(t)
-	d, err := report.Sweep(s)
+	d, err := report.Sweep(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +320,7 @@ func TestPlotsShowEveryRun(t *testing.T) {
 }
 
 func TestCSVHasARowForEachFigure(t *testing.T) {
-	d, err := report.Sweep(failed(t))
+	d, err := report.Sweep(failed(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +340,7 @@ func TestCSVHasARowForEachFigure(t *testing.T) {
 func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
 	s := winner(t)
 	s.Status.Runs[3] = "4 what"
-	if _, err := report.Sweep(s); err == nil || !strings.Contains(err.Error(), "status.runs, line 4") {
+	if _, err := report.Sweep(s, nil); err == nil || !strings.Contains(err.Error(), "status.runs, line 4") {
 		t.Errorf("got %v", err)
 	}
 }

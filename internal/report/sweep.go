@@ -15,8 +15,9 @@ import (
 
 const sweepMethod = `Configurations are compared within blocks: a block runs each of them and the baseline once, in random order, so that what changes in the cluster from hour to hour changes for all. A ratio is the mean of the blocks' ratios on the scale of logarithms; its interval is Student's, as wide as blocks differ. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin; Inconclusive means that the runs do not decide. Chances of error are shared among all configurations (Holm), and the winner of the race is confirmed in fresh blocks, on which alone its verdict rests. One run is never evidence.`
 
-// Sweep is the report of a sweep, whether it has ended or not.
-func Sweep(s *v1alpha1.CephTuningSweep) (*Document, error) {
+// Sweep is the report of a sweep, whether it has ended or not, and of what its runs say
+// beyond its objective.
+func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -30,6 +31,7 @@ func Sweep(s *v1alpha1.CephTuningSweep) (*Document, error) {
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s intervals. %s", FigureName(objective.MetricReference), percentOf(s.Spec.Confidence), better(objective.Metric)),
 		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger)})
+	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
 	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
 	d.add("What was put back", Part{Text: restored(s)})

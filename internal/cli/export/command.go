@@ -21,9 +21,9 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file, with the full results of a
-benchmark's runs: to keep it beyond its deletion, to send it to somebody, or to make a
-report of it without the cluster.
+const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file, with the benchmarks of a sweep's
+runs and the full results of a benchmark's: to keep it beyond its deletion, to send it to
+somebody, or to make a report of it without the cluster.
 
 It is YAML, as kubectl writes it. The results are in ConfigMaps, compressed.
 
@@ -33,7 +33,7 @@ const examples = `  # A benchmark, and a report of it later
   %[1]s cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
   kubectl cephtune report -f nightly.yaml --to nightly.html
 
-  # A sweep, with all its runs
+  # A sweep, with the figures of all its runs
   %[1]s pg-num -n cephtune-bench > pg-num.yaml`
 
 // NewCommand returns the subcommand; program is the name under which the root was
@@ -85,16 +85,11 @@ func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name 
 	if err != nil {
 		return nil, err
 	}
-	all := []client.Object{found}
-	if b, is := found.(*v1alpha1.CephBenchmark); is && b.Status.StartTime != nil {
-		kept, err := results.Kept(ctx, c, b, "")
-		if err != nil {
-			return nil, err
-		}
-		for i := range kept {
-			all = append(all, &kept[i])
-		}
+	parts, err := partsOf(ctx, c, found)
+	if err != nil {
+		return nil, err
 	}
+	all := append([]client.Object{found}, parts...)
 	var text bytes.Buffer
 	for _, o := range all {
 		text.WriteString("---\n")
@@ -103,4 +98,31 @@ func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name 
 		}
 	}
 	return text.Bytes(), nil
+}
+
+// partsOf are the full results of a benchmark, and the benchmarks of a sweep.
+func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
+	var parts []client.Object
+	switch found := found.(type) {
+	case *v1alpha1.CephTuningSweep:
+		benchmarks, err := results.OfSweep(ctx, c, found)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range benchmarks {
+			parts = append(parts, b)
+		}
+	case *v1alpha1.CephBenchmark:
+		if found.Status.StartTime == nil {
+			return nil, nil
+		}
+		kept, err := results.Kept(ctx, c, found, "")
+		if err != nil {
+			return nil, err
+		}
+		for i := range kept {
+			parts = append(parts, &kept[i])
+		}
+	}
+	return parts, nil
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // cluster has a benchmark with one run, an earlier run of it, and another benchmark.
@@ -42,6 +44,12 @@ func cluster(t *testing.T) client.WithWatch {
 	}
 	s := clitest.Recorded(t, "osd_option", "an-osd-option-and-the-load")
 	s.Namespace = clitest.Namespace
+	for run := range 2 {
+		b := clitest.Benchmark(t, "radosbench")
+		b.Name, b.Namespace, b.UID = sweepspec.ChildName(s, run+1), clitest.Namespace, types.UID(fmt.Sprint("run ", run))
+		b.Labels = map[string]string{sweepspec.LabelSweep: sweepspec.SweepLabel(s)}
+		all = append(all, b)
+	}
 	return clitest.Holding(t, append(all, s)...)
 }
 
@@ -50,21 +58,25 @@ func cluster(t *testing.T) client.WithWatch {
 func TestExport(t *testing.T) {
 	c := cluster(t)
 	for line, want := range map[string]struct {
-		name string
-		runs int
+		name  string
+		parts int
 	}{
 		"cephbenchmark/nightly": {"nightly", 1},
-		"mclock-profile":        {"mclock-profile", 0},
+		"mclock-profile":        {"mclock-profile", 2},
 	} {
 		t.Run(line, func(t *testing.T) {
 			all, err := manifest.All(exported(t, c, line), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(all) != 1+want.runs || all[0].GetName() != want.name {
+			if len(all) != 1+want.parts || all[0].GetName() != want.name {
 				t.Fatalf("%d objects, want %s and its results", len(all), want.name)
 			}
-			for _, o := range all[1:] {
+			for i, o := range all[1:] {
+				if s, is := all[0].(*v1alpha1.CephTuningSweep); is {
+					wantRunOf(t, s, i+1, o)
+					continue
+				}
 				wantLatestRun(t, o, want.name)
 			}
 		})
@@ -100,6 +112,14 @@ func wantLatestRun(t *testing.T, o client.Object, benchmark string) {
 	}
 	if runs[0].Benchmark.Name != benchmark || !runs[0].StartTime.Equal(clitest.Morning(1)) {
 		t.Errorf("run %+v, want the latest of %s", runs[0], benchmark)
+	}
+}
+
+// wantRunOf checks that an object is the benchmark of a sweep's run.
+func wantRunOf(t *testing.T, s *v1alpha1.CephTuningSweep, run int, o client.Object) {
+	t.Helper()
+	if b, is := o.(*v1alpha1.CephBenchmark); !is || b.Name != sweepspec.ChildName(s, run) {
+		t.Errorf("got %T %s, want the benchmark of run %d", o, o.GetName(), run)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +32,18 @@ func One(path string, stdin io.Reader) (client.Object, error) {
 	all, err := documents(path, stdin, serializer.EnableStrict)
 	if err != nil {
 		return nil, err
+	}
+	return Only(path, all)
+}
+
+// Main is the only sweep among the objects of a file, with the benchmarks of its runs beside
+// it, or the only benchmark.
+func Main(path string, all []client.Object) (client.Object, error) {
+	sweeps := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool {
+		return object.StateOf(o).Kind.Name != object.Sweep().Name
+	})
+	if len(sweeps) > 0 {
+		return Only(path, sweeps)
 	}
 	return Only(path, all)
 }

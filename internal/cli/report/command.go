@@ -116,16 +116,16 @@ func (o *options) check(args []string) error {
 
 // make makes the report in memory: half a file looks like one.
 func (o *options) make(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) ([]byte, error) {
-	found, runs, err := o.find(ctx, connect, args, stdin)
+	from, err := o.find(ctx, connect, args, stdin)
 	if err != nil {
 		return nil, err
 	}
 	var made *document.Document
-	switch found := found.(type) {
+	switch found := from.object.(type) {
 	case *v1alpha1.CephTuningSweep:
-		made, err = document.Sweep(found)
+		made, err = document.Sweep(found, document.RunsOf(found, from.benchmarks))
 	case *v1alpha1.CephBenchmark:
-		made, err = document.Benchmark(found, runs)
+		made, err = document.Benchmark(found, from.runs)
 	default:
 		err = fmt.Errorf("got a %T", found)
 	}
@@ -141,52 +141,64 @@ func (o *options) make(ctx context.Context, connect object.Connect, args []strin
 	return made.HTML()
 }
 
-func (o *options) find(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) (client.Object, []*archive.Run, error) {
+// source is what a report is made of: a benchmark with the full results of its runs, or a
+// sweep with the benchmarks that it has made.
+type source struct {
+	object     client.Object
+	runs       []*archive.Run
+	benchmarks []*v1alpha1.CephBenchmark
+}
+
+func (o *options) find(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) (source, error) {
 	if o.file != "" {
 		return fromFile(o.file, stdin)
 	}
 	kind, name, err := object.Parse(args)
 	if err != nil {
-		return nil, nil, err
+		return source{}, err
 	}
 	c, namespace, err := connect()
 	if err != nil {
-		return nil, nil, err
+		return source{}, err
 	}
-	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
-	if err != nil {
-		return nil, nil, err
+	from := source{}
+	if from.object, err = object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+		return source{}, err
 	}
-	b, is := found.(*v1alpha1.CephBenchmark)
-	if !is || b.Status.StartTime == nil {
-		return found, nil, nil
+	switch found := from.object.(type) {
+	case *v1alpha1.CephTuningSweep:
+		from.benchmarks, err = results.OfSweep(ctx, c, found)
+	case *v1alpha1.CephBenchmark:
+		if found.Status.StartTime != nil {
+			from.runs, err = results.Runs(ctx, c, found, "")
+		}
 	}
-	runs, err := results.Runs(ctx, c, b, "")
-	return found, runs, err
+	return from, err
 }
 
 // fromFile reads an object, and the results that are with it.
-func fromFile(path string, stdin io.Reader) (client.Object, []*archive.Run, error) {
+func fromFile(path string, stdin io.Reader) (source, error) {
 	all, err := manifest.All(path, stdin)
 	if err != nil {
-		return nil, nil, err
+		return source{}, err
 	}
-	found, err := manifest.Only(path, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	b, is := found.(*v1alpha1.CephBenchmark)
-	if !is {
-		return found, nil, nil
+	from := source{}
+	if from.object, err = manifest.Main(path, all); err != nil {
+		return source{}, err
 	}
 	var kept []corev1.ConfigMap
 	for _, item := range all {
-		if cm, is := item.(*corev1.ConfigMap); is && cm.Labels[archive.LabelSession] == archive.Session(b) {
-			kept = append(kept, *cm)
+		switch item := item.(type) {
+		case *v1alpha1.CephBenchmark:
+			from.benchmarks = append(from.benchmarks, item)
+		case *corev1.ConfigMap:
+			if b, is := from.object.(*v1alpha1.CephBenchmark); is && item.Labels[archive.LabelSession] == archive.Session(b) {
+				kept = append(kept, *item)
+			}
 		}
 	}
-	runs, err := results.Read(kept)
-	return found, runs, err
+	from.runs, err = results.Read(kept)
+	return from, err
 }
 
 func (o *options) write(text []byte, out io.Writer) error {

@@ -15,10 +15,15 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize bounds one answer of the API server: a ConfigMap may have half a MiB.
-const pageSize = 20
+// pageSize and sweepPage bound one answer of the API server: a ConfigMap may have half a
+// MiB, and a benchmark of one run some KiB.
+const (
+	pageSize  = 20
+	sweepPage = 100
+)
 
 // findings are the runs of one session, by number.
 type findings struct {
@@ -68,6 +73,26 @@ func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 		return nil, err
 	}
 	return Read(maps)
+}
+
+// OfSweep are the benchmarks that a sweep has made for its run ID. Those that its
+// historyLimit has let go are missing.
+func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]*v1alpha1.CephBenchmark, error) {
+	var all []*v1alpha1.CephBenchmark
+	page := v1alpha1.CephBenchmarkList{}
+	for {
+		err := reader.List(ctx, &page, client.InNamespace(sweep.Namespace), client.Limit(sweepPage), client.Continue(page.Continue),
+			client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)})
+		if err != nil {
+			return nil, fmt.Errorf("reading the benchmarks of CephTuningSweep %s: %w", sweep.Name, err)
+		}
+		for i := range page.Items {
+			all = append(all, page.Items[i].DeepCopy())
+		}
+		if page.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 // Kept are the ConfigMaps that keep those runs.

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// Runs are the benchmarks that a sweep has made, by the number of their run. Those that
+// historyLimit has let go are missing.
+type Runs map[int]*v1alpha1.CephBenchmark
+
+// RunsOf are those benchmarks of all that belong to the run ID of a sweep.
+func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
+	byName := map[string]*v1alpha1.CephBenchmark{}
+	for _, b := range all {
+		byName[b.Namespace+"/"+b.Name] = b
+	}
+	runs := Runs{}
+	for i := range s.Status.Runs {
+		if b, there := byName[s.Namespace+"/"+sweepspec.ChildName(s, i+1)]; there {
+			runs[i+1] = b
+		}
+	}
+	return runs
+}
+
+const everyPhaseText = `The change of every figure against the baseline, with %s intervals: reads and writes can pull apart. ` +
+	`"better" and "worse" stand where the whole interval is on one side, and "by %s" where the whole interval is beyond the minimum effect. ` +
+	`A verdict rests on the objective and the constraints alone: of so many figures, one in %d misses its interval by chance. ` +
+	`Bandwidth, IOPS and mean latency of a closed loop are one observation, not three.`
+
+// everyPhase compares each figure of each phase, whatever the objective is. It says how many
+// runs it could not look at.
+func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs) []Part {
+	if len(runs) == 0 {
+		return nil
+	}
+	observed := observations{}
+	counted, missing := 0, 0
+	for i, e := range ledger {
+		if e.Validity != v1alpha1.SweepRunValid {
+			continue
+		}
+		counted++
+		b, there := runs[i+1]
+		if !there {
+			missing++
+			continue
+		}
+		observed.add(e, b.Status.Phases)
+	}
+	table := observed.table(s)
+	if table == nil {
+		return nil
+	}
+	confidence := confidenceOf(s)
+	parts := []Part{text(everyPhaseText, percentOf(s.Spec.Confidence), minimumEffect(s), int(math.Round(1/(1-confidence))))}
+	if missing > 0 {
+		parts = append(parts, text("%d of %d valid runs are not in it, because their benchmarks are gone (historyLimit).", missing, counted))
+	}
+	return append(parts, Part{Table: table})
+}
+
+// observations are the figures of all runs, by what they are of and by configuration.
+type observations map[v1alpha1.MetricReference]map[int][]stats.Observation
+
+func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
+	for _, phase := range phases {
+		for _, m := range phase.Metrics {
+			value, err := figure.ParseDecimal(m.Value)
+			if err != nil || !(value > 0) || m.Metric == v1alpha1.MetricLatencyMax {
+				continue // An extreme is that of one operation.
+			}
+			of := v1alpha1.MetricReference{Phase: phase.Name, Metric: m.Metric, Direction: m.Direction}
+			if o[of] == nil {
+				o[of] = map[int][]stats.Observation{}
+			}
+			o[of][e.Configuration] = append(o[of][e.Configuration], stats.Observation{Block: strconv.Itoa(e.Block), Value: value})
+		}
+	}
+}
+
+// table has a row for each figure and a column for each configuration; nil if nothing can be
+// compared.
+func (o observations) table(s *v1alpha1.CephTuningSweep) *Table {
+	table := &Table{Header: []string{"Figure", "Baseline"}}
+	var candidates []int
+	for _, c := range s.Status.Configurations {
+		if c.Index != 0 {
+			candidates = append(candidates, int(c.Index))
+			table.Header = append(table.Header, c.Name)
+		}
+	}
+	for _, of := range o.references(s) {
+		base := o[of][0]
+		row := []string{FigureName(of), typical(of.Metric, base)}
+		for _, index := range candidates {
+			row = append(row, change(s, of.Metric, base, o[of][index]))
+		}
+		if len(base) > 0 {
+			table.Rows = append(table.Rows, row)
+		}
+	}
+	if len(candidates) == 0 || len(table.Rows) == 0 {
+		return nil
+	}
+	return table
+}
+
+// references are the figures in the order of phases, and of metrics as the API lists them.
+func (o observations) references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
+	order := []v1alpha1.Metric{
+		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean,
+		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
+	}
+	phaseOf := func(r v1alpha1.MetricReference) int {
+		return slices.IndexFunc(s.Spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == r.Phase })
+	}
+	all := make([]v1alpha1.MetricReference, 0, len(o))
+	for of := range o {
+		all = append(all, of)
+	}
+	slices.SortFunc(all, func(a, b v1alpha1.MetricReference) int {
+		switch {
+		case phaseOf(a) != phaseOf(b):
+			return phaseOf(a) - phaseOf(b)
+		case a.Direction != b.Direction:
+			return strings.Compare(string(a.Direction), string(b.Direction))
+		default:
+			return slices.Index(order, a.Metric) - slices.Index(order, b.Metric)
+		}
+	})
+	return all
+}
+
+func typical(metric v1alpha1.Metric, runs []stats.Observation) string {
+	var values []float64
+	for _, run := range runs {
+		values = append(values, run.Value)
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return figure.Human(metric, stats.GeometricMean(values))
+}
+
+// change is the candidate's against the baseline of its blocks, in words. Without an
+// interval it is a number that proves nothing.
+func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candidate []stats.Observation) string {
+	pairs, _, err := stats.MakePairs(baseline, candidate)
+	if err != nil || len(pairs) == 0 {
+		return ""
+	}
+	contrast, err := stats.PairedLogRatio(pairs)
+	if err != nil {
+		return ""
+	}
+	estimate := signed(math.Exp(contrast.LogRatio) - 1)
+	if !contrast.HasNoise() {
+		return estimate
+	}
+	bounds := contrast.RatioInterval(confidenceOf(s))
+	words := fmt.Sprintf("%s (%s to %s)", estimate, signed(bounds.Low-1), signed(bounds.High-1))
+	return strings.TrimSpace(words + " " + outcome(metric, bounds, fractionOf(minimumEffect(s))))
+}
+
+// outcome says on which side of 1 an interval is, and whether it is so by the minimum
+// effect.
+func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string {
+	above, below := "better", "worse"
+	if lowerIsBetter(metric) {
+		above, below = below, above
+	}
+	switch {
+	case bounds.Low > 1+least:
+		return above + " by " + signless(least)
+	case bounds.High < 1-least:
+		return below + " by " + signless(least)
+	case bounds.Low > 1:
+		return above
+	case bounds.High < 1:
+		return below
+	}
+	return ""
+}
+
+func signed(fraction float64) string {
+	return fmt.Sprintf("%+.1f%%", 100*fraction)
+}
+
+func signless(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
+
+func minimumEffect(s *v1alpha1.CephTuningSweep) string {
+	return orElse(string(s.Spec.Objective.MinimumEffect), "10%")
+}
+
+func fractionOf(percent string) float64 {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
+	if err != nil {
+		return 0.1 // As its schema has it.
+	}
+	return v / 100
+}
+
+func confidenceOf(s *v1alpha1.CephTuningSweep) float64 {
+	v, err := strconv.ParseFloat(s.Spec.Confidence, 64)
+	if err != nil || v <= 0 || v >= 1 {
+		return 0.95 // As its schema has it.
+	}
+	return v
+}
