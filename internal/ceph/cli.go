@@ -15,6 +15,7 @@ import (
 type CLI struct {
 	connections *connections
 	fences      *fences
+	gathering   *gathering
 	// programs is the folder of the programs; empty, they are looked for in PATH.
 	programs string
 }
@@ -28,7 +29,7 @@ func NewCLI(folder string) (*CLI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CLI{connections: kept, fences: newFences()}, nil
+	return &CLI{connections: kept, fences: newFences(), gathering: &gathering{open: map[gatherKey]*round{}}}, nil
 }
 
 // RemoveIdle removes the keys that were not used for some minutes. It is to be
@@ -37,9 +38,15 @@ func (c *CLI) RemoveIdle() error { return c.connections.removeIdle() }
 
 func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p)) }
 
-// ask executes a ceph command and reads the JSON that it prints.
+// ask executes a ceph command, together with those that others ask for, and reads the
+// JSON that it prints.
 func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse func([]byte) (T, error)) (T, error) {
 	var none T
+	if out, ok := c.together(ctx, at, verb); ok {
+		if answer, err := parse(out); err == nil {
+			return answer, nil
+		}
+	}
 	out, err := c.ceph(ctx, at, verb, "--format=json")
 	if err != nil {
 		return none, err

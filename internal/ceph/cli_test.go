@@ -51,6 +51,9 @@ func pretend(args []string) int {
 	if err := os.WriteFile(os.Getenv("FAKE_NOTE"), []byte(note), 0o600); err != nil {
 		return 99
 	}
+	if os.Getenv("FAKE_ECHO") != "" {
+		return echo(string(stdin))
+	}
 	fmt.Fprint(os.Stderr, os.Getenv("FAKE_STDERR"))
 	fmt.Print(os.Getenv("FAKE_STDOUT"))
 	if hang, err := time.ParseDuration(os.Getenv("FAKE_HANG")); err == nil {
@@ -62,6 +65,26 @@ func pretend(args []string) int {
 	var status int
 	fmt.Sscan(os.Getenv("FAKE_STATUS"), &status) //nolint:errcheck // 0 without
 	return status
+}
+
+// echo is `ceph` without a command: it answers each line, and complains of some and
+// succeeds nevertheless.
+func echo(stdin string) int {
+	calls, err := os.OpenFile(os.Getenv("FAKE_NOTE")+".calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 99
+	}
+	if _, err := fmt.Fprintf(calls, "%q\n", stdin); errors.Join(err, calls.Close()) != nil {
+		return 99
+	}
+	for line := range strings.Lines(stdin) {
+		if strings.TrimSpace(line) == os.Getenv("FAKE_REFUSES") {
+			fmt.Fprintln(os.Stderr, "Error EACCES: access denied")
+			continue
+		}
+		fmt.Printf("\n{\"asked\": %q}\n", strings.TrimSpace(line))
+	}
+	return 0
 }
 
 // removeWithMissing is `rados rm` in a namespace without some objects.

@@ -2,6 +2,7 @@ package ceph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type command struct {
 	stdin   string
 	// stdout gets the output, of any length; without it, it is returned.
 	stdout io.Writer
+	// stderr gets what it complains of though it may succeed, as far as that is kept.
+	stderr *bytes.Buffer
 }
 
 // run executes a command as the user of a connection, until the deadline of the
@@ -52,7 +55,8 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	}
 	defer release()
 
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	stderr := cmp.Or(do.stderr, &bytes.Buffer{})
 	if do.stdout == nil {
 		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
 	}
@@ -61,7 +65,7 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	cmd.Env = environment(os.Environ())
 	cmd.Stdin = strings.NewReader(do.stdin)
 	cmd.Stdout = do.stdout
-	cmd.Stderr = &limited{to: &stderr, left: maxMessage}
+	cmd.Stderr = &limited{to: stderr, left: maxMessage}
 	// A group of its own, so that what it started dies with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
