@@ -100,6 +100,17 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	return nil
 }
 
+// Strength says in a sentence what a plan can prove, and how it could prove more where
+// that is next to nothing: few blocks at a high confidence look like a sweep and decide
+// nothing.
+func Strength(plan *v1alpha1.SweepPlan) string {
+	if plan.SmallestEffect == percentOf(1) {
+		return "Even the largest design would not prove that something is twice as good: allow more blocks " +
+			"(strategy.blocks.max, strategy.confirmationBlocks) or ask for less confidence."
+	}
+	return fmt.Sprintf("The largest design proves improvements of %s and more, four times out of five, at the noise that is assumed.", plan.SmallestEffect)
+}
+
 func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
 	var all []string
 	if !(sweep.Budget{Time: b.Time, Reserve: b.Reserve}).Affordable(smallest) {
