@@ -149,8 +149,8 @@ else
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 endif
 
-.PHONY: e2e-sweeps
-e2e-sweeps: ## Run whole sweeps on the lab, a quarter of an hour and more each: to a verdict, PGs in place, compression, restarts of OSDs.
+.PHONY: e2e-long
+e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps, a quarter of an hour and more each, and rarer targets.
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 5h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.

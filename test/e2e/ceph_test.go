@@ -94,11 +94,34 @@ func (c *cluster) createSettledPool(t testing.TB) {
 	c.createPool(t, existingPool)
 	// Rook sets a pool's parameters in any order, so that the autoscaler may have come
 	// in between. No other values than Rook's: it may set them again at any time.
+	c.pinPGs(t, existingPool)
+	c.awaitSettledPGs(t)
+}
+
+func (c *cluster) pinPGs(t testing.TB, pool string) {
+	t.Helper()
 	for _, set := range [][]string{{"pg_autoscale_mode", "off"}, {"pg_num", poolPGs}} {
-		if _, err := c.ceph(t.Context(), append([]string{"osd", "pool", "set", existingPool}, set...)...); err != nil {
-			t.Fatalf("set %s of pool %s: %v", set[0], existingPool, err)
+		if _, err := c.ceph(t.Context(), append([]string{"osd", "pool", "set", pool}, set...)...); err != nil {
+			t.Fatalf("set %s of pool %s: %v", set[0], pool, err)
 		}
 	}
+}
+
+// createDataPool makes an erasure-coded pool for the data of images in another one.
+func (c *cluster) createDataPool(t testing.TB, name string) {
+	t.Helper()
+	t.Cleanup(func() { c.wantNoPool(t, name) })
+	c.createReady(t, c.rookObject("CephBlockPool", name, map[string]any{
+		"failureDomain": c.failureDomain,
+		"erasureCoded":  map[string]any{"dataChunks": int64(2), "codingChunks": int64(1)},
+		"parameters":    map[string]any{"pg_num": poolPGs, "pg_autoscale_mode": "off"},
+	}))
+	c.pinPGs(t, name)
+	c.awaitSettledPGs(t)
+}
+
+func (c *cluster) awaitSettledPGs(t testing.TB) {
+	t.Helper()
 	var since time.Time
 	eventually(t, 3*time.Minute, fmt.Sprintf("PGs to be settled for %v", settledFor), func(ctx context.Context) error {
 		now := time.Now()

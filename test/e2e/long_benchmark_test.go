@@ -1,0 +1,53 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// existingDataPool is the erasure-coded pool beside the existing one.
+const existingDataPool = existingPool + "-data"
+
+// Two clients share an image, whose data is in an erasure-coded pool; both pools belong
+// to others, who keep what is theirs.
+func TestLongBenchmarkOfSharedImages(t *testing.T) {
+	c := forTest(t)
+	c.createSettledPool(t)
+	c.createDataPool(t, existingDataPool)
+	before := c.occupy(t, existingPool)
+	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{
+		Name: existingPool, DataPool: existingDataPool,
+		Image: v1alpha1.Image{Size: resource.MustParse("128Mi"), Sharing: v1alpha1.ImageSharingClients},
+	}}
+	b := c.benchmark("shared", target,
+		fioPhase("fio-randread", v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, IODepth: 4}),
+		v1alpha1.Phase{Name: "rbd-read", RBDBench: &v1alpha1.RBDBench{
+			IOType: v1alpha1.RBDBenchRead, IOPattern: v1alpha1.RBDBenchRand, Duration: metav1.Duration{Duration: time.Minute},
+		}},
+	)
+	b.Spec.Template.Clients.Count = 2
+
+	c.runTo(t, v1alpha1.ConditionComplete, b)
+
+	marks := append(cached(), v1alpha1.MarkSharedImage)
+	wantPlausible(t, b,
+		load{phase: "fio-randread", blockBytes: 4 << 10, inFlight: 2 * 4, metrics: fioMetrics(), marks: append(marks, v1alpha1.MarkClosedLoop)},
+		load{phase: "rbd-read", blockBytes: 4 << 10, metrics: rbdBenchMetrics(), marks: marks},
+	)
+	c.wantRuns(t, b)
+	if after := c.occupied(t, existingPool); after != before {
+		t.Errorf("the pool holds\n%s\nwant it as it was:\n%s", after, before)
+	}
+	left, err := c.toolbox(t.Context(), "rados", "-p", existingDataPool, "ls", "--all")
+	if err != nil || strings.TrimSpace(left) != "" {
+		t.Errorf("the data pool holds %q (%v), want nothing", left, err)
+	}
+}
