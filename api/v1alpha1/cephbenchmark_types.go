@@ -226,6 +226,25 @@ type SpaceEfficiency struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	UsedBytes int64 `json:"usedBytes"`
+
+	// theoreticalBytes is what it would take if copies or coding chunks were all
+	// there is: neither the smallest room that an object takes, nor metadata, nor
+	// compression.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TheoreticalBytes int64 `json:"theoreticalBytes,omitempty"`
+
+	// clusterUsedBytes is what all OSDs together used at that time, for whatever.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
+
+	// clusterUsedBytesBefore is what they used before the benchmark had made
+	// anything. An OSD without data uses some for its database and its log. It is
+	// missing where the operator was restarted meanwhile.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ClusterUsedBytesBefore int64 `json:"clusterUsedBytesBefore,omitempty"`
 }
 
 // ResultMark is something that has to be known about a result.

@@ -194,7 +194,7 @@ func spaceWithin(extras []extra, pools []string, start, end time.Time) *archive.
 }
 
 func spaceOf(df *ceph.DF, pools []string) archive.Space {
-	space := archive.Space{}
+	space := archive.Space{ClusterUsedBytes: df.UsedRawBytes}
 	for _, pool := range df.Pools {
 		for _, name := range pools {
 			if pool.Name == name {

@@ -311,7 +311,11 @@ func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
 	if space == nil {
 		return nil
 	}
-	return &v1alpha1.SpaceEfficiency{StoredBytes: space.StoredBytes, UsedBytes: space.UsedBytes}
+	return &v1alpha1.SpaceEfficiency{
+		StoredBytes: space.StoredBytes, UsedBytes: space.UsedBytes,
+		TheoreticalBytes: int64(float64(space.StoredBytes) * seen.overhead()),
+		ClusterUsedBytes: space.ClusterUsedBytes, ClusterUsedBytesBefore: seen.memory.usedBefore,
+	}
 }
 
 // sentence is the outcome in one sentence.

@@ -29,6 +29,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.job != nil {
 		return effect{again: time.Second}, r.makeSecret(ctx, seen, seen.job)
 	}
+	seen.memory.usedBefore = seen.survey.df.UsedRawBytes
 	ready, why, err := r.preparePool(ctx, seen)
 	if err != nil {
 		return effect{}, err

@@ -101,9 +101,11 @@ type memory struct {
 	// toldAt is when status was written last.
 	toldAt time.Time
 	// madeJob is the last Job that was made, or found, and replacedJob one that the
-	// operator itself has deleted since. secretMade tells that there is its Secret.
+	// operator itself has deleted since. secretMade tells that there is its Secret,
+	// usedBefore what the OSDs used before anything was made, in bytes.
 	madeJob, replacedJob types.UID
 	secretMade           bool
+	usedBefore           int64
 	// reached tells that a runner has answered.
 	reached bool
 	// alone tells that the client is to work alone, planned are its tasks, and logs are

@@ -118,6 +118,8 @@ type Space struct {
 	// StoredBytes is what clients stored, UsedBytes what that takes on the OSDs.
 	StoredBytes int64 `json:"storedBytes"`
 	UsedBytes   int64 `json:"usedBytes"`
+	// ClusterUsedBytes is what all OSDs used together, for whatever.
+	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
 }
 
 // Observations are those of a phase in all valid runs, in the order of the runs:

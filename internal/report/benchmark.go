@@ -72,10 +72,25 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	d.fact("Clients", strconv.Itoa(max(int(b.Spec.Template.Clients.Count), 1)))
 	d.fact("Began", at(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
-	if space := status.SpaceEfficiency; space != nil && space.StoredBytes > 0 {
-		d.fact("Space", fmt.Sprintf("%.2f bytes on OSDs for each byte stored", float64(space.UsedBytes)/float64(space.StoredBytes)))
-	}
+	d.fact("Space", spaceTaken(status.SpaceEfficiency))
 	return d
+}
+
+// spaceTaken compares what data takes on the OSDs with theory, and what the cluster uses
+// with what it used before.
+func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
+	if space == nil || space.StoredBytes <= 0 {
+		return ""
+	}
+	share := func(bytes int64) float64 { return float64(bytes) / float64(space.StoredBytes) }
+	text := fmt.Sprintf("%.2f bytes on OSDs for each byte stored", share(space.UsedBytes))
+	if space.TheoreticalBytes > 0 {
+		text += fmt.Sprintf(", %.2f in theory", share(space.TheoreticalBytes))
+	}
+	if space.ClusterUsedBytesBefore > 0 {
+		text += fmt.Sprintf("; the OSDs used %d MiB before and %d MiB then", space.ClusterUsedBytesBefore>>20, space.ClusterUsedBytes>>20)
+	}
+	return text
 }
 
 // phasesOf are the figures over all valid runs: those of status, or what the runs say

@@ -225,7 +225,9 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 	}
 	b.Status.Expectations, b.Status.Verdict, b.Status.Summary = gate.Results, gate.Verdict, gate.Sentence
 	b.Status.Headline = "randread-4k 19.6k IOPS"
-	b.Status.SpaceEfficiency = &v1alpha1.SpaceEfficiency{StoredBytes: 1 << 30, UsedBytes: 3 << 30}
+	b.Status.SpaceEfficiency = &v1alpha1.SpaceEfficiency{
+		StoredBytes: 1 << 30, UsedBytes: 3300 << 20, TheoreticalBytes: 3 << 30, ClusterUsedBytesBefore: 2 << 30, ClusterUsedBytes: 5400 << 20,
+	}
 	b.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", RookVersion: "v1.17.2", OSDs: 1}
 	clitest.Complete(&b.Status.Conditions, "The results are in status.")
 	return b, runs

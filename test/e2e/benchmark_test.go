@@ -185,6 +185,10 @@ func wantRoomTaken(t *testing.T, b *v1alpha1.CephBenchmark, low, high float64) {
 		return
 	}
 	wantWithin(t, "bytes on OSDs by bytes stored", float64(space.UsedBytes)/float64(space.StoredBytes), low, high)
+	// What was deleted before may go meanwhile, so that they need not use more.
+	if space.ClusterUsedBytesBefore <= 0 || space.ClusterUsedBytes <= space.UsedBytes {
+		t.Errorf("the OSDs used %d bytes before, and %d with %d of data", space.ClusterUsedBytesBefore, space.ClusterUsedBytes, space.UsedBytes)
+	}
 }
 
 // wantStory checks that events with these reasons tell of a benchmark, in this order.
