@@ -23,7 +23,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		return nil
 	}
 	after := statusAfter(seen, p, e, failure)
-	if seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellEvery && sameButForWords(seen.benchmark.Status, after.Status) {
+	if seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellAgain(seen) && sameButForWords(seen.benchmark.Status, after.Status) {
 		return nil
 	}
 	before := reasonOf(seen.benchmark)
@@ -68,8 +68,19 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 }
 
 // tellEvery is how often status is written to tell what goes on at most, where nothing
-// else has changed: each time is a write, and most of what is waited for comes soon.
-const tellEvery = 10 * time.Second
+// else has changed: each time is a write, and most of what is waited for comes soon. Once
+// the outcome is in status, nobody waits for more words.
+const (
+	tellEvery      = 10 * time.Second
+	tellEveryAfter = 30 * time.Second
+)
+
+func tellAgain(seen facts) time.Duration {
+	if hasEnded(seen.benchmark.Status) && !seen.deleted() {
+		return tellEveryAfter
+	}
+	return tellEvery
+}
 
 // sameButForWords reports whether two statuses differ in nothing but their messages.
 func sameButForWords(a, b v1alpha1.CephBenchmarkStatus) bool {
