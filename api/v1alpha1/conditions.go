@@ -91,7 +91,8 @@ const (
 	// ReasonComplete says that the run has ended with results.
 	ReasonComplete = "Complete"
 
-	// ReasonNotAllowed says that the administrator's settings do not allow the spec.
+	// ReasonNotAllowed says that the administrator's settings do not allow the spec, or that
+	// nothing may run in its namespace.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
 	ReasonNotPossible = "NotPossible"
@@ -115,7 +116,8 @@ const (
 	// ReasonClientsUnreachable says that a network policy or the like keeps the
 	// manager from a client.
 	ReasonClientsUnreachable = "ClientsUnreachable"
-	// ReasonClientsLost says that a client's pod has ended too early.
+	// ReasonClientsLost says that a client's pod has ended too early, or that their Job is
+	// not as the operator made it.
 	ReasonClientsLost = "ClientsLost"
 	// ReasonPhaseFailed says that a tool has failed.
 	ReasonPhaseFailed = "PhaseFailed"

@@ -26,6 +26,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 		Ceph:       p.sidecar,
 		Lock:       p.lock,
 		Journals:   p.journals,
+		Namespaces: p.places,
 		Dial:       runner.Dial,
 		Logs:       podLogs{p.core},
 		MasterKey:  p.masterKey,

@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/masterkey"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/namespaces"
 )
 
 // startTimeout bounds what the manager asks the API server before it starts.
@@ -33,6 +34,7 @@ type platform struct {
 	sidecar   *ceph.Sidecar
 	lock      *lock.Both
 	journals  *journals.ConfigMaps
+	places    *namespaces.Checker
 	masterKey []byte
 	counts    *exporter.Events
 }
@@ -60,6 +62,7 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	}
 	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace), lock.NewRecords(p.sidecar, id))
 	p.journals = journals.New(p.direct, p.direct, p.namespace)
+	p.places = namespaces.New(p.direct)
 	return p, nil
 }
 

@@ -22,8 +22,9 @@ const exitTerminated = 143
 // indexVariable is where an Indexed Job tells its pods their index.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// programs are what tasks may run: the benchmark tools, and nothing beside them.
-func programs() []string { return []string{"rados", "rbd", "fio"} }
+// programs are what tasks may run: the benchmark tools, and what removes the files that fio
+// has laid out on a claim.
+func programs() []string { return []string{"rados", "rbd", "fio", "rm"} }
 
 type runFlags struct {
 	options   runner.Options

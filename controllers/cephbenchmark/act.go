@@ -66,7 +66,7 @@ func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.step {
 	case stepNone, stepIdle, stepStall:
-		return effect{}, nil
+		return effect{again: p.again}, nil
 	case stepWait:
 		if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiet {
 			seen.live.hurry()

@@ -54,8 +54,10 @@ type Options struct {
 	Ceph     ceph.Client
 	Lock     Lock
 	Journals Journals
-	Dial     Dial
-	Logs     Logs
+	// Namespaces are asked before anything is begun.
+	Namespaces Namespaces
+	Dial       Dial
+	Logs       Logs
 	// MasterKey is the secret from which the keys of sessions are derived.
 	MasterKey []byte
 	// PoolSettle is for how long the PGs of a new pool have to be clean.
@@ -76,6 +78,7 @@ type Reconciler struct {
 	ceph      ceph.Client
 	lock      Lock
 	journals  Journals
+	places    Namespaces
 	logs      Logs
 	masterKey []byte
 	counts    *exporter.Events
@@ -92,7 +95,7 @@ var _ reconcile.Reconciler = (*Reconciler)(nil)
 func New(o Options) *Reconciler {
 	r := &Reconciler{
 		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
-		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
+		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
 	r.live = newLive(o.Dial, o.Now, r.wake)
@@ -143,10 +146,10 @@ func benchmarkOf(_ context.Context, pod client.Object) []reconcile.Request {
 }
 
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/finalizers,verbs=update
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile moves one CephBenchmark one step forward. Status is written even when

@@ -103,8 +103,10 @@ func decide(seen facts) plan {
 		acknowledgeEnded,       // changes that ask for no run
 		pauseWhileSuspended,    // after the phase at work
 		stallOnSettings,        // what the administrator does not allow
+		stallInNamespace,       // where benchmarks may not run
 		begin,                  // a new run ID, or one that was paused
 		protect,                // before anything is made
+		failWithForeignJob,     // which nobody has admitted
 		failWithoutJob,         // what was made is gone
 		failWithoutCluster,     // a CephCluster that is not there, or not Rook's to manage
 		waitForSurvey,          // what Ceph is like decides what to write to it
@@ -216,6 +218,16 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
 }
 
+// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
+// tells that a Role was made.
+const namespaceAgain = time.Minute
+
+func stallInNamespace(seen facts) (plan, bool) {
+	return plan{
+		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
+	}, seen.refused != ""
+}
+
 // begin starts a run ID. One that is replaced before there are clients has measured
 // nothing: the spec that it was for is gone, and nobody asks for it any more.
 func begin(seen facts) (plan, bool) {
@@ -225,6 +237,10 @@ func begin(seen facts) (plan, bool) {
 
 func protect(seen facts) (plan, bool) {
 	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
+}
+
+func failWithForeignJob(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonClientsLost, seen.jobNotOurs), seen.jobNotOurs != ""
 }
 
 func failWithoutJob(seen facts) (plan, bool) {

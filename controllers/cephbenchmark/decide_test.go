@@ -124,6 +124,14 @@ func TestDecide(t *testing.T) {
 			seen: atWork(idle, func(f *facts) { f.spec.Template.OSDCaches = v1alpha1.OSDCachesDropBeforePhase }),
 			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "caches",
 		},
+		"one in a namespace where benchmarks may not run stalls, and looks again": {
+			seen: atWork(idle, func(f *facts) { f.refused = "Not here." }),
+			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "Not here.",
+		},
+		"a Job that is not as the manager made it": {
+			seen: atWork(func(f *facts) { f.jobNotOurs = "It was changed." }),
+			want: stepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "It was changed.",
+		},
 		"nothing is made before the finalizer": {
 			seen: atWork(func(f *facts) { f.benchmark.Finalizers = nil }), want: stepProtect,
 		},

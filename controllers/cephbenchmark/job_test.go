@@ -1,13 +1,132 @@
 package cephbenchmark
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/podsecurity"
 )
+
+// clientsOn is the Job of a benchmark on a target, with as much of everything else as a
+// user and an administrator may ask for.
+func clientsOn(target v1alpha1.Target) jobSpec {
+	spec := v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{
+		Count: 2, Spread: v1alpha1.SpreadRequired, Nodes: []v1alpha1.NodeName{"a", "b"},
+		NodeSelector: map[string]v1alpha1.LabelValue{"disk": "none"},
+		Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		Resources:    v1alpha1.ClientResources{CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi")},
+	}}}
+	return jobSpec{
+		benchmark: &v1alpha1.CephBenchmark{}, spec: spec, session: session{name: "cephtune-0123456789"}, script: &script{},
+		images: settings.Images{Tools: "tools", Runner: "runner", PullPolicy: "Always", PullSecrets: []string{"pull"}},
+		pods: settings.Pods{
+			PriorityClassName: "low",
+			Labels:            map[string]string{"team": "storage"},
+			Annotations:       map[string]string{"container.apparmor.security.beta.kubernetes.io/client": "runtime/default"},
+		},
+	}
+}
+
+// targets are one of each kind, and whether it is a block device.
+func targets() map[string]jobSpec {
+	claim := func(c v1alpha1.PersistentVolumeClaimTarget, block bool) jobSpec {
+		j := clientsOn(v1alpha1.Target{PersistentVolumeClaim: &c})
+		j.block = block
+		return j
+	}
+	alone := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
+	alone.alone = true
+	return map[string]jobSpec{
+		"scratch pool":           clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}),
+		"erasure-coded":          clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{}}}),
+		"existing pool":          clientsOn(v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "p"}}),
+		"claim":                  claim(v1alpha1.PersistentVolumeClaimTarget{ClaimName: "c"}, false),
+		"claim of a device":      claim(v1alpha1.PersistentVolumeClaimTarget{ClaimName: "c"}, true),
+		"template":               claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{}}, false),
+		"template of a device":   claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{VolumeMode: v1alpha1.VolumeModeBlock}}, true),
+		"a client that is alone": alone,
+	}
+}
+
+func TestClientsAreRestricted(t *testing.T) {
+	for name, j := range targets() {
+		t.Run(name, func(t *testing.T) {
+			job := jobOf(j)
+			podsecurity.Check(t, &job.Spec.Template)
+			pod := job.Spec.Template.Spec
+			if pod.ServiceAccountName != "" {
+				t.Errorf("the pods have the service account %s, want that of everybody", pod.ServiceAccountName)
+			}
+			for _, c := range append(pod.InitContainers, pod.Containers...) {
+				if diff := cmp.Diff(c.Resources.Requests, c.Resources.Limits); diff != "" || len(c.Resources.Limits) != 3 {
+					t.Errorf("container %s is not guaranteed CPU, memory and disk (-requests +limits):\n%s", c.Name, diff)
+				}
+				if len(c.Env) > 0 || len(c.EnvFrom) > 0 {
+					t.Errorf("container %s has an environment, in which keys would show", c.Name)
+				}
+			}
+		})
+	}
+}
+
+// The labels by which the NetworkPolicy and the manager know pods cannot be set otherwise.
+func TestLabelsOfClientsAreOurs(t *testing.T) {
+	j := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
+	maps.Copy(j.pods.Labels, map[string]string{settings.LabelManagedBy: "me", settings.LabelComponent: "mine", labelSession: "s"})
+	got := jobOf(j).Spec.Template.Labels
+	want := sessionLabels(j.session)
+	want["team"] = "storage"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A Secret cannot be changed once pods mount it, and an annotation cannot be made by who
+// has not the manager's key.
+func TestSeal(t *testing.T) {
+	key, other := make([]byte, 32), append(make([]byte, 31), 1)
+	s := session{name: "cephtune-0123456789"}
+	job := jobOf(clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}))
+	job.Annotations = map[string]string{annotationSpec: "{}", annotationDataset: "7"}
+	if err := s.seal(key, job); err != nil {
+		t.Fatal(err)
+	}
+	sealed := job.Annotations[annotationSeal]
+	seal := func(s session, key []byte, change func(map[string]string)) string {
+		annotations := maps.Clone(job.Annotations)
+		change(annotations)
+		got, err := s.sealOf(key, annotations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	nothing := func(map[string]string) {}
+	if again := seal(s, key, nothing); again != sealed || len(sealed) != 64 {
+		t.Errorf("the seal is %q, and then %q", sealed, again)
+	}
+	if same := seal(s, key, func(a map[string]string) { a[annotationUnreachable] = "true" }); same != sealed {
+		t.Error("the manager marks Jobs later on")
+	}
+	for name, got := range map[string]string{
+		"another key":     seal(s, other, nothing),
+		"another session": seal(session{name: "cephtune-1123456789"}, key, nothing),
+		"another spec":    seal(s, key, func(a map[string]string) { a[annotationSpec] = "{ }" }),
+		"another dataset": seal(s, key, func(a map[string]string) { a[annotationDataset] = "8" }),
+		"no dataset":      seal(s, key, func(a map[string]string) { delete(a, annotationDataset) }),
+		"alone":           seal(s, key, func(a map[string]string) { a[annotationAlone] = "" }),
+	} {
+		if got == sealed {
+			t.Errorf("%s: the seal is the same", name)
+		}
+	}
+}
 
 func TestClientsRunOnTheNodesThatWereNamed(t *testing.T) {
 	on := func(names ...string) *corev1.NodeAffinity {

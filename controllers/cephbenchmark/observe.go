@@ -40,6 +40,9 @@ type facts struct {
 	session session
 	cluster settings.Cluster
 	known   bool // that cluster is in the settings
+	// refused is why nothing may run in the namespace; "" if benchmarks may. It is asked
+	// before anything is begun.
+	refused string
 
 	rook    *rook.ClusterInfo
 	rookErr error
@@ -47,7 +50,10 @@ type facts struct {
 
 	job     *batchv1.Job
 	jobLost bool // it was made, and somebody else has deleted it
-	pods    []corev1.Pod
+	// jobNotOurs is why the Job is not as the manager made it; "" if it is. Nothing that it
+	// says is believed then, and one that somebody else has made is left alone.
+	jobNotOurs string
+	pods       []corev1.Pod
 	// hint is what Kubernetes last warned of about the Job, or a pod of it, that does
 	// not get on.
 	hint string
@@ -83,7 +89,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = sessionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
-		return seen, nil
+		return seen, r.observeNamespace(ctx, &seen)
 	}
 	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.name)
 	seen.memory = seen.live.memory
@@ -98,6 +104,16 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return facts{}, err
 	}
 	return seen, nil
+}
+
+// observeNamespace asks whether benchmarks may run where one is about to begin.
+func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
+	status := seen.benchmark.Status
+	if seen.deleted() || seen.benchmark.Spec.Suspend || hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID {
+		return nil
+	}
+	seen.refused, err = r.places.Refusal(ctx, seen.benchmark.Namespace)
+	return err
 }
 
 // read reads the object: one that has ended from the cache, any other from the API
@@ -130,12 +146,33 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	if err != nil {
 		return fmt.Errorf("read the Job of the clients: %w", err)
 	}
+	if seen.jobNotOurs, err = seen.session.notOurs(r.masterKey, seen.benchmark, job); err != nil {
+		return err
+	}
+	if !metav1.IsControlledBy(job, seen.benchmark) {
+		return nil
+	}
 	seen.job, seen.memory.madeJob = job, job.UID
+	if seen.jobNotOurs == "" {
+		if err := seen.readSession(job); err != nil {
+			return err
+		}
+	}
+	return r.observePods(ctx, seen, job)
+}
+
+// readSession reads what the session was started with.
+func (f *facts) readSession(job *batchv1.Job) error {
 	// What a session prefills does not change, whatever room there is later.
-	seen.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
-	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &seen.spec); err != nil {
+	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
+	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &f.spec); err != nil {
 		return fmt.Errorf("read the spec that Job %s was made for: %w", job.Name, err)
 	}
+	return nil
+}
+
+// observePods looks at the clients, and why they do not get on.
+func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.Job) (err error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: seen.session.name}); err != nil {
 		return fmt.Errorf("list the pods of the clients: %w", err)

@@ -41,6 +41,12 @@ type Journals interface {
 	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
 
+// Namespaces tell where benchmarks may run.
+type Namespaces interface {
+	// Refusal says why nothing runs in a namespace; "" if benchmarks may.
+	Refusal(ctx context.Context, namespace string) (string, error)
+}
+
 // Logs reads what containers have printed.
 type Logs interface {
 	// Read returns the log of a container, from its beginning or as much of it as the

@@ -149,6 +149,9 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	if seen.memory.alone {
 		job.Annotations[annotationAlone] = strconv.Itoa(int(seen.currentRun()))
 	}
+	if err := seen.session.seal(r.masterKey, job); err != nil {
+		return err
+	}
 	if err := controllerutil.SetControllerReference(seen.benchmark, job, r.client.Scheme()); err != nil {
 		return fmt.Errorf("own the Job: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -27,6 +28,7 @@ func clusterStories() map[string]story {
 		"a cluster that nobody allows":             aClusterThatNobodyAllows,
 		"a pool that is not open":                  aPoolThatIsNotOpen,
 		"caches that nobody may drop":              cachesThatNobodyMayDrop,
+		"a namespace that is none of benchmarks":   aNamespaceThatIsNoneOfBenchmarks,
 		"there is no CephCluster":                  thereIsNoCephCluster,
 		"the CephCluster goes away":                theCephClusterGoesAway,
 		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
@@ -71,6 +73,19 @@ template:
   phases:
   - {name: write, radosBench: {mode: Write, ramp: 0s, duration: 30s}}
 `
+
+// Nothing is locked or made for who is in a namespace in which no benchmark may run.
+func aNamespaceThatIsNoneOfBenchmarks(w *world) {
+	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonNotAllowed, "config/bench")
+	if !isTrue(b, v1alpha1.ConditionStalled) || len(b.Finalizers) > 0 || w.key(lockKey) != "" || w.rook.poolOwner().UID != "" {
+		w.t.Errorf("%+v; the lock is %q, the scratch pool that of %s", b, w.key(lockKey), w.rook.poolOwner())
+	}
+	giveBack()
+	w.look()
+	w.untilComplete(b)
+}
 
 func aPoolThatIsNotOpen(w *world) {
 	w.wantStalled(w.benchmark("b", onPool, func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ExistingPool.Name = "prod" }), "pool prod")

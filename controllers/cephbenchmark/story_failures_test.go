@@ -30,6 +30,8 @@ func failureStories() map[string]story {
 		"a client is killed for its memory":     aClientIsKilled,
 		"a client is evicted":                   aClientIsEvicted,
 		"somebody deletes the Job":              somebodyDeletesTheJob,
+		"somebody changes the Job":              somebodyChangesTheJob,
+		"somebody has a Job of that name":       somebodyHasAJobOfThatName,
 		"a runner is out of reach for a while":  aRunnerIsOutOfReachForAWhile,
 		"a runner is out of reach for good":     aRunnerIsOutOfReachForGood,
 		"the signal to start does not get over": theSignalDoesNotGetOver,
@@ -194,6 +196,56 @@ func somebodyDeletesTheJob(w *world) {
 	b := w.measuring()
 	w.deleteJob(b)
 	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
+}
+
+// A Job's annotations say what its session is: here, as many clients as would take all
+// memory there is.
+func somebodyChangesTheJob(w *world) {
+	b := w.measuring()
+	job := w.job(b)
+	before := job.DeepCopy()
+	job.Annotations[annotationSpec] = strings.Replace(job.Annotations[annotationSpec], `"count":1`, `"count":2147483647`, 1)
+	if job.Annotations[annotationSpec] == before.Annotations[annotationSpec] {
+		w.t.Fatalf("nothing to change in %s", job.Annotations[annotationSpec])
+	}
+	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
+}
+
+// The name of a Job follows from the benchmark, so that anybody may be quicker.
+func somebodyHasAJobOfThatName(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilComplete(b)
+	next := sessionOf(b.UID, "2")
+	theirs := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: next.name, Labels: sessionLabels(next), Annotations: map[string]string{annotationSpec: "{}"},
+		},
+		Spec: batchv1.JobSpec{Suspend: yes(), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
+		}}},
+	}
+	if err := w.Create(w.t.Context(), theirs); err != nil {
+		w.t.Fatal(err)
+	}
+	w.edit(b, func(spec *v1alpha1.CephBenchmarkSpec) { spec.RunID = "2" })
+	w.untilReason(b, v1alpha1.ReasonClientsLost, "that is not this benchmark's")
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) && isTrue(b, v1alpha1.ConditionStalled) })
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || !theirs.DeletionTimestamp.IsZero() {
+		w.t.Errorf("somebody's Job was removed: %v", err)
+	}
+}
+
+// job is that of a benchmark.
+func (w *world) job(b *v1alpha1.CephBenchmark) *batchv1.Job {
+	w.t.Helper()
+	job := &batchv1.Job{}
+	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: sessionOf(b.UID, b.Spec.RunID).name}, job); err != nil {
+		w.t.Fatal(err)
+	}
+	return job
 }
 
 func (w *world) deleteJob(b *v1alpha1.CephBenchmark) {

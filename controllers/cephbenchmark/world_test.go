@@ -34,7 +34,9 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
+	"github.com/cephtune/cephtune/internal/namespaces"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/rights"
 )
 
 const (
@@ -49,7 +51,7 @@ const (
 type world struct {
 	client.Client
 	t          *testing.T
-	server     *rest.Config
+	server     *rest.Config // of the manager, which may do what the manifests allow
 	namespace  string
 	ceph       *cephtest.Fake
 	rook       *fakeRook
@@ -75,14 +77,16 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		Client: c, t: t, server: server, namespace: namespace,
+		Client: c, t: t, namespace: namespace,
 		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{}, counted: prometheus.NewRegistry(),
 	}
 	w.counts = exporter.NewEvents(w.counted)
 	w.logs = &podPrinter{world: w}
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"} // as config/bench has it
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}}); err != nil {
 		t.Fatal(err)
 	}
+	w.server = rights.Manager(t, server, namespace)
 	go w.kubelet.run(t.Context())
 	w.start()
 	return w
@@ -117,13 +121,14 @@ func (w *world) start() {
 	w.reconciler = New(Options{
 		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
 		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
-		Lock:      lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
-		Journals:  journals.New(counted, counted, w.namespace),
-		Dial:      w.kubelet.dial,
-		Logs:      w.logs,
-		MasterKey: make([]byte, 32),
-		Counts:    w.counts,
-		Now:       w.now,
+		Lock:       lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Journals:   journals.New(counted, counted, w.namespace),
+		Namespaces: namespaces.New(direct),
+		Dial:       w.kubelet.dial,
+		Logs:       w.logs,
+		MasterKey:  make([]byte, 32),
+		Counts:     w.counts,
+		Now:        w.now,
 	})
 	if err := w.reconciler.SetupWithManager(mgr); err != nil {
 		w.t.Fatal(err)

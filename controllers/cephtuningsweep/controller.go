@@ -51,6 +51,8 @@ type Options struct {
 	Lock     Lock
 	// Journals keeps journals in Kubernetes. They are mirrored into Ceph.
 	Journals tuning.Store
+	// Namespaces are asked before anything is begun.
+	Namespaces Namespaces
 	// Writer names this process, and no earlier or later one.
 	Writer string
 	// Patience is how long the cluster may take to settle after changes.
@@ -116,7 +118,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=patch
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/finalizers,verbs=update
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -113,6 +113,7 @@ func decide(seen facts) plan {
 		standDownSuspended,   // and waits
 		idleSuspended,        //
 		stallOnSettings,      // what the administrator does not allow
+		stallInNamespace,     // where benchmarks may not run
 		begin,                // a new run ID, or one that was suspended
 		protect,              // before anything is changed
 		waitForCluster,       // a CephCluster that is not there
@@ -202,6 +203,16 @@ func stallOnSettings(seen facts) (plan, bool) {
 		return plan{step: stepFail, outcome: o}, true
 	}
 	return plan{step: stepStall, outcome: o}, true
+}
+
+// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
+// tells that a Role was made.
+const namespaceAgain = time.Minute
+
+func stallInNamespace(seen facts) (plan, bool) {
+	return plan{
+		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
+	}, seen.refused != ""
 }
 
 func begin(seen facts) (plan, bool) {

@@ -218,6 +218,9 @@ func TestDecide(t *testing.T) {
 		"a cluster that is not allowed": {
 			seen: []func(*facts){fresh, func(f *facts) { f.settings.Clusters = nil }}, want: stepStall, wantReason: v1alpha1.ReasonNotAllowed,
 		},
+		"one in a namespace where benchmarks may not run stalls": {
+			seen: []func(*facts){fresh, func(f *facts) { f.refused = "Not here." }}, want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "Not here.",
+		},
 		"a cluster that is not allowed any more": {
 			seen: []func(*facts){func(f *facts) { f.settings.Clusters = nil }}, want: stepFail, wantReason: v1alpha1.ReasonNotAllowed,
 		},

@@ -31,6 +31,9 @@ type facts struct {
 	cluster  settings.Cluster
 	known    bool // that cluster is in the settings
 	memory   *memory
+	// refused is why nothing may run in the namespace; "" if benchmarks may. It is asked
+	// before anything is begun.
+	refused string
 
 	rook    *rook.ClusterInfo
 	rookErr error
@@ -78,7 +81,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
 	if !seen.mayHaveMade() {
-		return seen, nil
+		return seen, r.observeNamespace(ctx, &seen)
 	}
 	seen.memory = r.memories.of(client.ObjectKeyFromObject(s), string(s.UID)+"/"+string(s.Status.ObservedRunID))
 	if err := r.observeChildren(ctx, &seen); err != nil {
@@ -90,6 +93,15 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 		return facts{}, err
 	}
 	return seen, r.observeCluster(ctx, &seen)
+}
+
+// observeNamespace asks whether benchmarks may run where a sweep is about to begin.
+func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
+	if seen.deleted() || seen.sweep.Spec.Suspend || seen.ended() && !seen.replaced() {
+		return nil
+	}
+	seen.refused, err = r.Namespaces.Refusal(ctx, seen.sweep.Namespace)
+	return err
 }
 
 // observePlan goes through the ledger anew: the planner is a pure function of it.

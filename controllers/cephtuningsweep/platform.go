@@ -23,6 +23,12 @@ type Rook interface {
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }
 
+// Namespaces tell where benchmarks may run.
+type Namespaces interface {
+	// Refusal says why nothing runs in a namespace; "" if benchmarks may.
+	Refusal(ctx context.Context, namespace string) (string, error)
+}
+
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
 	// Peek tells who has it, and asks Kubernetes alone.

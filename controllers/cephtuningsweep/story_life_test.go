@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/testing/rights"
 )
 
 func lifeStories() map[string]story {
@@ -46,6 +47,7 @@ func lifeStories() map[string]story {
 		"conditions and events on the way":                         conditionsOnTheWay,
 		"scrubs are paused meanwhile":                              scrubsArePaused,
 		"without an identity for tuning the load alone is varied":  withoutATuner,
+		"in a namespace that is none of benchmarks":                inANamespaceThatIsNoneOfBenchmarks,
 	}
 }
 
@@ -541,6 +543,22 @@ func sensible(s *v1alpha1.CephTuningSweep) error {
 		return fmt.Errorf("generation %d, want %d", s.Status.ObservedGeneration, s.Generation)
 	}
 	return nil
+}
+
+// Nothing is changed for who is in a namespace in which no benchmark may run.
+func inANamespaceThatIsNoneOfBenchmarks(w *world) {
+	before := w.state()
+	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)
+	s := w.create("s", profile)
+	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.wantSays(s, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "config/bench")
+	if len(s.Finalizers) > 0 {
+		w.t.Errorf("finalizers %q", s.Finalizers)
+	}
+	w.wantState(before)
+	giveBack()
+	w.advance(s, 0)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 }
 
 func withoutATuner(w *world) {

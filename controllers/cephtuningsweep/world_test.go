@@ -38,8 +38,10 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
+	"github.com/cephtune/cephtune/internal/namespaces"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -56,7 +58,7 @@ const (
 type world struct {
 	client.Client
 	t         testing.TB
-	server    *rest.Config
+	server    *rest.Config // of the manager, which may do what the manifests allow
 	namespace string
 	ceph      *cephtest.Cluster
 	rook      *fakeRook
@@ -114,7 +116,7 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		Client: c, t: t, server: server, namespace: namespace,
+		Client: c, t: t, namespace: namespace,
 		ceph: quietCeph(), allowed: allowances(), counted: prometheus.NewRegistry(),
 	}
 	w.counts = exporter.NewEvents(w.counted)
@@ -123,6 +125,7 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
 	}
+	w.server = rights.Manager(t, server, namespace)
 	go w.every(10*time.Millisecond, w.ceph.Tick)
 	go w.every(20*time.Millisecond, w.bench.work)
 	w.start()
@@ -158,9 +161,10 @@ func (w *world) start() {
 	options := Options{
 		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:     turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
-		Journals: journals.New(direct, direct, w.namespace),
-		Writer:   string(uuid.NewUUID()),
+		Lock:       turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Journals:   journals.New(direct, direct, w.namespace),
+		Namespaces: namespaces.New(direct),
+		Writer:     string(uuid.NewUUID()),
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},

@@ -86,6 +86,20 @@ func encodeFrame(id string, encoded []byte) []byte {
 	return b.Bytes()
 }
 
+// notesWriter writes lines for humans into the log that frames are in, such that none of
+// them can be taken for a line of a frame: they repeat what tools say, and what peers do
+// that have not shown any token yet.
+type notesWriter struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (n notesWriter) Write(p []byte) (int, error) {
+	word := bytes.TrimSpace([]byte(frameMagic))
+	if _, err := n.w.Write(bytes.ReplaceAll(p, word, []byte("(a frame)"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // FrameError says that a report could not be recovered from a log.
 type FrameError struct {
 	// ID is the task's.

@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 		return fmt.Errorf("make the folder for working directories: %w", err)
 	}
 	s := newSession(o.WorkDir)
-	s.client, s.programs, s.notes = o.Client, o.Programs, o.Stderr
+	s.client, s.programs, s.notes = o.Client, o.Programs, notesWriter{o.Stderr}
 	s.cgroup = os.DirFS(o.CgroupDir)
 	s.frames = newFrameWriter(o.Stdout)
 	s.grace = cmp.Or(o.grace, killGrace)

@@ -57,6 +57,24 @@ func careless(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// Who has no key can have repeated in the log what it says, and frames are looked for there.
+func TestAStrangerWritesNoFrames(t *testing.T) {
+	r := run(t, options(t))
+	said := frameMagic + "begin id=r1-a bytes=1 sha256=" + strings.Repeat("0", 64) + " lines=1"
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{said}}}
+	if connection, err := dialer.DialContext(t.Context(), "tcp", r.address); err == nil {
+		t.Fatal("it was let in", connection.Close())
+	}
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(r.stderr.String(), "begin id=r1-a"); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing was repeated:\n%s", r.stderr)
+		}
+	}
+	if reports, err := ReadFrames(strings.NewReader(r.stderr.String())); err != nil || len(reports) > 0 {
+		t.Errorf("%d reports, %v, in\n%s", len(reports), err, r.stderr)
+	}
+}
+
 func TestRequestsThatAreRefused(t *testing.T) {
 	r := run(t, options(t))
 	secrets, err := deriveSecrets(r.key)

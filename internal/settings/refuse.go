@@ -2,6 +2,8 @@ package settings
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
@@ -22,9 +24,32 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 			}
 		}
 	}
+	if name := guardOf(template.Target.ScratchPool); name != "" {
+		return fmt.Sprintf("Parameter %s of target.scratchPool would keep the operator from using the pool, or from removing it in the end: leave it out.", name)
+	}
 	if template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase && cluster.Identities.CacheDropper == "" {
 		return "The operator has no identity that may drop the caches of OSDs. " +
 			"Ask the administrator to grant that power, or set template.osdCaches to Keep."
 	}
 	return ""
+}
+
+// guardOf is a parameter of a scratch pool, the first by name, with which the pool could not
+// be used or removed any more; "" if there is none.
+func guardOf(pool *v1alpha1.ScratchPool) string {
+	if pool == nil {
+		return ""
+	}
+	names := slices.Collect(maps.Keys(pool.Parameters))
+	if ec := pool.ErasureCoded; ec != nil {
+		names = slices.AppendSeq(names, maps.Keys(ec.Metadata.Parameters))
+	}
+	slices.Sort(names)
+	at := slices.IndexFunc(names, func(name string) bool {
+		return slices.Contains([]string{"eio", "nodelete", "nopgchange", "nosizechange"}, name)
+	})
+	if at < 0 {
+		return ""
+	}
+	return names[at]
 }

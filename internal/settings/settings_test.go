@@ -192,3 +192,38 @@ func TestCluster(t *testing.T) {
 		t.Error("pools other than those listed are allowed, or those listed are not")
 	}
 }
+
+func TestRefusal(t *testing.T) {
+	allowed := Settings{Clusters: []Cluster{{Namespace: "rook-ceph", Name: "c", ExistingPools: []string{"open"}}}}
+	scratch := func(data, metadata string) v1alpha1.Target {
+		pool := &v1alpha1.ScratchPool{Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "8", data: "1"}, ErasureCoded: &v1alpha1.ErasureCodedPool{}}
+		pool.ErasureCoded.Metadata.Parameters = map[string]v1alpha1.ParameterValue{metadata: "1"}
+		return v1alpha1.Target{ScratchPool: pool}
+	}
+	pool := func(name, data v1alpha1.PoolName) v1alpha1.Target {
+		return v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: name, DataPool: data}}
+	}
+	for name, tc := range map[string]struct {
+		cluster  string
+		template v1alpha1.BenchmarkTemplate
+		want     string // a part of it; "" for none
+	}{
+		"a scratch pool":                 {"c", v1alpha1.BenchmarkTemplate{Target: scratch("pg_num_min", "pg_num")}, ""},
+		"a pool that is open":            {"c", v1alpha1.BenchmarkTemplate{Target: pool("open", "")}, ""},
+		"one that is not":                {"c", v1alpha1.BenchmarkTemplate{Target: pool("prod", "")}, "pool prod"},
+		"one whose data is in such one":  {"c", v1alpha1.BenchmarkTemplate{Target: pool("open", "prod")}, "pool prod"},
+		"another cluster":                {"d", v1alpha1.BenchmarkTemplate{Target: scratch("pg_num", "pg_num")}, "CephCluster d"},
+		"caches":                         {"c", v1alpha1.BenchmarkTemplate{OSDCaches: v1alpha1.OSDCachesDropBeforePhase}, "caches"},
+		"a pool that could not go":       {"c", v1alpha1.BenchmarkTemplate{Target: scratch("nodelete", "pg_num")}, "Parameter nodelete"},
+		"metadata that could not go":     {"c", v1alpha1.BenchmarkTemplate{Target: scratch("pg_num", "nodelete")}, "Parameter nodelete"},
+		"a pool that cannot be used":     {"c", v1alpha1.BenchmarkTemplate{Target: scratch("eio", "pg_num")}, "Parameter eio"},
+		"a pool whose PGs cannot change": {"c", v1alpha1.BenchmarkTemplate{Target: scratch("nopgchange", "pg_num")}, "Parameter nopgchange"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := allowed.Refusal(v1alpha1.ClusterReference{Namespace: "rook-ceph", Name: tc.cluster}, tc.template)
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("refusal %q, want one about %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -34,6 +34,9 @@ func Start(t testing.TB) *rest.Config {
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
 	}
+	// As on clusters that are stricter than most: who makes one object keep another one from
+	// going has to have the right to. A manager that lacks it fails in tests.
+	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := env.Start()
 	if err != nil {
 		t.Fatalf("start the API server: %v", err)

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cephtune/cephtune/internal/testing/podsecurity"
+)
+
+// podOf is the template of an object's pods; nil if it has none.
+func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
+	t.Helper()
+	switch o.GetKind() {
+	case "Pod":
+		pod := as[corev1.Pod](t, o)
+		return &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+	case "Deployment":
+		return &as[appsv1.Deployment](t, o).Spec.Template
+	case "StatefulSet":
+		return &as[appsv1.StatefulSet](t, o).Spec.Template
+	case "DaemonSet":
+		return &as[appsv1.DaemonSet](t, o).Spec.Template
+	case "Job":
+		return &as[batchv1.Job](t, o).Spec.Template
+	case "CronJob":
+		return &as[batchv1.CronJob](t, o).Spec.JobTemplate.Spec.Template
+	}
+	return nil
+}
+
+// The pods of benchmarks are checked where they are made, in controllers/cephbenchmark.
+func TestPodsAreRestricted(t *testing.T) {
+	checked := 0
+	for _, folder := range folders(t) {
+		for _, o := range render(t, folder) {
+			pod := podOf(t, &o)
+			if pod == nil {
+				continue
+			}
+			checked++
+			t.Run(folder+"/"+o.GetName(), func(t *testing.T) { podsecurity.Check(t, pod, "manager") })
+		}
+	}
+	if checked < 3 { // ../default has it, and what takes that as a base
+		t.Errorf("%d pods, want that of the manager in three folders", checked)
+	}
+}
+
+// What has keys of Ceph in it is in memory, and nobody else's.
+func TestTheSidecarsKeysAreInMemory(t *testing.T) {
+	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
+	for _, volume := range pod.Volumes {
+		if volume.Name != "keys" && volume.Name != "ceph" {
+			continue
+		}
+		if volume.EmptyDir == nil || volume.EmptyDir.Medium != corev1.StorageMediumMemory || volume.EmptyDir.SizeLimit == nil {
+			t.Errorf("volume %s is %+v, want a bounded one in memory", volume.Name, volume.VolumeSource)
+		}
+	}
+	var havingKeys []string
+	for _, c := range append(slices.Clone(pod.InitContainers), pod.Containers...) {
+		if len(c.Ports) > 0 && c.Name != "manager" {
+			t.Errorf("container %s listens on %v", c.Name, c.Ports)
+		}
+		if slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "keys" }) {
+			havingKeys = append(havingKeys, c.Name)
+		}
+	}
+	if !slices.Equal(havingKeys, []string{"ceph"}) {
+		t.Errorf("containers %q have the keys, want the sidecar alone", havingKeys)
+	}
+}
+
+// Namespaces hold to the standard whatever else is put into them.
+func TestNamespacesAreRestricted(t *testing.T) {
+	namespaces := 0
+	for _, o := range render(t, "namespaced") {
+		if o.GetKind() != "Namespace" {
+			continue
+		}
+		namespaces++
+		for _, mode := range []string{"enforce", "audit", "warn"} {
+			if level := o.GetLabels()["pod-security.kubernetes.io/"+mode]; level != "restricted" {
+				t.Errorf("namespace %s has level %q to %s, want restricted", o.GetName(), level, mode)
+			}
+		}
+	}
+	if namespaces != 2 {
+		t.Errorf("%d namespaces, want the manager's and that of benchmarks", namespaces)
+	}
+}

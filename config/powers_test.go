@@ -1,0 +1,311 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write docs/powers.md anew, in which a reader then has to see what was added")
+
+const (
+	powersPage  = "../docs/powers.md"
+	reasonsFile = "testdata/reasons.yaml"
+
+	manager    = "ServiceAccount cephtune-system/cephtune-manager"
+	everywhere = "the whole cluster"
+)
+
+// installations are what can be applied, in the order of the page: what make deploy takes,
+// and each folder that adds something to it or replaces a part of it.
+func installations() []string {
+	return []string{"namespaced", "default", "ceph-cache-dropper", "ceph-osd-restarter"}
+}
+
+// power is something that somebody may do.
+type power struct {
+	who, where, role string
+	resource         string // GROUP/RESOURCE, or a URL
+	names            []string
+	verbs            []string
+}
+
+// reasons say by role and resource why a power is needed.
+type reasons map[string]map[string]string
+
+// TestPowers compares who may do what with the page that says so. It fails where more is
+// given than there, where less is, and where nobody says why.
+func TestPowers(t *testing.T) {
+	got := page(t)
+	if *update {
+		if err := os.WriteFile(powersPage, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, powersPage), got); diff != "" {
+		t.Errorf("what the manifests give is not what docs/powers.md says (-page +manifests); if it is meant, "+
+			"give the reason in config/%s and run: go test ./config -run TestPowers -update\n%s", reasonsFile, diff)
+	}
+}
+
+// What nobody gets, whatever the page says.
+func TestPowersThatNobodyGets(t *testing.T) {
+	for _, folder := range folders(t) {
+		for _, p := range powersOf(t, render(t, folder)) {
+			for _, problem := range tooMuch(p) {
+				t.Errorf("%s: %s has %s of %s in %s: %s", folder, p.who, strings.Join(p.verbs, ", "), p.resource, p.where, problem)
+			}
+		}
+	}
+}
+
+// tooMuch says why a power must not be given to anybody.
+func tooMuch(p power) []string {
+	var problems []string
+	if strings.Contains(p.resource, "*") || slices.Contains(p.verbs, "*") || slices.Contains(p.names, "*") {
+		problems = append(problems, "a wildcard grows by itself")
+	}
+	for _, verb := range []string{"escalate", "bind", "impersonate", "approve", "sign"} {
+		if slices.Contains(p.verbs, verb) {
+			problems = append(problems, "it makes more of itself")
+		}
+	}
+	_, kind, _ := strings.Cut(p.resource, "/")
+	if slices.Contains([]string{"exec", "attach", "portforward", "proxy", "ephemeralcontainers", "token"}, kind) || p.resource == "pods" && slices.Contains(p.verbs, "create") {
+		problems = append(problems, "it makes somebody else's rights its own")
+	}
+	named := len(p.names) > 0
+	if p.resource == "secrets" && (slices.ContainsFunc(p.verbs, func(verb string) bool { return verb != "create" && verb != "get" }) || slices.Contains(p.verbs, "get") != named) {
+		problems = append(problems, "Secrets are made, or read by their name, and nothing else")
+	}
+	harmless := strings.HasPrefix(p.resource, "cephtune.dev/") ||
+		slices.Contains([]string{"events.k8s.io/events", "authentication.k8s.io/tokenreviews", "authorization.k8s.io/subjectaccessreviews"}, p.resource)
+	if p.who == manager && p.where == everywhere && !harmless && slices.ContainsFunc(p.verbs, func(verb string) bool {
+		return !slices.Contains([]string{"get", "list", "watch"}, verb)
+	}) {
+		problems = append(problems, "it changes something in namespaces that are none of benchmarks")
+	}
+	return problems
+}
+
+// powersOf lists what is given to whom by bindings, and by roles that wait for one.
+func powersOf(t *testing.T, objects []unstructured.Unstructured) []power {
+	t.Helper()
+	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}
+	for i := range objects {
+		switch o := &objects[i]; o.GetKind() {
+		case "Role":
+			rules["Role "+o.GetNamespace()+"/"+o.GetName()] = as[rbacv1.Role](t, o).Rules
+		case "ClusterRole":
+			rules["ClusterRole "+o.GetName()] = as[rbacv1.ClusterRole](t, o).Rules
+		}
+	}
+	var all []power
+	give := func(o *unstructured.Unstructured, where string) {
+		binding := as[rbacv1.RoleBinding](t, o) // A ClusterRoleBinding has the same fields.
+		role := "Role " + where + "/" + binding.RoleRef.Name
+		if binding.RoleRef.Kind == "ClusterRole" {
+			role = "ClusterRole " + binding.RoleRef.Name
+		}
+		if rules[role] == nil {
+			t.Errorf("%s %s binds %s, which is not there", o.GetKind(), o.GetName(), role)
+		}
+		bound[role] = true
+		for _, s := range binding.Subjects {
+			who := fmt.Sprintf("%s %s/%s", s.Kind, s.Namespace, s.Name)
+			all = append(all, powers(who, where, binding.RoleRef.Name, rules[role])...)
+		}
+	}
+	for i := range objects {
+		switch o := &objects[i]; o.GetKind() {
+		case "RoleBinding":
+			give(o, o.GetNamespace())
+		case "ClusterRoleBinding":
+			give(o, everywhere)
+		}
+	}
+	for i := range objects {
+		o := &objects[i]
+		if name := "ClusterRole " + o.GetName(); o.GetKind() == "ClusterRole" && !bound[name] {
+			all = append(all, powers(whoHas(o), "where it is bound", o.GetName(), rules[name])...)
+		}
+	}
+	return all
+}
+
+// whoHas says who has a ClusterRole that nobody is bound to.
+func whoHas(o *unstructured.Unstructured) string {
+	var roles []string
+	for label, value := range o.GetLabels() {
+		if role, is := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); is && value == "true" {
+			roles = append(roles, role)
+		}
+	}
+	if len(roles) == 0 {
+		return "whoever is given it"
+	}
+	slices.Sort(roles)
+	return "whoever has role " + strings.Join(roles, " or ")
+}
+
+func powers(who, where, role string, rules []rbacv1.PolicyRule) []power {
+	var all []power
+	for _, rule := range rules {
+		for _, url := range rule.NonResourceURLs {
+			all = append(all, power{who: who, where: where, role: role, resource: url, verbs: rule.Verbs})
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				if group != "" {
+					resource = group + "/" + resource
+				}
+				all = append(all, power{who: who, where: where, role: role, resource: resource, names: rule.ResourceNames, verbs: rule.Verbs})
+			}
+		}
+	}
+	return all
+}
+
+// page is docs/powers.md as the manifests and the reasons have it.
+func page(t *testing.T) string {
+	t.Helper()
+	var why reasons
+	if err := yaml.UnmarshalStrict([]byte(read(t, reasonsFile)), &why); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Builder{}
+	text.WriteString(`# Who may do what
+
+All that the manifests in ` + "`config`" + ` give to anybody, and the code that needs it. A test makes this page of them
+(` + "`go test ./config`" + `), and fails when they give more, or less, than it says. [SECURITY.md](../SECURITY.md) says
+what each power amounts to, and [cephx caps](cephx-caps.md) why the keys of Ceph have the caps that they have.
+`)
+	shown, used := map[string]bool{}, map[string]bool{}
+	for _, folder := range installations() {
+		objects := render(t, folder)
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n", titles()[folder], comments()[folder])
+		text.WriteString(tableOfPowers(t, powersOf(t, objects), why, shown, used))
+		text.WriteString(tableOfKeys(t, objects))
+	}
+	for role, resources := range why {
+		for resource := range resources {
+			if !used[role+" "+resource] {
+				t.Errorf("%s has a reason for %s of role %s, which nobody has: remove it", reasonsFile, resource, role)
+			}
+		}
+	}
+	return text.String()
+}
+
+func titles() map[string]string {
+	return map[string]string{
+		"namespaced":         "As `make deploy` installs it",
+		"default":            "With `config/default` in place of `config/namespaced`",
+		"ceph-cache-dropper": "With `config/ceph-cache-dropper`",
+		"ceph-osd-restarter": "With `config/ceph-osd-restarter`",
+	}
+}
+
+func comments() map[string]string {
+	return map[string]string{
+		"namespaced":         "`config/namespaced`: CRs in one namespace, a CephCluster in another.",
+		"default":            "The manager handles CRs in all namespaces. What else it needs is what `config/bench` and `config/ceph` give, as above.",
+		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. Off, unless it is applied and `identities.cacheDropper` is set.",
+		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. Off, unless it is applied and `restartOSDs` is set.",
+	}
+}
+
+// tableOfPowers has what was not shown before.
+func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[string]bool) string {
+	t.Helper()
+	text := strings.Builder{}
+	who := ""
+	slices.SortStableFunc(all, func(a, b power) int { return strings.Compare(a.who+" "+a.where, b.who+" "+b.where) })
+	for _, p := range all {
+		names := "any"
+		if len(p.names) > 0 {
+			names = "`" + strings.Join(p.names, "`, `") + "`"
+		}
+		row := fmt.Sprintf("| %s | %s | `%s` | %s |", p.where, strings.Join(p.verbs, ", "), p.resource, names)
+		if shown[p.who+row] {
+			continue
+		}
+		shown[p.who+row] = true
+		because := why[p.role][p.resource]
+		if because == "" {
+			t.Errorf("nobody says why %s has %s of %s: write it into %s below %s, or take it away", p.who, strings.Join(p.verbs, ", "), p.resource, reasonsFile, p.role)
+		}
+		used[p.role+" "+p.resource] = true
+		if p.who != who {
+			who = p.who
+			fmt.Fprintf(&text, "\n**%s%s**\n\n| where | may | what | named | because |\n|---|---|---|---|---|\n", strings.ToUpper(who[:1]), who[1:])
+		}
+		fmt.Fprintf(&text, "%s %s |\n", row, because)
+	}
+	return text.String()
+}
+
+// tableOfKeys has the caps of the keys that Rook makes.
+func tableOfKeys(t *testing.T, objects []unstructured.Unstructured) string {
+	t.Helper()
+	text := strings.Builder{}
+	for _, o := range objects {
+		if o.GetKind() != "CephClient" {
+			continue
+		}
+		caps, _, err := unstructured.NestedStringMap(o.Object, "spec", "caps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text.Len() == 0 {
+			text.WriteString("\n**Keys of Ceph**\n\n| key | to | caps |\n|---|---|---|\n")
+		}
+		for _, daemon := range []string{"mon", "mgr", "osd", "mds"} {
+			for grant := range strings.SplitSeq(caps[daemon], ",") {
+				if grant = strings.TrimSpace(grant); grant != "" {
+					fmt.Fprintf(&text, "| `%s` | %s | `%s` |\n", o.GetName(), daemon, grant)
+				}
+			}
+			delete(caps, daemon)
+		}
+		if len(caps) > 0 {
+			t.Errorf("CephClient %s has caps for %v, which this page does not know", o.GetName(), caps)
+		}
+	}
+	return text.String()
+}
+
+func TestTooMuch(t *testing.T) {
+	for name, p := range map[string]power{
+		"all verbs":              {resource: "pods", verbs: []string{"*"}},
+		"all resources":          {resource: "apps/*", verbs: []string{"get"}},
+		"impersonation":          {resource: "users", verbs: []string{"impersonate"}},
+		"shells in pods":         {resource: "pods/exec", verbs: []string{"create"}},
+		"tokens of others":       {resource: "serviceaccounts/token", verbs: []string{"create"}},
+		"all Secrets":            {resource: "secrets", verbs: []string{"get"}},
+		"a list of Secrets":      {resource: "secrets", verbs: []string{"list"}, names: []string{"s"}},
+		"changes of Secrets":     {resource: "secrets", verbs: []string{"patch"}, names: []string{"s"}},
+		"Jobs in all namespaces": {who: manager, where: everywhere, resource: "batch/jobs", verbs: []string{"create"}},
+	} {
+		if len(tooMuch(p)) != 1 {
+			t.Errorf("%s: problems %q, want one", name, tooMuch(p))
+		}
+	}
+	for name, p := range map[string]power{
+		"a Secret by name": {resource: "secrets", verbs: []string{"get"}, names: []string{"s"}},
+		"new Secrets":      {resource: "secrets", verbs: []string{"create"}},
+		"reading CRs":      {who: manager, where: everywhere, resource: "cephtune.dev/cephbenchmarks", verbs: []string{"get", "patch"}},
+	} {
+		if problems := tooMuch(p); len(problems) > 0 {
+			t.Errorf("%s: problems %q, want none", name, problems)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package cephbenchmark
+
+import (
+	"regexp"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+const phasesOnPools = `
+- {name: rados, radosBench: {mode: Seq, blockSize: 4Ki, concurrency: 2, duration: 60s}}
+- {name: fio, fio: {engine: RBD, pattern: RandReadWrite, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s}}
+- {name: objects, fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s}}
+`
+
+// FuzzTarget puts a text wherever a target has one that gets into commands, and into the run
+// ID, as if the API server had admitted it. What the clients are told then is nothing, or
+// commands of single words that begin with an option of ours.
+func FuzzTarget(f *testing.F) {
+	for _, text := range []string{
+		"open", "", "-", "--yes", "a b", "a\nb", "a\n--yes", "a=b", "a,b", "a:b", "a/b", "../a", "$(id)", "`id`", "a;b", "a\x00b", ".mgr", "global", "Layering", "Clients",
+	} {
+		f.Add(text)
+	}
+	word := regexp.MustCompile(`^(--[a-z]+([_-][a-z]+)*(=[A-Za-z0-9_./:$+-]+)?|[A-Za-z0-9_/][A-Za-z0-9_./-]*|-f)$`)
+	f.Fuzz(func(t *testing.T, text string) {
+		for what, target := range map[string]v1alpha1.Target{
+			"pool":      {ExistingPool: &v1alpha1.ExistingPool{Name: v1alpha1.PoolName(text)}},
+			"data pool": {ExistingPool: &v1alpha1.ExistingPool{Name: "open", DataPool: v1alpha1.PoolName(text)}},
+			"feature":   {ScratchPool: &v1alpha1.ScratchPool{Image: v1alpha1.Image{Features: []v1alpha1.ImageFeature{v1alpha1.ImageFeature(text)}}}},
+			"sharing":   {ScratchPool: &v1alpha1.ScratchPool{Image: v1alpha1.Image{Sharing: v1alpha1.ImageSharing(text)}}},
+			"claim":     {PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: text}},
+		} {
+			template := v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{Count: 2}}
+			if err := yaml.UnmarshalStrict([]byte(phasesOnPools), &template.Phases); err != nil {
+				t.Fatal(err)
+			}
+			cluster := settings.Cluster{Identities: settings.Identities{IO: "cephtune-io"}}
+			made, err := newScript(template, sessionOf("u", v1alpha1.RunID(text)).places(template, cluster, 18, 1<<30, false))
+			if err != nil {
+				continue
+			}
+			planned, err := made.plan(1, 1)
+			if err != nil {
+				continue
+			}
+			for _, todo := range planned {
+				commands := todo.Steps
+				if todo.Measure != nil {
+					commands = append(commands, todo.Measure.Command)
+				}
+				for _, c := range commands {
+					for _, argument := range c.Argv {
+						if !word.MatchString(argument) {
+							t.Fatalf("%s %q: argument %q of %q", what, text, argument, c.Argv)
+						}
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package ceph
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// checks are what the sidecar asks of each text that becomes a part of a command.
+func checks() map[string]func(string) error {
+	is := func(form *regexp.Regexp) func(string) error {
+		return func(text string) error { return named("something", text, form) }
+	}
+	return map[string]func(string) error{
+		"a pool":                  is(poolName),
+		"a pool to be tuned":      tunablePool,
+		"an image":                ownImage,
+		"an object":               is(objectName),
+		"an object of ours":       func(text string) error { return errors.Join(is(objectName)(text), ownObjects("", text)) },
+		"a RADOS namespace":       func(text string) error { return ownObjects(text, "") },
+		"a key of config-key":     is(keyName),
+		"an option":               is(optionName),
+		"an option to be changed": tunableOption,
+		"an option of a pool":     tunablePoolOption,
+		"a value":                 plainValue,
+		"a section":               func(text string) error { return tunableWho(ConfigWho{Section: text}) },
+		"a mask":                  func(text string) error { return tunableWho(ConfigWho{Section: "osd", Mask: text}) },
+		"an identity":             func(text string) error { return Connection{MonHost: "m", User: text, Key: "k"}.valid() },
+		"a key":                   func(text string) error { return Connection{MonHost: "m", User: "u", Key: text}.valid() },
+	}
+}
+
+func hostile() []string {
+	return []string{
+		"", "-", "--", "--keyring=/etc/passwd", "-i", "-1", "-1 ", "a\n", "a\nb", "a b", "a\x00", "a\x00b", "a=b", "a,b", "cephtune", "cephtune\n", "cephtune/../auth",
+		"cephtune/a", "cephtune-1\n--all", "benchmark_data_cephtune", "osd", "osd\nglobal", "global", "class:ssd", "class:-x", "host:a\nb", "debug_osd", "size", "ä", "\xff",
+		"a]\n[client.admin", "a\nkey = b", "AQ==\nkeyring = /x", strings.Repeat("a", 5000),
+	}
+}
+
+// FuzzNothingButWords asks for texts to be made a part of commands. The sidecar refuses them,
+// or they are one word each that cannot be taken for an option, nor end a line of a file.
+func FuzzNothingButWords(f *testing.F) {
+	for _, text := range hostile() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for what, check := range checks() {
+			if check(text) != nil {
+				continue
+			}
+			number := what == "a value" && regexp.MustCompile(`^-[0-9]`).MatchString(text)
+			empty := text == "" && what != "a mask" // "" is none
+			switch {
+			case strings.HasPrefix(text, "-") && !number, empty:
+				t.Errorf("%q is taken for %s", text, what)
+			case strings.ContainsFunc(text, func(r rune) bool {
+				return unicode.IsSpace(r) || r < ' ' || r > '~' || strings.ContainsRune("'\"\\`$;&|<>*?()[]{}!", r)
+			}):
+				t.Errorf("%q is taken for %s", text, what)
+			}
+		}
+	})
+}
+
+// FuzzConnection writes the files of connections. However hostile one is, it is refused, or
+// the files have the lines that they always have.
+func FuzzConnection(f *testing.F) {
+	for _, text := range append(hostile(), "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", "10.0.0.1, 10.0.0.2", "10.0.0.1\nauth_cluster_required = none") {
+		f.Add(text, "cephtune-observer", "AQ==")
+		f.Add("10.0.0.1", text, "AQ==")
+		f.Add("10.0.0.1", "cephtune-observer", text)
+	}
+	folder := f.TempDir()
+	f.Fuzz(func(t *testing.T, monHost, user, key string) {
+		at := Connection{MonHost: monHost, User: user, Key: key}
+		if at.valid() != nil {
+			return
+		}
+		conf, keyring := filepath.Join(folder, "ceph.conf"), filepath.Join(folder, "keyring")
+		if err := write(at, conf, keyring); err != nil {
+			t.Fatal(err)
+		}
+		for file, want := range map[string][]string{
+			conf:    {"[global]", "mon_host = ", "keyring = " + keyring, "log_file =", "log_to_stderr = false", "err_to_stderr = false", "[client]", "admin_socket =", ""},
+			keyring: {"[client." + user + "]", "key = ", ""},
+		} {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(string(text), "\n")
+			if len(lines) != len(want) {
+				t.Fatalf("%+v: %d lines, want %d:\n%s", at, len(lines), len(want), text)
+			}
+			for i, line := range lines {
+				if !strings.HasPrefix(line, want[i]) {
+					t.Errorf("%+v: line %q, want %q", at, line, want[i])
+				}
+			}
+		}
+	})
+}

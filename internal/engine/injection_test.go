@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/place"
+)
+
+// phasesWithEverything have every optional part between them, so that every text for which
+// the API has room is in one of them.
+const phasesWithEverything = `
+- name: rados-write
+  radosBench:
+    {mode: Write, blockSize: 4Ki, objectSize: 8Ki, concurrency: 2, duration: 60s, ramp: 5s, maxObjects: 9, runName: mine,
+     allocationHints: Omit, destination: Object, verification: Contents}
+- name: rados-read
+  radosBench: {mode: Rand, blockSize: 4Ki, concurrency: 2, duration: 60s, verification: None}
+- name: rbd
+  rbdBench: {ioType: ReadWrite, readPercent: 30, ioPattern: Rand, ioSize: 4Ki, ioThreads: 2, ioTotal: 1Gi, duration: 60s, dataPattern: RepeatedByte}
+- name: fio-rbd
+  fio:
+    engine: RBD
+    pattern: RandReadWrite
+    readPercent: 70
+    blockSize: 4Ki
+    blockSizeSplit: [{size: 4Ki, percent: 40}, {size: 64Ki, percent: 60}]
+    ioDepth: 4
+    ioDepthBatch: 2
+    numJobs: 2
+    size: 64Mi
+    duration: 60s
+    ramp: 5s
+    rateIOPS: 100
+    rateProcess: Poisson
+    fsync: 3
+    thinkTime: 1ms
+    compressiblePercent: 10
+    dedupePercent: 10
+    distribution: {type: Zipf, theta: "1.2"}
+    randomPercent: 50
+    jobs: [{name: a, pattern: RandRead}, {name: b, pattern: RandWrite, blockSize: 8Ki, ioDepth: 2, numJobs: 1, rateIOPS: 5}]
+- name: fio-objects
+  fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, blockSizeMax: 8Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateBandwidth: 1Mi}
+- name: fio-claim
+  fio: {engine: IOUring, pattern: Write, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, fdatasync: 2, sync: File, direct: false}
+`
+
+// fullPhases returns them anew.
+func fullPhases(t testing.TB) []v1alpha1.Phase {
+	t.Helper()
+	var phases []v1alpha1.Phase
+	if err := yaml.UnmarshalStrict([]byte(phasesWithEverything), &phases); err != nil {
+		t.Fatal(err)
+	}
+	return phases
+}
+
+// everyPlace is one of each kind.
+func everyPlace() []place.Place {
+	erasureCoded := pool()
+	erasureCoded.DataPool, erasureCoded.Image.Features = "data", []string{"layering", "exclusive-lock"}
+	claim := place.Place{Owner: "cephtune-1", Clients: 1, DatasetBytes: 1 << 30}
+	folder, device := claim, claim
+	folder.Directory, device.Device = "/data", "/dev/cephtune"
+	return []place.Place{pool(), erasureCoded, folder, device}
+}
+
+// opaque are types that have texts in them which are none of a user's.
+func opaque(of reflect.Type) bool {
+	return of == reflect.TypeFor[resource.Quantity]() || of == reflect.TypeFor[metav1.Duration]()
+}
+
+// texts returns the texts that are in a value, and where they are.
+func texts(v reflect.Value, path string) (paths []string, found []reflect.Value) {
+	add := func(v reflect.Value, path string) {
+		p, f := texts(v, path)
+		paths, found = append(paths, p...), append(found, f...)
+	}
+	switch {
+	case opaque(v.Type()):
+	case v.Kind() == reflect.String:
+		return []string{path}, []reflect.Value{v}
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		add(v.Elem(), path)
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			add(v.Index(i), path+"[]")
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			add(v.Field(i), path+"."+v.Type().Field(i).Name)
+		}
+	}
+	return paths, found
+}
+
+// roomForTexts is where a type has room for one.
+func roomForTexts(of reflect.Type, path string) []string {
+	var paths []string
+	switch {
+	case opaque(of):
+	case of.Kind() == reflect.String:
+		return []string{path}
+	case of.Kind() == reflect.Pointer:
+		return roomForTexts(of.Elem(), path)
+	case of.Kind() == reflect.Slice:
+		return roomForTexts(of.Elem(), path+"[]")
+	case of.Kind() == reflect.Map:
+		return []string{path + " is a map, which texts does not look into"}
+	case of.Kind() == reflect.Struct:
+		for field := range of.Fields() {
+			paths = append(paths, roomForTexts(field.Type, path+"."+field.Name)...)
+		}
+	}
+	return paths
+}
+
+// A field that is new in the API has to be in one of the phases that are tried.
+func TestEveryTextOfTheAPIIsTried(t *testing.T) {
+	paths, _ := texts(reflect.ValueOf(fullPhases(t)), "")
+	for _, room := range roomForTexts(reflect.TypeFor[[]v1alpha1.Phase](), "") {
+		if !slices.Contains(paths, room) {
+			t.Errorf("no phase has %s: add it to phasesWithEverything", room)
+		}
+	}
+	// And what is tried must not be refused for another reason.
+	for _, phase := range fullPhases(t) {
+		l, err := LoadOf(phase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried := 0
+		for _, p := range everyPlace() {
+			if _, err := l.Task(p, Run{ID: "r1"}); err == nil {
+				tried++
+			}
+		}
+		if tried == 0 {
+			t.Errorf("phase %s works nowhere", phase.Name)
+		}
+	}
+}
+
+// hostileTexts are what options, lines and variables are made of.
+func hostileTexts() []string {
+	return []string{
+		"", "-", "--", "--exec_prerun=id", "a --exec_prerun=id", "a\n--exec_prerun=id", "a\nexec_prerun=id", "a\r\n[global]\nioengine=external:/x",
+		"a\x00b", "a\tb", "a b", "a=b", "a:b", "a,b", "a/b", "../../etc/ceph/keyring", "/etc/ceph/keyring", "${HOME}", "$ncpus", "`id`", "$(id)", "a;id", "a|id",
+		"'a'", "\"a\"", "\\a", "#a", "a%b", "*", "?", "~", "a\u2028b", "\uff0d-a", "\xff", "global", "job", "1e9", "0x1", "-1", "1;2", strings.Repeat("a", 5000),
+	}
+}
+
+// FuzzEveryText puts a text where the API has room for one, at every place, as if nothing
+// had been refused on its way here. What comes of it is an error, or commands in which it
+// is a part of a value, and no option of its own.
+func FuzzEveryText(f *testing.F) {
+	paths, _ := texts(reflect.ValueOf(fullPhases(f)), "")
+	for i := range paths {
+		for _, text := range hostileTexts() {
+			f.Add(uint16(i), text)
+		}
+	}
+	places, pattern := everyPlace(), argument()
+	f.Fuzz(func(t *testing.T, field uint16, text string) {
+		phases := fullPhases(t)
+		paths, found := texts(reflect.ValueOf(phases), "")
+		i := int(field) % len(found)
+		found[i].SetString(text)
+		for _, phase := range phases {
+			l, err := LoadOf(phase)
+			if err != nil {
+				continue
+			}
+			for _, p := range places {
+				for _, c := range commandsOf(l, p, Run{ID: "r1", IOTotalBytes: 1 << 30}) {
+					for _, a := range c.Argv {
+						if !pattern.MatchString(a) {
+							t.Fatalf("%s=%q: argument %q of %q", paths[i], text, a, c.Argv)
+						}
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,178 @@
+// Package rights lets tests have a manager that may do on an API server what the
+// manifests in config allow it, and nothing else. What a controller does beyond that fails
+// in its own tests, rather than in somebody's cluster.
+package rights
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+const (
+	account = "cephtune-manager"
+	// roleOfBenchmarks is what makes a namespace one of benchmarks, and its binding.
+	roleOfBenchmarks = "cephtune-benchmarks"
+	// patience is how long an API server may take to know a Role.
+	patience = time.Minute
+)
+
+// Manager returns the configuration of a manager whose own namespace is that one, which is
+// a namespace of benchmarks, too. The namespace has to be there.
+func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
+	t.Helper()
+	c := connect(t, admin)
+	for _, file := range []string{"rbac/role.yaml", "rbac/cluster_locks.yaml", "rbac/leader_election.yaml", "bench/role.yaml"} {
+		for _, object := range read(t, filepath.Join(apiserver.Root(t), "config", file)) {
+			place(t, object, namespace)
+			if err := c.Create(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	config := rest.CopyConfig(admin)
+	config.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", namespace, account)
+	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+	// One right of each binding.
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Verb: "watch", Group: "cephtune.dev", Resource: "cephbenchmarks"},
+		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "cephtune-f"},
+		{Verb: "create", Resource: "events"},
+		{Verb: "create", Group: "batch", Resource: "jobs"},
+	} {
+		right.Namespace = namespace
+		Await(t, config, right, true)
+	}
+	return config
+}
+
+// Take takes what makes a namespace one of benchmarks, and returns what gives it back. Both
+// return when the API server knows.
+func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace string) (giveBack func()) {
+	t.Helper()
+	binding := &rbacv1.RoleBinding{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: roleOfBenchmarks}, binding); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Delete(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	right := authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: "batch", Resource: "jobs"}
+	Await(t, manager, right, false)
+	return func() {
+		t.Helper()
+		again := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: roleOfBenchmarks}, RoleRef: binding.RoleRef, Subjects: binding.Subjects,
+		}
+		if err := admin.Create(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		Await(t, manager, right, true)
+	}
+}
+
+// Await waits until somebody may do something, or must not.
+func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttributes, want bool) {
+	t.Helper()
+	c := connect(t, config)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
+		err := c.Create(t.Context(), review)
+		if err == nil && review.Status.Allowed == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s may %+v: %t, %v; want %t", config.Impersonate.UserName, right, review.Status.Allowed, err, want)
+		}
+	}
+}
+
+// place makes an object of the manifests one of a namespace, and its account that of the
+// namespace.
+func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
+	t.Helper()
+	if object.GetKind() == "ClusterRole" {
+		// It is bound in the namespace, as config/namespaced does it, where a Role of the
+		// same rules is the same.
+		object.SetKind("Role")
+	}
+	object.SetNamespace(namespace)
+	if object.GetKind() != "RoleBinding" {
+		return
+	}
+	subjects := []any{map[string]any{"kind": rbacv1.ServiceAccountKind, "name": account, "namespace": namespace}}
+	if err := unstructured.SetNestedSlice(object.Object, subjects, "subjects"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads the objects in a file, and binds a ClusterRole.
+func read(t testing.TB, file string) []*unstructured.Unstructured {
+	t.Helper()
+	stream, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close() //nolint:errcheck // It was only read.
+	var objects []*unstructured.Unstructured
+	decoder := utilyaml.NewYAMLOrJSONDecoder(stream, 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+			return objects
+		} else if err != nil {
+			t.Fatalf("read %s: %v", file, err)
+		}
+		if len(object.Object) == 0 { // An empty document.
+			continue
+		}
+		objects = append(objects, object)
+		if object.GetKind() == "ClusterRole" {
+			objects = append(objects, binding(t, object.GetName()))
+		}
+	}
+}
+
+// binding is one of a Role of that name.
+func binding(t testing.TB, role string) *unstructured.Unstructured {
+	t.Helper()
+	made := &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: object}
+}
+
+func connect(t testing.TB, config *rest.Config) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
