@@ -162,32 +162,47 @@ func hostileTexts() []string {
 // had been refused on its way here. What comes of it is an error, or commands in which it
 // is a part of a value, and no option of its own.
 func FuzzEveryText(f *testing.F) {
-	paths, _ := texts(reflect.ValueOf(fullPhases(f)), "")
-	for i := range paths {
-		for _, text := range hostileTexts() {
-			f.Add(uint16(i), text)
+	all := fullPhases(f)
+	number := uint16(0)
+	for i := range all {
+		paths, _ := texts(reflect.ValueOf(&all[i]), "")
+		for range paths {
+			for _, text := range hostileTexts() {
+				f.Add(number, text)
+			}
+			number++
 		}
 	}
 	places, pattern := everyPlace(), argument()
 	f.Fuzz(func(t *testing.T, field uint16, text string) {
-		phases := fullPhases(t)
-		paths, found := texts(reflect.ValueOf(phases), "")
-		i := int(field) % len(found)
-		found[i].SetString(text)
-		for _, phase := range phases {
-			l, err := LoadOf(phase)
-			if err != nil {
-				continue
-			}
-			for _, p := range places {
-				for _, c := range commandsOf(l, p, Run{ID: "r1", IOTotalBytes: 1 << 30}) {
-					for _, a := range c.Argv {
-						if !pattern.MatchString(a) {
-							t.Fatalf("%s=%q: argument %q of %q", paths[i], text, a, c.Argv)
-						}
+		phase, path := withText(all, int(field%number), text)
+		l, err := LoadOf(*phase)
+		if err != nil {
+			return
+		}
+		for _, p := range places {
+			for _, c := range commandsOf(l, p, Run{ID: "r1", IOTotalBytes: 1 << 30}) {
+				for _, a := range c.Argv {
+					if !pattern.MatchString(a) {
+						t.Fatalf("%s%s=%q: argument %q of %q", phase.Name, path, text, a, c.Argv)
 					}
 				}
 			}
 		}
 	})
+}
+
+// withText returns a copy of the phase that has the text of that number among all, with
+// another one in its place.
+func withText(all []v1alpha1.Phase, number int, text string) (*v1alpha1.Phase, string) {
+	for i := range all {
+		phase := all[i].DeepCopy()
+		paths, found := texts(reflect.ValueOf(phase), "")
+		if number < len(found) {
+			found[number].SetString(text)
+			return phase, paths[number]
+		}
+		number -= len(found)
+	}
+	panic("there are fewer texts")
 }
