@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -135,6 +136,9 @@ func (p Place) Validate() error {
 	check("Namespace", p.Namespace, word, 64)
 	check("Directory", p.Directory, path, 256)
 	check("Device", p.Device, path, 256)
+	if slices.Contains(p.Image.Features, "") {
+		errs = append(errs, errors.New("a feature has no name"))
+	}
 	for _, f := range p.Image.Features {
 		check("feature", f, regexp.MustCompile(`^[a-z]+(-[a-z]+)?$`), 32)
 	}
