@@ -74,6 +74,9 @@ func (c *client) Snapshot(ctx context.Context, after int64, wait time.Duration) 
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "wait": {wait.String()}}
 	var snapshot Snapshot
 	err := c.exchange(ctx, wait, http.MethodGet, "/v1/snapshot?"+query.Encode(), nil, &snapshot)
+	for i := range snapshot.Tasks {
+		cleanFailure(snapshot.Tasks[i].Failure)
+	}
 	return snapshot, err
 }
 
@@ -81,6 +84,7 @@ func (c *client) Snapshot(ctx context.Context, after int64, wait time.Duration) 
 func (c *client) Put(ctx context.Context, t task.Task) (task.Status, error) {
 	var status task.Status
 	err := c.exchange(ctx, 0, http.MethodPut, taskPath(t.ID, ""), t, &status)
+	cleanFailure(status.Failure)
 	return status, err
 }
 

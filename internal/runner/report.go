@@ -85,7 +85,21 @@ func decodeReport(data []byte) (*task.Report, error) {
 			return nil, fmt.Errorf("the report of task %s: %w", report.ID, err)
 		}
 	}
+	cleanFailure(report.Failure)
 	return report, nil
+}
+
+// cleanFailure makes text of what a failure says that came out of a pod. It ends up in
+// status, and so on terminals, to which control characters are commands.
+func cleanFailure(f *task.Failure) {
+	if f == nil {
+		return
+	}
+	f.Reason = task.FailureReason(clean([]byte(f.Reason)))
+	f.Message, f.Tail = clean([]byte(f.Message)), clean([]byte(f.Tail))
+	for i, argument := range f.Command {
+		f.Command[i] = clean([]byte(argument))
+	}
 }
 
 // decompress returns at most limit bytes, and an error if there are more.

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 func TestAnotherKeyIsRefused(t *testing.T) {
@@ -55,6 +58,52 @@ func careless(t *testing.T) *http.Client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
+}
+
+// Whoever may create pods in a namespace of benchmarks can answer in a runner's place, and
+// say what is meant for the terminal of somebody who reads status.
+func TestWhatARunnerSaysIsText(t *testing.T) {
+	key := newKey(t)
+	secrets, err := deriveSecrets(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const failure = `"failure": {"reason": "A\u001b[1m", "message": "b\u001b[2J\u009b", "tail": "c\u0007\nd", "command": ["rados", "\u001b]0;e"]}`
+	answer := `{"version": 1, "tasks": [{"id": "r1-a", "state": "Failed", ` + failure + `}]}`
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, answer)
+		} else {
+			_, _ = io.WriteString(w, `{"id": "r1-a", "state": "Failed", `+failure+`}`)
+		}
+	}))
+	if server.TLS, err = secrets.serverTLS(); err != nil {
+		t.Fatal(err)
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	c, err := Dial(server.Listener.Addr().String(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &task.Failure{Reason: "A[1m", Message: "b[2J", Tail: "c\nd", Command: []string{"rados", "]0;e"}}
+	snapshot, err := c.Snapshot(t.Context(), -1, 0)
+	if err != nil || len(snapshot.Tasks) != 1 {
+		t.Fatalf("%+v, %v", snapshot, err)
+	}
+	status, err := c.Put(t.Context(), task.Task{ID: "r1-a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := decodeReport([]byte(`{"id": "r1-a", "state": "Failed", ` + failure + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string]*task.Failure{"a snapshot": snapshot.Tasks[0].Failure, "an answer": status.Failure, "a report": report.Failure} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
 }
 
 // Who has no key can have repeated in the log what it says, and frames are looked for there.
