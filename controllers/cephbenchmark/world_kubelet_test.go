@@ -108,9 +108,26 @@ func (k *kubelet) startJob(ctx context.Context, job *batchv1.Job) {
 		_ = k.warn(ctx, job, "Job", "FailedCreate", refuse)
 		return
 	}
+	if !k.hasSecrets(ctx, job) {
+		return
+	}
 	for i := range int(*job.Spec.Completions) {
 		k.startPod(ctx, job, i)
 	}
+}
+
+// hasSecrets reports whether the Secrets are there that pods of a Job mount, without which
+// they do not start.
+func (k *kubelet) hasSecrets(ctx context.Context, job *batchv1.Job) bool {
+	for _, volume := range job.Spec.Template.Spec.Volumes {
+		if volume.Secret == nil {
+			continue
+		}
+		if k.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: volume.Secret.SecretName}, &corev1.Secret{}) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // warn makes an event about an object.
