@@ -21,12 +21,13 @@ TESTFLAGS ?=
 
 CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=hack/tools/go.mod kustomize
+CRD_REF_DOCS := go tool -modfile=hack/apidocs/go.mod crd-ref-docs
 GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 
 # GENERATED is what "make generate" writes. "make verify" fails when what it writes
 # is not what is committed.
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml \
-	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/cli.md docs/metrics.md
+	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md
 
 ##@ General
 
@@ -41,6 +42,8 @@ help: ## Show this help.
 .PHONY: generate
 generate: manifests dashboards ## Generate everything that is generated.
 	$(CONTROLLER_GEN) object paths=./api/...
+	$(CRD_REF_DOCS) --source-path=api --config=hack/apidocs/config.yaml --templates-dir=hack/apidocs/templates \
+		--renderer=markdown --output-path=docs/api.md --log-level=WARN
 	go run ./internal/cli/gendocs >docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
 	go run ./internal/metrics/reference >docs/metrics.md.new
