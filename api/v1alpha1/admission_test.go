@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,15 +73,11 @@ func testSamples(t *testing.T, c client.Client) {
 // of a spec is tried as a change of the minimal sweep.
 func testDocumentation(t *testing.T, c client.Client) {
 	root := apiserver.Root(t)
-	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, file := range append(files, filepath.Join(root, "README.md")) {
+	for _, file := range documentation(t, root) {
 		for i, example := range yamlExamples(t, file) {
 			found++
-			t.Run(fmt.Sprintf("%s %d", filepath.Base(file), i+1), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %d", strings.TrimPrefix(file, root+"/"), i+1), func(t *testing.T) {
 				object := parse(t, example)
 				if object.GetAPIVersion() == "" {
 					object = parse(t, minimalSweep)
@@ -92,9 +89,25 @@ func testDocumentation(t *testing.T, c client.Client) {
 			})
 		}
 	}
-	if found < 5 {
+	if found < 12 {
 		t.Errorf("found %d examples: are they marked as yaml?", found)
 	}
+}
+
+// documentation is the README and every page in docs and the folders below it.
+func documentation(t *testing.T, root string) []string {
+	t.Helper()
+	files := []string{filepath.Join(root, "README.md")}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && filepath.Ext(file) == ".md" {
+			files = append(files, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // yamlExamples are the blocks of a Markdown file that are marked as YAML. What belongs to

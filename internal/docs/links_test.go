@@ -1,0 +1,101 @@
+package docs_test
+
+import (
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLinksLeadSomewhere: files are there, and headings that links name.
+func TestLinksLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	for _, p := range all {
+		for _, link := range p.links {
+			if problem := broken(t, all, p, link); problem != "" {
+				t.Errorf("%s: %s: %s", p.path, link, problem)
+			}
+		}
+	}
+}
+
+// broken says what is wrong with a link; "" for one that leads somewhere, or away from
+// this repository.
+func broken(t *testing.T, all map[string]*page, from *page, link string) string {
+	t.Helper()
+	to, err := url.Parse(link)
+	switch {
+	case err != nil:
+		return err.Error()
+	case to.Scheme != "":
+		return ""
+	}
+	target := from.path
+	if to.Path != "" {
+		target = path.Join(path.Dir(from.path), to.Path)
+	}
+	if strings.HasPrefix(target, "../") {
+		return "leads out of the repository"
+	}
+	if _, err := os.Stat(filepath.Join(root(t), filepath.FromSlash(target))); err != nil {
+		return "there is no such file"
+	}
+	if to.Fragment == "" {
+		return ""
+	}
+	on, known := all[target]
+	if !known || !on.anchors[to.Fragment] {
+		return "there is no such heading"
+	}
+	return ""
+}
+
+// TestEveryPageCanBeFound: who begins at the index comes to every page of docs.
+func TestEveryPageCanBeFound(t *testing.T) {
+	all := pages(t)
+	found := map[string]bool{}
+	for queue := []string{"docs/README.md"}; len(queue) > 0; queue = queue[1:] {
+		p := all[queue[0]]
+		if p == nil || found[p.path] {
+			continue
+		}
+		found[p.path] = true
+		for _, link := range p.links {
+			if to, err := url.Parse(link); err == nil && to.Scheme == "" {
+				queue = append(queue, path.Join(path.Dir(p.path), to.Path))
+			}
+		}
+	}
+	for name := range all {
+		if !found[name] && strings.HasPrefix(name, "docs/") {
+			t.Errorf("nobody who begins at docs/README.md comes to %s", name)
+		}
+	}
+}
+
+// TestPagesArePlain: links in HTML would not be looked at.
+func TestPagesArePlain(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, html := range p.html {
+			if !strings.HasPrefix(html, "<!--") {
+				t.Errorf("%s has HTML: %s", p.path, html)
+			}
+		}
+	}
+}
+
+func TestAnchorsAreGitHubs(t *testing.T) {
+	for title, want := range map[string]string{
+		"At 3 a.m.: NotRestored":         "at-3-am-notrestored",
+		"kubectl cephtune compare":       "kubectl-cephtune-compare",
+		"Is Ceph as it was?":             "is-ceph-as-it-was",
+		"Größe, pg_num & co":             "größe-pg_num--co",
+		"Options that OSDs take - later": "options-that-osds-take---later",
+	} {
+		if got := anchor(title); got != want {
+			t.Errorf("%q: got %q, want %q", title, got, want)
+		}
+	}
+}

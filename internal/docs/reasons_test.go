@@ -1,0 +1,211 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const troubleshooting = "docs/troubleshooting.md"
+
+// setters are the packages that set conditions.
+var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/kstatus"}
+
+// TestReasonsAreExplained: each reason has an entry that says where to look and what to
+// do, and each entry is about one.
+func TestReasonsAreExplained(t *testing.T) {
+	reasons := withPrefix(t, api, "Reason")
+	var entries []string
+	for _, match := range regexp.MustCompile(`(?m)^### ([A-Z]\w*)$`).FindAllStringSubmatch(read(t, troubleshooting), -1) {
+		entries = append(entries, match[1])
+	}
+	slices.Sort(entries)
+	if diff := cmp.Diff(reasons, entries); diff != "" {
+		t.Errorf("%s (-constants +entries):\n%s", troubleshooting, diff)
+	}
+	for _, reason := range entries {
+		entry := section(t, troubleshooting, "### "+reason)
+		for _, part := range []string{"\n- **Look**: ", "\n- **Do**: "} {
+			if !strings.Contains(entry, part) {
+				t.Errorf("%s: the entry about %s has no %q", troubleshooting, reason, strings.TrimSpace(part))
+			}
+		}
+	}
+}
+
+// TestReasonsAreSet: what nobody sets needs no entry, and no constant either.
+func TestReasonsAreSet(t *testing.T) {
+	set := map[string]bool{}
+	for _, dir := range setters {
+		for _, file := range sources(t, dir) {
+			inspect(file, func(n ast.Node, parents []ast.Node) {
+				selector, ok := n.(*ast.SelectorExpr)
+				if ok && types.ExprString(selector.X) == "v1alpha1" && !isRead(parents) {
+					set[selector.Sel.Name] = true
+				}
+			})
+		}
+	}
+	for _, c := range constants(t, api) {
+		isOne := strings.HasPrefix(c.name, "Reason") || strings.HasPrefix(c.name, "Condition")
+		if isOne && !set[c.name] {
+			t.Errorf("nothing in %s sets v1alpha1.%s: remove it, with its entry", strings.Join(setters, ", "), c.name)
+		}
+	}
+}
+
+// isRead reports whether what has these parents is looked for, and not set.
+func isRead(parents []ast.Node) bool {
+	switch parent := parents[len(parents)-1].(type) {
+	case *ast.BinaryExpr:
+		return parent.Op == token.EQL || parent.Op == token.NEQ
+	case *ast.CaseClause:
+		return true
+	case *ast.CallExpr:
+		reads := []string{"is", "meta.IsStatusConditionTrue", "meta.FindStatusCondition", "meta.RemoveStatusCondition"}
+		return slices.Contains(reads, types.ExprString(parent.Fun))
+	}
+	return false
+}
+
+// passedOn are the expressions by which a reason is handed on that was set elsewhere, and
+// where that is.
+var passedOn = map[string]string{
+	"reason":                   "an argument of waiting or fail, or what podsWaiting and jobFailure say",
+	"p.outcome.Reason":         "a plan",
+	"o.Reason":                 "an outcome",
+	"late.Reason":              "the patience of a plan",
+	"p.patience.late.Reason":   "the patience of a plan",
+	"failing.Reason":           "a condition",
+	"failed.Reason":            "a condition",
+	"complete.Reason":          "a condition",
+	"ready.Reason":             "a condition",
+	"first.Code":               "internal/quiescence, whose words docs/disturbances.md explains",
+	"obstacles[hopeless].Code": "internal/quiescence, whose words docs/disturbances.md explains",
+	"string(e.Code)":           "internal/sweep, whose words are among the events",
+}
+
+// said are the expressions that the controllers give as reasons: of outcomes, of
+// obstacles, of events, and to what makes plans of them.
+func said(t *testing.T) []ast.Expr {
+	t.Helper()
+	var found []ast.Expr
+	for _, dir := range setters {
+		for _, file := range sources(t, dir) {
+			inspect(file, func(n ast.Node, parents []ast.Node) {
+				switch n := n.(type) {
+				case *ast.CompositeLit:
+					found = append(found, reasonIn(n, parents)...)
+				case *ast.CallExpr:
+					if name := types.ExprString(n.Fun); (name == "fail" || name == "waiting") && len(n.Args) > 0 {
+						found = append(found, n.Args[0])
+					}
+				}
+			})
+		}
+	}
+	return found
+}
+
+// reasonIn is the reason in a literal of a type that has one.
+func reasonIn(made *ast.CompositeLit, parents []ast.Node) []ast.Expr {
+	name := ""
+	switch {
+	case made.Type != nil:
+		name = types.ExprString(made.Type)
+	case len(parents) > 0: // An element of a list, whose type is that of the list.
+		if list, ok := parents[len(parents)-1].(*ast.CompositeLit); ok && list.Type != nil {
+			name = strings.TrimPrefix(types.ExprString(list.Type), "[]")
+		}
+	}
+	const inTold = 1 // the place of the reason in told
+	switch name {
+	case "told":
+		if len(made.Elts) > inTold {
+			return []ast.Expr{made.Elts[inTold]}
+		}
+	case "Outcome", "kstatus.Outcome", "metav1.Condition", "quiescence.Obstacle":
+		for _, element := range made.Elts {
+			pair, ok := element.(*ast.KeyValueExpr)
+			if ok && slices.Contains([]string{"Reason", "Code"}, types.ExprString(pair.Key)) {
+				return []ast.Expr{pair.Value}
+			}
+		}
+	}
+	return nil
+}
+
+// TestReasonsAreConstants: a reason that is not a constant of the API is a word of its own
+// for an event, or handed on from elsewhere. Others would be in no table.
+func TestReasonsAreConstants(t *testing.T) {
+	found := said(t)
+	for _, expression := range found {
+		text := types.ExprString(expression)
+		_, isWord := literal(expression)
+		if !isWord && !strings.HasPrefix(text, "v1alpha1.Reason") && passedOn[text] == "" {
+			t.Errorf("where does the reason %s come from? Make it a constant of the API, or say it in passedOn", text)
+		}
+	}
+	if len(found) < 60 {
+		t.Errorf("found %d only: are outcomes made otherwise by now?", len(found))
+	}
+}
+
+// eventWords are the reasons of events that are no reasons of conditions.
+func eventWords(t *testing.T) []string {
+	t.Helper()
+	words := ofType(t, "internal/sweep", "EventCode")
+	for _, expression := range said(t) {
+		if word, isWord := literal(expression); isWord {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// obstacles are the codes of what keeps a cluster from being measured.
+func obstacles(t *testing.T) []string {
+	t.Helper()
+	var codes []string
+	for _, file := range sources(t, "internal/quiescence") {
+		inspect(file, func(n ast.Node, _ []ast.Node) {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if name := types.ExprString(n.Fun); name == "waits" || name == "stays" {
+					if code, ok := literal(n.Args[0]); ok {
+						codes = append(codes, code)
+					}
+				}
+			case *ast.KeyValueExpr:
+				if code, ok := literal(n.Value); ok && types.ExprString(n.Key) == "Code" {
+					codes = append(codes, code)
+				}
+			}
+		})
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// inspect calls visit with each node and those that it is in, the innermost last.
+func inspect(file *ast.File, visit func(n ast.Node, parents []ast.Node)) {
+	var parents []ast.Node
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n == nil {
+			parents = parents[:len(parents)-1]
+			return true
+		}
+		if len(parents) > 0 {
+			visit(n, parents)
+		}
+		parents = append(parents, n)
+		return true
+	})
+}
