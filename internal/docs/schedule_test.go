@@ -9,8 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // schedule is what the page about schedules has people apply.
@@ -24,21 +24,29 @@ type schedule struct {
 func readSchedule(t *testing.T) schedule {
 	t.Helper()
 	s := schedule{}
-	into := map[string]any{"CronJob": &s.job, "ServiceAccount": &s.account, "Role": &s.role, "RoleBinding": &s.binding}
+	// As strict as kubectl, which refuses fields that it does not know.
+	options := json.SerializerOptions{Yaml: true, Strict: true}
+	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, options)
 	for _, b := range readPage(t, "docs/howto/run-on-a-schedule.md").blocks {
 		if b.language != "yml" {
 			continue
 		}
 		for text := range strings.SplitSeq(b.text, "\n---\n") {
-			kind := metav1.TypeMeta{}
-			if err := yaml.Unmarshal([]byte(text), &kind); err != nil {
-				t.Fatal(err)
+			object, _, err := decoder.Decode([]byte(text), nil, nil)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
 			}
-			if into[kind.Kind] == nil {
-				t.Fatalf("what is a %q?", kind.Kind)
-			}
-			if err := yaml.UnmarshalStrict([]byte(text), into[kind.Kind]); err != nil {
-				t.Fatalf("%s: %v", kind.Kind, err)
+			switch object := object.(type) {
+			case *batchv1.CronJob:
+				s.job = *object
+			case *corev1.ServiceAccount:
+				s.account = *object
+			case *rbacv1.Role:
+				s.role = *object
+			case *rbacv1.RoleBinding:
+				s.binding = *object
+			default:
+				t.Fatalf("what is a %T for?", object)
 			}
 		}
 	}
