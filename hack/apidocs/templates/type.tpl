@@ -2,7 +2,7 @@
 {{- if markdownShouldRenderType . }}
 ## {{ .Name }}
 
-{{ .Doc | trim }}
+{{ regexReplaceAll "(?m)^\\t" (trim .Doc) "" }}
 {{ if and .IsAlias (not .EnumValues) }}
 A {{ .UnderlyingType.Name }}{{ with .Validation }}: {{ template "limits" . }}{{ end }}.
 {{ end }}
