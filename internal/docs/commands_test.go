@@ -16,12 +16,18 @@ import (
 	"github.com/cephtune/cephtune/internal/cli"
 )
 
+// generatedCLI has the usage of each command, which is no command line.
+const generatedCLI = "docs/cli.md"
+
 // TestCommandsExist looks up what blocks marked as console would have people type: targets
 // of make, subcommands of kubectl cephtune with their flags, and files of this repository.
 func TestCommandsExist(t *testing.T) {
 	found := 0
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
+			if b.language == "" && regexp.MustCompile(`^(kubectl|make|go|helm) `).MatchString(b.text) && p.path != generatedCLI {
+				t.Errorf("%s has commands that are not marked as console:\n%s", p.path, b.text)
+			}
 			if b.language != "console" {
 				continue
 			}
