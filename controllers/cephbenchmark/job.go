@@ -156,7 +156,7 @@ func (j jobSpec) installer() corev1.Container {
 
 func (j jobSpec) client() corev1.Container {
 	c := corev1.Container{
-		Name:            "client",
+		Name:            settings.ContainerClient,
 		Image:           j.images.Tools,
 		ImagePullPolicy: corev1.PullPolicy(j.images.PullPolicy),
 		Command:         []string{runnerPath, "run", "--key-file=" + keyFile, "--work-dir=" + workPath},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -126,7 +127,7 @@ func (l *podLog) take(reports []task.Report, problems map[string]string, err err
 func (r *Reconciler) readLog(ctx context.Context, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	stream, err := r.logs.Read(ctx, pod.Namespace, pod.Name, "client")
+	stream, err := r.logs.Read(ctx, pod.Namespace, pod.Name, settings.ContainerClient)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the log of pod %s: %w", pod.Name, err)
 	}

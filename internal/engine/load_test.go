@@ -143,7 +143,7 @@ func argument() *regexp.Regexp {
 		`--(id|pool|namespace|run-name|prefix|concurrent-ios|block-size|object-size|max-objects)=[A-Za-z0-9_.-]+`,
 		`--(no-cleanup|no-hints|no-verify|reuse-bench|write-omap|write-xattr|no-progress)`,
 		`--(image|size|image-feature|data-pool|io-type|io-size|io-threads|io-total|io-pattern|rw-mix-read|pattern-byte)=[A-Za-z0-9_.-]+`,
-		`--(eta|output-format|output|name|ioengine|group_reporting|time_based|runtime|ramp_time|direct|invalidate)=[A-Za-z0-9_.+-]+`,
+		`--(eta|eta-newline|output-format|output|name|ioengine|group_reporting|time_based|runtime|ramp_time|direct|invalidate)=[A-Za-z0-9_.+-]+`,
 		`--(lat_percentiles|clat_percentiles|write_bw_log|write_iops_log|write_lat_log|log_avg_msec|per_job_logs)=[A-Za-z0-9_.-]+`,
 		`--(clientname|busy_poll|touch_objects|allow_file_create|rbdname|nrfiles|file_service_type|fallocate|end_fsync)=[A-Za-z0-9_.-]+`,
 		`--(fsync|fdatasync|sync|thinktime|rw|rwmixread|bs|bsrange|iodepth|iodepth_batch|rate|rate_iops|rate_process)=[A-Za-z0-9-]+`,

@@ -205,7 +205,11 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
 	defer stop()
 	before := readThrottling(r.cgroup)
-	p, err := r.start(ctx, m.Command, dir, io.MultiWriter(stdout, r.output.stdout), r.output.stderr)
+	to := []io.Writer{stdout, r.output.stdout}
+	if watched := r.watched(); watched != nil {
+		to = append(to, watched)
+	}
+	p, err := r.start(ctx, m.Command, dir, io.MultiWriter(to...), r.output.stderr)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ type session struct {
 	alone bool
 	// notes is for humans.
 	notes io.Writer
+	// progressLines counts those in the log that say how fast a tool is. The copy of
+	// its output, which ends with the task, is alone with it.
+	progressLines int
 
 	mu      sync.Mutex
 	version int64

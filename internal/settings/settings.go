@@ -93,6 +93,9 @@ const (
 	ComponentBenchmark = "benchmark"
 )
 
+// ContainerClient is the container of those pods in which the tool runs.
+const ContainerClient = "client"
+
 // AnnotationBenchmark names the CephBenchmark of a pod.
 const AnnotationBenchmark = "cephtune.dev/benchmark"
 

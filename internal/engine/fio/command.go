@@ -132,7 +132,9 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []string {
 	engine, _ := f.engineName(p)
 	argv := []string{
-		"fio", "--eta=never", "--output-format=json+", "--output=" + run.ID + ".json",
+		// The report is a file, so that standard output has the status line alone: a new one
+		// each second, for whoever watches.
+		"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json",
 		"--name=global", "--ioengine=" + engine, "--group_reporting=1",
 		"--time_based=1", "--runtime=" + timeOption(f.seconds),
 	}

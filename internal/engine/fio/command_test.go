@@ -84,7 +84,7 @@ func TestWholeTask(t *testing.T) {
 		StepsTimeoutSeconds: 122,
 		Measure: &task.Measurement{
 			Command: task.Command{Argv: []string{
-				"fio", "--eta=never", "--output-format=json+", "--output=run-7.json",
+				"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=run-7.json",
 				"--name=global", "--ioengine=rbd", "--group_reporting=1", "--time_based=1", "--runtime=60s", "--ramp_time=15s",
 				"--direct=1", "--invalidate=1", "--lat_percentiles=1", "--clat_percentiles=0",
 				"--write_bw_log=run-7", "--write_iops_log=run-7", "--write_lat_log=run-7", "--log_avg_msec=1000", "--per_job_logs=1",

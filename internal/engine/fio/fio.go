@@ -25,11 +25,13 @@ const (
 func Formats() []parse.Format {
 	return []parse.Format{
 		// JSON first: --output-format=normal,json writes the head of the one before the other.
-		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON},
-		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText},
+		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON, NewLive: newLive},
+		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, NewLive: newLive},
 		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},
 	}
 }
+
+func newLive() parse.Live { return parse.LiveFunc(liveRate) }
 
 func detectJSON(head []byte) bool { return bytes.Contains(head, []byte(`"fio version"`)) }
 

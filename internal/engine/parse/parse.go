@@ -41,6 +41,9 @@ type Format struct {
 	// what it should be, an [*IncompleteError] where it is, but the run is not one
 	// to be compared with others, and otherwise that of the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
+	// NewLive returns what reads the output of one run while that is at work; nil for
+	// a format that says nothing until the end.
+	NewLive func() Live
 }
 
 // HeadBytes is how much of an output a format needs to see to be recognised.

@@ -28,7 +28,7 @@ const (
 func Formats() []parse.Format {
 	return []parse.Format{
 		{Name: JSONFormat, Tool: result.ToolRadosBench, Detect: detectJSON, Parse: ParseJSON},
-		{Name: TextFormat, Tool: result.ToolRadosBench, Detect: detectText, Parse: ParseText},
+		{Name: TextFormat, Tool: result.ToolRadosBench, Detect: detectText, Parse: ParseText, NewLive: newLive},
 	}
 }
 

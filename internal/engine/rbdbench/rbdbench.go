@@ -22,8 +22,10 @@ const Format = "rbd-bench-text"
 
 // Formats lists the formats of rbd bench.
 func Formats() []parse.Format {
-	return []parse.Format{{Name: Format, Tool: result.ToolRBDBench, Detect: detect, Parse: Parse}}
+	return []parse.Format{{Name: Format, Tool: result.ToolRBDBench, Detect: detect, Parse: Parse, NewLive: newLive}}
 }
+
+func newLive() parse.Live { return parse.LiveFunc(liveRate) }
 
 func detect(head []byte) bool {
 	return bytes.Contains(head, []byte("bench  type ")) || bytes.Contains(head, []byte("OPS   OPS/SEC"))

@@ -1,0 +1,61 @@
+package fio
+
+import (
+	"bytes"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+)
+
+// liveRate reads fio's status line: "Jobs: 1 (f=1): [m(1)][50.0%][r=136MiB/s,w=58MiB/s]
+// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". Reads and writes are added up: the line is
+// about all that goes on. It says nothing of latencies.
+func liveRate(line []byte) (parse.Rate, bool) {
+	if !bytes.HasPrefix(line, []byte("Jobs: ")) {
+		return parse.Rate{}, false
+	}
+	var rate parse.Rate
+	var bandwidth, operations bool
+	for line != nil {
+		var part []byte
+		if part, line = nextBracket(line); len(part) < 2 || part[1] != '=' {
+			continue
+		}
+		if perSecond, is := bytes.CutSuffix(part, []byte(" IOPS")); is {
+			rate.OperationsPerSecond, operations = sumOf(perSecond, parseScaled)
+			continue
+		}
+		rate.BytesPerSecond, bandwidth = sumOf(part, bytesPerSecond)
+	}
+	return rate, bandwidth && operations
+}
+
+// nextBracket returns what the next brackets hold, and what is behind them; nil at the
+// end.
+func nextBracket(line []byte) (inside, behind []byte) {
+	_, line, _ = bytes.Cut(line, []byte("["))
+	inside, behind, found := bytes.Cut(line, []byte("]"))
+	if !found {
+		return nil, nil
+	}
+	return inside, behind
+}
+
+// sumOf adds up "r=136MiB/s,w=58MiB/s", trims too.
+func sumOf(text []byte, read func([]byte) (float64, bool)) (float64, bool) {
+	sum := 0.0
+	for part := range bytes.SplitSeq(text, []byte(",")) {
+		_, value, found := bytes.Cut(part, []byte("="))
+		number, ok := read(value)
+		if !found || !ok {
+			return 0, false
+		}
+		sum += number
+	}
+	return sum, true
+}
+
+func bytesPerSecond(text []byte) (float64, bool) {
+	text, perSecond := bytes.CutSuffix(text, []byte("/s"))
+	size, ok := parseSize(text)
+	return size.bytes, ok && perSecond
+}

@@ -1,0 +1,48 @@
+package radosbench
+
+import "github.com/cephtune/cephtune/internal/engine/parse"
+
+// liveRows reads rows as they are printed, each second. Bandwidth has a column of its
+// own; operations and latencies are printed from the beginning on, so what the last
+// second was follows from two rows.
+type liveRows struct{ last row }
+
+func newLive() parse.Live { return &liveRows{} }
+
+// Line implements [parse.Live].
+func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
+	next, bandwidth, ok := liveRow(withoutTimestamp(line))
+	if !ok || next.second < l.last.second || next.finished < l.last.finished {
+		return parse.Rate{}, false
+	}
+	before := l.last
+	l.last = next
+	seconds, operations := float64(next.second-before.second), float64(next.finished-before.finished)
+	if seconds == 0 {
+		return parse.Rate{}, false // The row of second 0.
+	}
+	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds}
+	if operations > 0 {
+		waited := next.averageLatency*float64(next.finished) - before.averageLatency*float64(before.finished)
+		rate.MeanLatencySeconds = max(0, waited/operations)
+	}
+	return rate, true
+}
+
+// liveRow reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg
+// lat(s)". A second in which nothing was finished has 0 and a dash.
+func liveRow(line []byte) (r row, mibPerSecond float64, ok bool) {
+	var fields [8][]byte
+	for i := range fields {
+		fields[i], line = parse.Field(line)
+	}
+	if rest, _ := parse.Field(line); rest != nil || fields[7] == nil {
+		return row{}, 0, false
+	}
+	var is [4]bool
+	r.second, is[0] = parse.Int(fields[0])
+	r.finished, is[1] = parse.Int(fields[3])
+	mibPerSecond, is[2] = parse.Float(fields[5])
+	r.averageLatency, is[3] = parse.Float(fields[7])
+	return r, mibPerSecond, is == [4]bool{true, true, true, true}
+}

@@ -1,0 +1,69 @@
+// Package progress is how a runner tells in its log how fast its tool is at present, and
+// how whoever follows logs reads that again. Nobody has to reach the runner for it, and
+// nothing is written into the API for it.
+package progress
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+)
+
+// magic begins a line, behind whatever a log puts before it. What comes after it may
+// change with its number alone: a runner and a command line can be of two versions.
+const magic = "cephtune-progress-1"
+
+// Line is one line of a log: how fast the tool of one client is.
+type Line struct {
+	// Task is the ID of the task, such as r1-write-4m.
+	Task string
+	// Elapsed is for how long the tool has run, its ramp included.
+	Elapsed time.Duration
+	Rate    parse.Rate
+}
+
+// String writes it, for [Parse] and for people.
+func (l Line) String() string {
+	text := fmt.Sprintf("%s task=%s seconds=%.0f MiB/s=%s IOPS=%s", magic, l.Task, l.Elapsed.Seconds(),
+		number(l.Rate.BytesPerSecond/(1<<20)), number(l.Rate.OperationsPerSecond))
+	if l.Rate.MeanLatencySeconds > 0 {
+		text += " latencyMs=" + number(l.Rate.MeanLatencySeconds*1000)
+	}
+	return text
+}
+
+// number has four significant digits, which is more than a second of a run is worth.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// Parse reads a line of a log, and reports whether it is one that a runner wrote for
+// this. Words that it does not know are those of a later version.
+func Parse(text string) (Line, bool) {
+	_, text, found := strings.Cut(text, magic+" ")
+	if !found {
+		return Line{}, false
+	}
+	var l Line
+	var seconds, mebibytes, milliseconds float64
+	into := map[string]*float64{"seconds": &seconds, "MiB/s": &mebibytes, "IOPS": &l.Rate.OperationsPerSecond, "latencyMs": &milliseconds}
+	missing := map[string]bool{"task": true, "seconds": true, "MiB/s": true, "IOPS": true}
+	for word := range strings.FieldsSeq(text) {
+		key, value, _ := strings.Cut(word, "=")
+		delete(missing, key)
+		if key == "task" {
+			l.Task = value
+			continue
+		}
+		if figure := into[key]; figure != nil {
+			var ok bool
+			if *figure, ok = parse.Float([]byte(value)); !ok {
+				return Line{}, false
+			}
+		}
+	}
+	l.Elapsed = time.Duration(seconds * float64(time.Second))
+	l.Rate.BytesPerSecond, l.Rate.MeanLatencySeconds = mebibytes*(1<<20), milliseconds/1000
+	return l, len(missing) == 0 && l.Task != ""
+}

@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/progress"
+)
+
+// How often the log is told how fast a tool is: each second, until a session has had
+// hours of that, so that progress never crowds reports out of a log of ten MiB, which is
+// what kubelets keep.
+const (
+	progressEvery  = time.Second
+	progressSeldom = 10 * time.Second
+	maxProgress    = 10_000 // lines, about a MiB
+)
+
+// maxProgressLine is longer than any line that says how fast a tool is.
+const maxProgressLine = 4 << 10
+
+// progressWriter reads what a tool prints while it is at work, and tells people how fast
+// it is. It takes all that it gets, and never fails: a tool must never wait for whoever
+// reads its output.
+type progressWriter struct {
+	live  parse.Live
+	task  string
+	since time.Time
+	now   func() time.Time
+	// tell writes a line, count is how many the session has had.
+	tell  func(progress.Line)
+	count *int
+
+	line    []byte
+	tooLong bool
+	told    time.Time
+}
+
+// watched is what reads the output of a task's tool; nil where that says nothing before
+// its end.
+func (r *execution) watched() *progressWriter {
+	format, ok := engine.Lookup(r.entry.task.Measure.Format)
+	if !ok || format.NewLive == nil {
+		return nil
+	}
+	return &progressWriter{
+		live: format.NewLive(), task: r.entry.task.ID, since: time.Now(), now: time.Now,
+		tell:  func(l progress.Line) { r.note("%s", l) },
+		count: &r.progressLines, // One task is at work at a time.
+	}
+}
+
+// Write implements io.Writer. Status lines of terminals end with a carriage return.
+func (w *progressWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		end := bytes.IndexAny(p, "\r\n")
+		if end < 0 {
+			w.add(p)
+			return n, nil
+		}
+		w.add(p[:end])
+		w.end()
+		p = p[end+1:]
+	}
+}
+
+func (w *progressWriter) add(p []byte) {
+	if w.tooLong = w.tooLong || len(w.line)+len(p) > maxProgressLine; !w.tooLong {
+		w.line = append(w.line, p...)
+	}
+}
+
+// end takes the line that is complete.
+func (w *progressWriter) end() {
+	line, whole := w.line, !w.tooLong
+	w.line, w.tooLong = w.line[:0], false
+	if !whole {
+		return
+	}
+	rate, ok := w.live.Line(line)
+	now := w.now()
+	if !ok || now.Sub(w.told) < w.pause() {
+		return
+	}
+	w.told = now
+	*w.count++
+	w.tell(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
+}
+
+// pause is a little shorter than the pace, so that a line that comes each second is not
+// left out for a millisecond.
+func (w *progressWriter) pause() time.Duration {
+	if *w.count >= maxProgress {
+		return progressSeldom - progressEvery/4
+	}
+	return progressEvery - progressEvery/4
+}
