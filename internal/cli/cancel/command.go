@@ -46,10 +46,9 @@ type options struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect, object.DefaultPace())
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		return newCommand(program, connection.Connect, object.DefaultPace())
+	})
 }
 
 func newCommand(program string, connect object.Connect, pace object.Pace) *cobra.Command {

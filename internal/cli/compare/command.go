@@ -69,10 +69,7 @@ type reference struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
 
 func newCommand(program string, connect object.Connect) *cobra.Command {
@@ -95,18 +92,12 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&o.expect, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	kube.AddOutput(cmd, &o.output, "table", "markdown", "json", "yaml")
 	return cmd
 }
 
-func outputs() []string { return []string{"table", "markdown", "json", "yaml"} }
-
 func (o *options) read(args []string) error {
 	switch {
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case len(args) != 2:
 		return exit.UsageErrorf("want two benchmarks, such as nightly@1 nightly@2, got %d arguments", len(args))
 	case slices.Contains(o.expect, ""):

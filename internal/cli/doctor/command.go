@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,10 +50,9 @@ type options struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect, time.Now)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		return newCommand(program, connection.Connect, time.Now)
+	})
 }
 
 func newCommand(program string, connect object.Connect, now func() time.Time) *cobra.Command {
@@ -69,9 +67,6 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 			if len(args) > 0 {
 				return exit.UsageErrorf("unexpected argument %q", args[0])
 			}
-			if !slices.Contains(outputs(), o.output) {
-				return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
-			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			return o.run(ctx, connect, now(), cmd.OutOrStdout())
@@ -80,16 +75,12 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.operator, "operator-namespace", OperatorNamespace, "namespace of the operator")
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
 
 // OperatorNamespace is where the manifests put the operator.
 const OperatorNamespace = "cephtune-system"
-
-func outputs() []string { return []string{"table", "json", "yaml"} }
 
 func (o *options) run(ctx context.Context, connect object.Connect, now time.Time, out io.Writer) error {
 	c, namespace, err := connect()

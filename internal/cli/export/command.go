@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/wholefile"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each.
@@ -39,10 +39,7 @@ const examples = `  # A benchmark, and a report of it later
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
 
 func newCommand(program string, connect object.Connect) *cobra.Command {
@@ -68,7 +65,10 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(text)
 				return err
 			}
-			return os.WriteFile(to, text, 0o644) //nolint:gosec // It is meant to be sent around.
+			if err := wholefile.Write(to, text); err != nil {
+				return fmt.Errorf("writing the export: %w", err)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of standard output")

@@ -57,10 +57,9 @@ type options struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect, time.Now)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		return newCommand(program, connection.Connect, time.Now)
+	})
 }
 
 func newCommand(program string, connect object.Connect, now func() time.Time) *cobra.Command {
@@ -85,18 +84,11 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	flags.SortFlags = false
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "those of all namespaces")
 	flags.StringVarP(&o.selector, "selector", "l", "", "only those with these labels, such as team=storage")
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
 
-func outputs() []string { return []string{"table", "json", "yaml"} }
-
 func (o *options) read(args []string) error {
-	if !slices.Contains(outputs(), o.output) {
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
-	}
 	if _, err := labels.Parse(o.selector); err != nil {
 		return exit.UsageErrorf("--selector: %w", err)
 	}

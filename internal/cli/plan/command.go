@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +52,7 @@ type options struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
 
 func newCommand(program string, connect object.Connect) *cobra.Command {
@@ -78,13 +74,9 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephTuningSweep; - is standard input")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the plan; 0 is until it is there")
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
-
-func outputs() []string { return []string{"table", "json", "yaml"} }
 
 func (o *options) check(args []string) error {
 	switch {
@@ -92,8 +84,6 @@ func (o *options) check(args []string) error {
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
 	case o.file == "":
 		return exit.UsageErrorf("want the file of a CephTuningSweep: name it with -f")
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case o.timeout < 0:
 		return exit.UsageErrorf("--timeout %v: want a time such as 5m, or 0 for none", o.timeout)
 	}

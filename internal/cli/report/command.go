@@ -4,12 +4,8 @@ package report
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	document "github.com/cephtune/cephtune/internal/report"
 )
 
@@ -62,10 +59,7 @@ type options struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
 
 func newCommand(program string, connect object.Connect) *cobra.Command {
@@ -93,9 +87,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file to make it of, instead of asking the cluster; - is standard input")
 	flags.StringVar(&o.to, "to", "", "file to write, instead of standard output")
-	flags.StringVarP(&o.output, "output", "o", "html", strings.Join(outputs(), ", "))
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	kube.AddOutput(cmd, &o.output, outputs()...)
 	return cmd
 }
 
@@ -103,8 +95,6 @@ func outputs() []string { return []string{"html", "markdown", "csv"} }
 
 func (o *options) check(args []string) error {
 	switch {
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case o.file != "" && len(args) > 0:
 		return exit.UsageErrorf("-f names a file, and %q an object: want one of them", args[0])
 	case o.file != "":
@@ -206,12 +196,7 @@ func (o *options) write(text []byte, out io.Writer) error {
 		_, err := out.Write(text)
 		return err
 	}
-	file, err := os.Create(o.to)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := wholefile.Write(o.to, text); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil

@@ -67,10 +67,7 @@ type options struct {
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
 
 func newCommand(program string, connect object.Connect) *cobra.Command {
@@ -95,18 +92,12 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.BoolVar(&o.abandon, "abandon", false, "give up putting it back; with --yes")
 	flags.BoolVar(&o.yes, "yes", false, "really give it up")
 	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator, where journals are")
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
 
-func outputs() []string { return []string{"table", "json", "yaml"} }
-
 func (o *options) read(args []string) error {
 	switch {
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case o.abandon && len(args) == 0:
 		return exit.UsageErrorf("--abandon gives up what one sweep has changed: name the sweep")
 	case o.yes && !o.abandon:

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,11 +55,11 @@ type connect func() (client.Reader, string, error)
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, func() (client.Reader, string, error) { return connection.Connect() })
-	cmd.ValidArgsFunction = object.CompleteBenchmarks(connection.Connect, 1)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		cmd := newCommand(program, func() (client.Reader, string, error) { return connection.Connect() })
+		cmd.ValidArgsFunction = object.CompleteBenchmarks(connection.Connect, 1)
+		return cmd
+	})
 }
 
 func newCommand(program string, connect connect) *cobra.Command {
@@ -84,16 +82,12 @@ func newCommand(program string, connect connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "csv")
 	flags.Int32Var(&o.run, "run", 0, "only the run of that number")
 	flags.StringVar(&o.runID, "run-id", "", "results of an earlier runID, instead of the one that status is about")
 	flags.StringVar(&o.series, "series", "", "the course over time of a phase, as CSV")
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
-
-func outputs() []string { return []string{"table", "json", "yaml", "csv"} }
 
 func wantName(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
@@ -104,8 +98,6 @@ func wantName(_ *cobra.Command, args []string) error {
 
 func (o *options) check(hasRun, hasOutput bool) error {
 	switch {
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case hasRun && o.run < 1:
 		return exit.UsageErrorf("--run %d: runs are counted from 1", o.run)
 	case o.series != "" && hasOutput && o.output != "csv":

@@ -60,10 +60,9 @@ type command struct {
 func NewCommands(program string) []*cobra.Command {
 	var both []*cobra.Command
 	for _, suspend := range []bool{true, false} {
-		connection := kube.NewConnection()
-		cmd := newCommand(program, &command{connect: connection.Connect, pace: object.DefaultPace(), suspend: suspend})
-		connection.AddFlags(cmd)
-		both = append(both, cmd)
+		both = append(both, kube.Connected(func(connection *kube.Connection) *cobra.Command {
+			return newCommand(program, &command{connect: connection.Connect, pace: object.DefaultPace(), suspend: suspend})
+		}))
 	}
 	return both
 }

@@ -1,0 +1,51 @@
+// Package wholefile writes files that are never half there: half a report looks like one,
+// and half an export reads like one with fewer runs.
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write writes a file, or leaves the one that is there as it is. It is written beside it
+// under another name, and then takes its place. What is no file, such as a pipe, cannot
+// be replaced, and is written into. A link stays one.
+func Write(path string, text []byte) error {
+	mode := fs.FileMode(0o666) // What the umask takes from it.
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return os.WriteFile(path, text, mode)
+	default:
+		mode = info.Mode().Perm()
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	return replace(path, text, mode)
+}
+
+func replace(path string, text []byte, mode fs.FileMode) (err error) {
+	draft := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(draft))
+		}
+	}()
+	_, err = file.Write(text)
+	// Without it, a node that loses its power may have the name and not the content.
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(draft, path)
+}
