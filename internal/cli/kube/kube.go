@@ -2,7 +2,9 @@
 package kube
 
 import (
+	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -62,6 +65,21 @@ func (c *Connection) Connect() (client.WithWatch, string, error) {
 		return nil, "", fmt.Errorf("connecting: %w", err)
 	}
 	return made, namespace, nil
+}
+
+// FollowLog follows the log of a container from its last line on, until the context is
+// done or the container has ended.
+func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
+	}
+	options := &corev1.PodLogOptions{Container: container, Follow: true, TailLines: new(int64(1))}
+	return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 }
 
 // Scheme knows the kinds that the command line reads.

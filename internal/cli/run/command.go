@@ -18,12 +18,15 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
 const longHelp = `Run a benchmark or a sweep, follow it to its end as "watch" does, and say what it came to.
+
+While it measures, the line says how fast its clients are.
 
 With -f it is the one of a file, or of standard input. Otherwise it is a benchmark of one
 phase that the flags describe, on a scratch pool that is made for it and removed after,
@@ -59,20 +62,21 @@ type options struct {
 	expect  []string
 	dryRun  string
 	output  string
+	live    bool
 	load    load
+	logs    live.Logs
 }
 
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, connection.Connect)
-	connection.AddFlags(cmd)
-	return cmd
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		return newCommand(program, connection.Connect, connection.FollowLog)
+	})
 }
 
-func newCommand(program string, connect object.Connect) *cobra.Command {
-	o := &options{}
+func newCommand(program string, connect object.Connect, logs live.Logs) *cobra.Command {
+	o := &options{logs: logs}
 	cmd := &cobra.Command{
 		Use:     "run (-f FILE | flags of a benchmark)",
 		Short:   "Run a benchmark or a sweep, and say what it came to",
@@ -98,18 +102,18 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	o.load.addFlags(flags)
 	flags.BoolVar(&o.wait, "wait", true, "follow it to its end")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
+	watch.AddLive(cmd, &o.live)
 	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts of which one has to come out, such as Superior,Better")
 	flags.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be created) or server (have it checked, too)")
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{
-		"output": outputs(), "dry-run": dryRuns(), "engine": engines(), "mode": modes(), "expect": verdicts(),
+		"dry-run": dryRuns(), "engine": engines(), "mode": modes(), "expect": verdicts(),
 	} {
 		// It fails only for a flag that does not exist, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
-func outputs() []string { return []string{"table", "json", "yaml"} }
 func dryRuns() []string { return []string{"none", "client", "server"} }
 
 // verdicts are those of both kinds.
@@ -125,8 +129,6 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
 	case !slices.Contains(dryRuns(), o.dryRun):
 		return exit.UsageErrorf("--dry-run %q: want one of %s", o.dryRun, strings.Join(dryRuns(), ", "))
 	case o.timeout < 0:
@@ -181,7 +183,11 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 		}
 		return nil
 	}
-	ended, err := watch.Follow(ctx, c, watch.Request{Object: wanted, Timeout: o.timeout, Output: o.output}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	request := watch.Request{Object: wanted, Timeout: o.timeout, Output: o.output}
+	if o.live {
+		request.Logs = o.logs
+	}
+	ended, err := watch.Follow(ctx, c, request, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

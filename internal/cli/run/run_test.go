@@ -112,7 +112,7 @@ func TestGolden(t *testing.T) {
 		"usage an argument":             {"nightly.yaml", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c.cluster)), strings.ReplaceAll(c.line, "FILE", file), c.stdin)
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c.cluster), nil), strings.ReplaceAll(c.line, "FILE", file), c.stdin)
 			// What is shown while it is at work begins with the time of day.
 			got.Stdout = withoutClock(got.Stdout)
 			clitest.Golden(t, strings.ReplaceAll(name, ",", ""), "$ run "+c.line+"\n"+got.String(), *update)
@@ -153,7 +153,7 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 	for _, engine := range engines() {
 		for _, mode := range modes() {
 			line := fmt.Sprintf("--ceph-cluster a/b --engine %s --mode %s --block-size 64Ki --dry-run server", engine, mode)
-			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil), line, "")
 			known := engine != "rados" || mode == "write" || mode == "read" || mode == "randread"
 			if known != (got.Err == nil) || !known && got.Code() != 2 {
 				t.Errorf("%s: %v", line, got.Err)
@@ -178,7 +178,7 @@ func takesSamples(t *testing.T, c client.WithWatch) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), "--wait=false -o yaml -f -", string(text))
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil), "--wait=false -o yaml -f -", string(text))
 		if got.Err != nil || !strings.Contains(got.Stdout, "uid:") {
 			t.Errorf("%s: %v", filepath.Base(sample), got.Err)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/live"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
@@ -25,6 +25,13 @@ While it is at work there is a line for each thing that changes: the phase, the 
 that are done, the best configuration so far, what goes on, and when it is expected to
 end. On a terminal the last line is kept up to date. With -o json and -o yaml, these
 lines are on standard error, and the object is printed once it has ended.
+
+While the clients measure it also says how fast they are, all together: bandwidth and
+operations per second, and the mean latency where the tool tells that. This is what their
+tools print each second, the ramp included, to look at and not to compare: what counts is
+in the results. It comes from the logs of the pods, so it takes the rights to list pods and
+to read their logs; "kubectl logs" shows the same. In a file there is a line each ten
+seconds. --live=false leaves it out.
 
 What is so far the best may well not win: that is for the verdict to say.
 
@@ -52,27 +59,25 @@ type options struct {
 	timeout time.Duration
 	output  string
 	quiet   bool
+	live    bool
 }
 
 // surroundings are what the command works with.
 type surroundings struct {
 	// connect makes a client and tells the namespace that was chosen.
 	connect cli.Connect
-	now     func() time.Time
-	pace    pace
+	// logs follows the logs of pods; nil is for no live figures.
+	logs live.Logs
+	now  func() time.Time
+	pace pace
 }
 
 // NewCommand returns the subcommand; program is the name under which the root was
 // called.
 func NewCommand(program string) *cobra.Command {
-	connection := kube.NewConnection()
-	cmd := newCommand(program, surroundings{
-		connect: connection.Connect,
-		now:     time.Now,
-		pace:    defaultPace(),
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		return newCommand(program, surroundings{connect: connection.Connect, logs: connection.FollowLog, now: time.Now, pace: defaultPace()})
 	})
-	connection.AddFlags(cmd)
-	return cmd
 }
 
 func newCommand(program string, with surroundings) *cobra.Command {
@@ -92,27 +97,29 @@ func newCommand(program string, with surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !o.live {
+				with.logs = nil
+			}
 			_, err = o.run(cmd.Context(), c, namespace, with, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			return err
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.output, "output", "o", "table", strings.Join(outputs(), ", "))
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
-	// It fails only for a flag that does not exist, which a test would show.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+	AddLive(cmd, &o.live)
 	return cmd
 }
 
-func outputs() []string { return []string{"table", "json", "yaml"} }
+// AddLive gives a command that follows something the flag --live.
+func AddLive(cmd *cobra.Command, into *bool) {
+	cmd.Flags().BoolVar(into, "live", true, "say how fast the clients are while they measure, from the logs of their pods")
+}
 
 // read takes what was typed: TYPE/NAME, TYPE NAME, or the NAME of a sweep.
 func (o *options) read(args []string) error {
-	switch {
-	case !slices.Contains(outputs(), o.output):
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
-	case o.timeout < 0:
+	if o.timeout < 0 {
 		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
 	}
 	of, name, err := cli.Parse(args)
@@ -129,6 +136,8 @@ type Request struct {
 	Output string
 	// Quiet leaves out the lines while it is at work.
 	Quiet bool
+	// Logs follows the logs of pods, to say how fast the clients are; nil is not to.
+	Logs live.Logs
 	// Report writes what it came to, where Output is table; nil is as the subcommand does.
 	Report func(client.Object, io.Writer) error
 }
@@ -141,7 +150,7 @@ func Follow(ctx context.Context, c client.WithWatch, r Request, out, errOut io.W
 			return r.Report(object, w)
 		}
 	}
-	return o.run(ctx, c, r.Object.GetNamespace(), surroundings{now: time.Now, pace: defaultPace()}, out, errOut)
+	return o.run(ctx, c, r.Object.GetNamespace(), surroundings{logs: r.Logs, now: time.Now, pace: defaultPace()}, out, errOut)
 }
 
 func (o *options) run(parent context.Context, c client.WithWatch, namespace string, with surroundings, out, errOut io.Writer) (client.Object, error) {
@@ -152,12 +161,14 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 		lines = errOut
 	}
 	if o.quiet {
-		lines = io.Discard
+		lines, with.logs = io.Discard, nil
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
 	shown := &screen{to: newTerminal(lines), now: with.now}
 	f := follower{client: c, kind: o.kind, key: key, pace: with.pace}
+	quiet := shown.follow(ctx, c, with.logs)
 	object, err := f.follow(ctx, shown.show)
+	quiet()
 	shown.finish()
 	if err != nil {
 		return nil, o.unfinished(err, key, shown.last)

@@ -10,7 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // kind is a kind that can be followed.
@@ -73,11 +75,22 @@ func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
 	if v.best != "" && s.Status.Effect != "" {
 		v.best += " " + string(s.Status.Effect)
 	}
+	// The run at work is the one behind those of the ledger.
+	v.measuredBy(s.Namespace, sweepspec.ChildName(s, len(s.Status.Runs)+1), s.Spec.Template.Clients)
 	return v
 }
 
 func viewOfBenchmark(b *v1alpha1.CephBenchmark) view {
-	return viewOf(b.ObjectMeta, b.Status.ObservedGeneration, b.Spec.RunID == b.Status.ObservedRunID, b.Status.Conditions, b.Status.Progress)
+	v := viewOf(b.ObjectMeta, b.Status.ObservedGeneration, b.Spec.RunID == b.Status.ObservedRunID, b.Status.Conditions, b.Status.Progress)
+	v.measuredBy(b.Namespace, b.Name, b.Spec.Template.Clients)
+	return v
+}
+
+// measuredBy notes whose clients tell how fast they are while runs are made.
+func (v *view) measuredBy(namespace, benchmark string, clients v1alpha1.Clients) {
+	if v.end == endNone && v.phase == v1alpha1.ReasonRunning {
+		v.clients = live.Subject{Namespace: namespace, Benchmark: benchmark, Clients: int(clients.Count)}
+	}
 }
 
 // viewOf reads what both kinds have.

@@ -1,12 +1,17 @@
 package watch
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/cli/live"
 )
 
 // terminal is where lines go.
@@ -31,20 +36,36 @@ func newTerminal(w io.Writer) terminal {
 	}}
 }
 
-// screen shows one view after another.
+// liveEvery is how often a line says how fast the clients are, where lines cannot be
+// redrawn.
+const liveEvery = 10 * time.Second
+
+// screen shows one view after another, and between them how fast the clients are. Both
+// may come at the same time.
 type screen struct {
 	to  terminal
 	now func() time.Time
 
+	mu    sync.Mutex
 	last  view
 	begun bool
 	open  bool // the last line may be drawn again
+	// figure is how fast the clients of the last view are, told is when a line of its
+	// own said so, and unknown why it is not known, which is said once.
+	figure  string
+	told    time.Time
+	unknown string
 }
 
 // show writes a line if the view is news, and tells whether it is the last one. Whoever
 // cannot be written to any more is an error: there is nobody to follow it for.
 func (s *screen) show(v view) (done bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	before := s.last
+	if v.clients != before.clients {
+		s.figure = ""
+	}
 	first := !s.begun
 	s.last, s.begun = v, true
 	width := s.to.width()
@@ -57,9 +78,70 @@ func (s *screen) show(v view) (done bool, err error) {
 	return v.end != endNone, err
 }
 
+// follow shows how fast the clients are, until the returned function is called.
+func (s *screen) follow(parent context.Context, pods client.Reader, logs live.Logs) (stop func()) {
+	if logs == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(parent)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		live.New(pods, logs).Follow(ctx, s.clients, s.tell)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// clients are those of the last view.
+func (s *screen) clients() live.Subject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.clients
+}
+
+// tell shows how fast the clients are, unless others are at work by now. That it cannot
+// be written shows with the next view.
+func (s *screen) tell(of live.Subject, f live.Figure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	width := s.to.width()
+	switch text := f.String(); {
+	case of != s.last.clients:
+	case f.Unknown != "":
+		s.explain(text, width)
+	case width > 0 && (text != "" || s.figure != ""):
+		s.figure = text
+		_ = s.draw(s.last, width, false)
+	case width == 0 && text != "" && s.now().Sub(s.told) >= liveEvery:
+		s.told = s.now()
+		v := s.last
+		v.live = text
+		_, _ = fmt.Fprintln(s.to.w, v.liveLine(s.told))
+	}
+}
+
+// explain says, on a line of its own and once, why it is not known how fast the clients
+// are.
+func (s *screen) explain(text string, width int) {
+	if text == s.unknown {
+		return
+	}
+	s.unknown, s.figure = text, ""
+	if width == 0 {
+		_, _ = fmt.Fprintln(s.to.w, text)
+		return
+	}
+	_, _ = fmt.Fprintln(s.to.w, "\r\x1b[K"+text)
+	_ = s.draw(s.last, width, false)
+}
+
 // draw puts the view on the last line, or below it. A line that does not fit would break,
 // and leave its upper half behind when it is drawn again.
 func (s *screen) draw(v view, width int, below bool) error {
+	v.live = s.figure
 	line := []rune(v.line(s.now()))
 	if len(line) >= width {
 		line = append(line[:max(width-2, 0)], '…')
@@ -75,6 +157,8 @@ func (s *screen) draw(v view, width int, below bool) error {
 
 // finish ends the last line.
 func (s *screen) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.open {
 		_, _ = fmt.Fprintln(s.to.w) // What follows will say if nobody reads it.
 	}

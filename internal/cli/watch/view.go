@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/live"
 )
 
 // ending is how an object has ended.
@@ -25,6 +26,10 @@ type view struct {
 	best           string    // configuration so far, with its effect
 	ends           time.Time // when it is expected to; zero if that is not known
 	end            ending
+	// clients are who measures at present; nobody has an empty name.
+	clients live.Subject
+	// live is how fast they are.
+	live string
 }
 
 // detail is what goes on. While runs are made the message begins with what the step says
@@ -48,11 +53,16 @@ func (v view) line(now time.Time) string {
 		phase = "-"
 	}
 	parts := words(
-		now.Format(time.TimeOnly), fmt.Sprintf("%-15s", phase), v.progress,
+		now.Format(time.TimeOnly), fmt.Sprintf("%-15s", phase), v.progress, onlyIf(v.end == endNone, v.live),
 		prefixed("best so far ", onlyIf(v.end == endNone, v.best)),
 		prefixed("until about ", v.until(now)), onlyIf(v.end == endNone, v.detail()),
 	)
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
+}
+
+// liveLine is how fast the clients are, on a line of its own.
+func (v view) liveLine(now time.Time) string {
+	return strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  ")
 }
 
 // until is when it is expected to end: the time of day, and the day if that is another.

@@ -1,0 +1,222 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/progress"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// Logs follows the log of a container from its last line on, until the context is done
+// or the container has ended.
+type Logs func(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
+
+// Subject is whose clients are to be followed.
+type Subject struct {
+	// Namespace and Benchmark are those of a CephBenchmark at work; with an empty name
+	// nobody is followed.
+	Namespace, Benchmark string
+	// Clients is how many it has; 0 if that is not known.
+	Clients int
+}
+
+// Follower follows the clients of one benchmark after the other.
+type Follower struct {
+	Pods client.Reader
+	Logs Logs
+	// Every is how often a figure is told, and Look how often it is looked for pods.
+	Every, Look time.Duration
+	// Patience is for how long logs may be out of reach before that is told.
+	Patience time.Duration
+	Now      func() time.Time
+}
+
+// New returns a follower at the pace of people.
+func New(pods client.Reader, logs Logs) *Follower {
+	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Patience: 20 * time.Second, Now: time.Now}
+}
+
+// Follow tells how fast the clients are, time after time, until the context is done. It
+// asks each time whose they are, and says of whom a figure is.
+func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func(Subject, Figure)) {
+	s := &session{Follower: f, clients: map[string]*follower{}}
+	defer s.drop()
+	ticker := time.NewTicker(f.Every)
+	defer ticker.Stop()
+	for {
+		s.turn(ctx, subject(), tell)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// session is what is followed at present.
+type session struct {
+	*Follower
+	subject Subject
+	clients map[string]*follower // by pod
+	looked  time.Time
+	err     error     // of the last look for pods
+	quiet   time.Time // since when nothing was heard
+	work    sync.WaitGroup
+}
+
+// follower follows one log. What it has heard is shared.
+type follower struct {
+	stop context.CancelFunc
+
+	mu   sync.Mutex
+	last heard
+	err  error // of the last attempt
+}
+
+// turn looks for pods if it is time for that, and tells what the clients say.
+func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, Figure)) {
+	now := s.Now()
+	if subject != s.subject {
+		s.drop()
+		s.subject, s.looked, s.quiet = subject, time.Time{}, now
+	}
+	if subject.Benchmark == "" {
+		return
+	}
+	if now.Sub(s.looked) >= s.Look {
+		s.looked = now
+		s.look(ctx)
+	}
+	if figure := s.figure(now); ctx.Err() == nil {
+		tell(subject, figure)
+	}
+}
+
+// figure is what the clients say, or why that is not known. That they say nothing for a
+// while is how it is between two phases.
+func (s *session) figure(now time.Time) Figure {
+	var words []heard
+	err := s.err
+	for _, pod := range slices.Sorted(maps.Keys(s.clients)) {
+		word, failed := s.clients[pod].latest()
+		if failed != nil && err == nil {
+			err = failed
+		}
+		if !word.at.IsZero() {
+			words = append(words, word)
+		}
+	}
+	sum, ok := merge(words, max(s.subject.Clients, len(s.clients)), now)
+	switch {
+	case ok:
+		s.quiet = now
+		return sum
+	case isRefusal(err):
+		return Figure{Unknown: fmt.Sprintf("it is in the logs of the pods, and you may not read those: %v", err)}
+	case err != nil && now.Sub(s.quiet) >= s.Patience:
+		return Figure{Unknown: err.Error()}
+	}
+	return Figure{}
+}
+
+func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// look makes sure that the pods that run are followed, and no others.
+func (s *session) look(ctx context.Context) {
+	var pods corev1.PodList
+	s.err = s.Pods.List(ctx, &pods, client.InNamespace(s.subject.Namespace), client.MatchingLabels{
+		settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark,
+	})
+	if s.err != nil {
+		return // Those that are followed go on.
+	}
+	running := map[string]bool{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		running[pod.Name] = pod.Annotations[settings.AnnotationBenchmark] == s.subject.Benchmark &&
+			pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+		if running[pod.Name] && s.clients[pod.Name] == nil {
+			s.begin(ctx, pod.Name)
+		}
+	}
+	maps.DeleteFunc(s.clients, func(name string, one *follower) bool {
+		if !running[name] {
+			one.stop()
+		}
+		return !running[name]
+	})
+}
+
+func (s *session) begin(ctx context.Context, pod string) {
+	ctx, stop := context.WithCancel(ctx)
+	one := &follower{stop: stop}
+	s.clients[pod] = one
+	namespace := s.subject.Namespace
+	s.work.Go(func() { one.follow(ctx, s.Follower, namespace, pod) })
+}
+
+// drop ends all that is followed.
+func (s *session) drop() {
+	for _, one := range s.clients {
+		one.stop()
+	}
+	clear(s.clients)
+	s.work.Wait()
+}
+
+// follow reads a log to its end, and begins again: a connection may break, and the API
+// server ends one that lasts long.
+func (one *follower) follow(ctx context.Context, with *Follower, namespace, pod string) {
+	for ctx.Err() == nil {
+		one.read(ctx, with, namespace, pod)
+		select {
+		case <-ctx.Done():
+		case <-time.After(with.Look):
+		}
+	}
+}
+
+func (one *follower) read(ctx context.Context, with *Follower, namespace, pod string) {
+	stream, err := with.Logs(ctx, namespace, pod, settings.ContainerClient)
+	if err != nil {
+		one.note(func() { one.err = fmt.Errorf("log of pod %s: %w", pod, err) })
+		return
+	}
+	defer stream.Close() //nolint:errcheck // It was only read.
+	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
+	defer stop()
+	lines := bufio.NewReaderSize(stream, 16<<10)
+	for {
+		text, err := lines.ReadSlice('\n')
+		if line, ok := progress.Parse(string(text)); ok && err == nil {
+			one.note(func() { one.last, one.err = heard{line: line, at: with.Now()}, nil })
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // No line of ours is so long.
+			return
+		}
+	}
+}
+
+func (one *follower) note(change func()) {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	change()
+}
+
+func (one *follower) latest() (heard, error) {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return one.last, one.err
+}

@@ -1,0 +1,272 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+func figureAt(seconds int) live.Figure {
+	return live.Figure{
+		Task: "r1-write-4m", Elapsed: time.Duration(seconds) * time.Second, Clients: 1, Of: 1,
+		Rate: parse.Rate{BytesPerSecond: 412 << 20, OperationsPerSecond: 103, MeanLatencySeconds: 0.155},
+	}
+}
+
+// tellEach is a course of figures, each second, with a phase that ends and another clients'
+// word too late.
+func tellEach(s *screen, clock *time.Time) {
+	us := live.Subject{Namespace: namespace, Benchmark: "nightly", Clients: 1}
+	_, _ = s.show(view{phase: "Running", progress: "0/3 runs", step: "run 1: write-4m", clients: us})
+	for second := range 25 {
+		*clock = morning(120).Add(time.Duration(second) * time.Second)
+		figure := figureAt(second)
+		if second == 24 {
+			figure = live.Figure{} // The phase is over.
+		}
+		s.tell(us, figure)
+		s.tell(live.Subject{Namespace: namespace, Benchmark: "another"}, figureAt(7))
+	}
+	for range 2 {
+		s.tell(us, live.Figure{Unknown: "you may not"})
+	}
+	_, _ = s.show(view{phase: "Complete", progress: "3/3 runs", end: endResult})
+	s.tell(us, figureAt(25))
+}
+
+func TestALogTellsFiguresNowAndThen(t *testing.T) {
+	var out bytes.Buffer
+	clock := morning(120)
+	tellEach(&screen{to: newTerminal(&out), now: func() time.Time { return clock }}, &clock)
+	want := `08:00:00  Running          0/3 runs  run 1: write-4m
+08:00:00  Running          0/3 runs  write-4m at 0s: 412 MiB/s, 103 IOPS, 155ms mean
+08:00:10  Running          0/3 runs  write-4m at 10s: 412 MiB/s, 103 IOPS, 155ms mean
+08:00:20  Running          0/3 runs  write-4m at 20s: 412 MiB/s, 103 IOPS, 155ms mean
+How fast it is at present is not known: you may not
+08:00:24  Complete         3/3 runs
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
+	var out bytes.Buffer
+	clock := morning(120)
+	s := &screen{to: terminal{w: &out, width: func() int { return 200 }}, now: func() time.Time { return clock }}
+	tellEach(s, &clock)
+	s.finish()
+	const again = "\r\x1b[K"
+	want := again + "08:00:00  Running          0/3 runs  run 1: write-4m"
+	for second := range 24 {
+		want += fmt.Sprintf("%s08:00:%02d  Running          0/3 runs  write-4m at %ds: 412 MiB/s, 103 IOPS, 155ms mean  run 1: write-4m", again, second, second)
+	}
+	bare := again + "08:00:24  Running          0/3 runs  run 1: write-4m"
+	want += bare + again + "How fast it is at present is not known: you may not\n" + bare
+	want += "\n08:00:24  Complete         3/3 runs\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// runners is the kubelet of a node, as far as logs go: what the runner of each pod says,
+// ten times a second.
+func runners(t *testing.T, says map[string]string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pod, isLog := strings.CutPrefix(r.URL.Path, "/containerLogs/"+namespace+"/")
+		query := r.URL.Query()
+		if !isLog || query.Get("follow") != "true" || query.Get("tailLines") != "1" {
+			http.Error(w, "this is not how logs are followed: "+r.URL.String(), http.StatusBadRequest)
+			return
+		}
+		flush := http.NewResponseController(w)
+		for r.Context().Err() == nil {
+			if _, err := fmt.Fprintln(w, says[strings.TrimSuffix(pod, "/client")]); err != nil || flush.Flush() != nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// A user who may look at benchmarks and read the logs of pods, and nothing more, sees how
+// fast the clients are. One who may not is told what is missing.
+func TestLiveFiguresOfARealAPIServer(t *testing.T) {
+	config := apiserver.Start(t)
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	create(t, c, nodeOf(t, runners(t, map[string]string{
+		"nightly-0": "cephtune-progress-1 task=r1-write-4m seconds=12 MiB/s=100 IOPS=25 latencyMs=40",
+		"nightly-1": "cephtune-progress-1 task=r1-write-4m seconds=12 MiB/s=300 IOPS=75 latencyMs=80",
+		"weekly-0":  "cephtune-progress-1 task=r1-write-4m seconds=12 MiB/s=9000 IOPS=9000 latencyMs=9",
+	})))
+	for name, benchmark := range map[string]string{"nightly-0": "nightly", "nightly-1": "nightly", "weekly-0": "weekly"} {
+		create(t, c, clientPod(name, benchmark))
+	}
+	b := measuring(t, c)
+	looks := rbacv1.PolicyRule{APIGroups: []string{"cephtune.dev"}, Resources: []string{"cephbenchmarks"}, Verbs: []string{"get", "list", "watch"}}
+	allow(t, rights, "reader", looks,
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}})
+	allow(t, rights, "looker", looks)
+	kubeconfig := kubeconfigOf(t, config)
+	for user, want := range map[string]string{
+		"reader": "Running          0/3 runs  write-4m at 12s: 400 MiB/s, 100 IOPS, 70ms mean (2 clients)",
+		"looker": `you may not read those: pods is forbidden: User "looker" cannot list resource "pods"`,
+	} {
+		t.Run(user, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cmd := NewCommand("kubectl cephtune")
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetArgs([]string{"cephbenchmark/" + b.Name, "-n", namespace, "--kubeconfig", kubeconfig, "--as", user})
+			said := &log{}
+			cmd.SetOut(said)
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.ExecuteContext(ctx) }()
+			said.await(t, want)
+			cancel()
+			if err := <-ended; err == nil || !strings.Contains(err.Error(), "has not ended") {
+				t.Errorf("got %v", err)
+			}
+			if n := strings.Count(said.String(), want); n != 1 {
+				t.Errorf("it is said %d times:\n%s", n, said)
+			}
+		})
+	}
+}
+
+func create(t *testing.T, c client.Client, o client.Object) {
+	t.Helper()
+	status, hasStatus := o.DeepCopyObject().(client.Object)
+	if err := c.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, isNamespace := o.(*corev1.Namespace); isNamespace || !hasStatus {
+		return
+	}
+	status.SetResourceVersion(o.GetResourceVersion())
+	if err := c.Status().Update(t.Context(), status); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nodeOf is the node of a kubelet.
+func nodeOf(t *testing.T, kubelet *httptest.Server) *corev1.Node {
+	t.Helper()
+	host, text, err := net.SplitHostPort(kubelet.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node"},
+		Status: corev1.NodeStatus{
+			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
+		},
+	}
+}
+
+func clientPod(name, benchmark string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, Annotations: map[string]string{settings.AnnotationBenchmark: benchmark},
+			Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark},
+		},
+		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: settings.ContainerClient, Image: "tools"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+// measuring is a benchmark with two clients in its first run.
+func measuring(t *testing.T, c client.Client) *v1alpha1.CephBenchmark {
+	t.Helper()
+	b := clitest.Benchmark(t, "radosbench")
+	b.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: "nightly"}
+	b.Spec.Template.Clients.Count = 2
+	if err := c.Create(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	b.Status.ObservedGeneration, b.Status.ObservedRunID = b.Generation, b.Spec.RunID
+	b.Status.Progress = &v1alpha1.Progress{Summary: "0/3 runs", Step: "run 1: write-4m"}
+	clitest.GoOn(&b.Status.Conditions, v1alpha1.ReasonRunning, "Run 1 of 3.")
+	if err := c.Status().Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// allow gives a user these rights in the namespace, and no others.
+func allow(t *testing.T, c kubernetes.Interface, user string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	of := metav1.ObjectMeta{Namespace: namespace, Name: user}
+	if _, err := c.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: of, Rules: rules}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: of, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user, APIGroup: rbacv1.GroupName}},
+	}
+	if _, err := c.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kubeconfigOf is a file for kubectl's flags.
+func kubeconfigOf(t *testing.T, config *rest.Config) string {
+	t.Helper()
+	written := clientcmdapi.NewConfig()
+	written.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	written.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	written.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	written.CurrentContext = "test"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*written, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
