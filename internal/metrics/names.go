@@ -10,12 +10,15 @@ package metrics
 // Names of metrics. Dashboards, alerts and documentation are made from these, so that
 // none of them can name one that is not there.
 const (
-	// Of a sweep: at most five series.
+	// Of a sweep: at most five series. Those about noise are told once it has ended, when
+	// there is no run and no end to expect any more.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
 	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
 	SweepRunning             = "cephtune_sweep_running"
 	SweepRestored            = "cephtune_sweep_restored"
+	SweepNoiseFloor          = "cephtune_sweep_noise_floor_ratio"
+	SweepSmallestEffect      = "cephtune_sweep_smallest_effect_ratio"
 
 	// Of each configuration of a sweep: at most four series.
 	SweepConfigurationRatio     = "cephtune_sweep_configuration_ratio"
@@ -31,6 +34,10 @@ const (
 	BenchmarkBandwidth     = "cephtune_benchmark_bandwidth_bytes_per_second"
 	BenchmarkIOPS          = "cephtune_benchmark_operations_per_second"
 	BenchmarkLatency       = "cephtune_benchmark_latency_seconds"
+	BenchmarkValidRuns     = "cephtune_benchmark_valid_runs"
+	BenchmarkBandwidthLow  = "cephtune_benchmark_bandwidth_low_bytes_per_second"
+	BenchmarkBandwidthHigh = "cephtune_benchmark_bandwidth_high_bytes_per_second"
+	BenchmarkExpectations  = "cephtune_benchmark_expectations"
 
 	// Of a Ceph cluster.
 	LockHeld     = "cephtune_lock_held"
@@ -62,11 +69,14 @@ const (
 	LabelSummary       = "summary" // one sentence
 	LabelBest          = "best"
 	LabelMetric        = "metric" // that of the objective, such as Bandwidth
+	LabelBetter        = "better" // higher or lower
+	LabelConstraints   = "constraints"
 	LabelConfiguration = "configuration"
 	LabelRun           = "run"
 	LabelPhase         = "phase"
 	LabelDirection     = "direction" // Read, Write or Total
 	LabelStatistic     = "statistic" // of a latency: mean, p50, p95, p99, p99.9 or max
+	LabelMarks         = "marks"     // what has to be known about a figure
 	LabelEnvironment   = "environment"
 	LabelRunID         = "run_id"
 	LabelHolder        = "holder" // kind/namespace/name
@@ -82,6 +92,12 @@ const (
 	StateStalled     = "Stalled"
 	StateReady       = "Ready"
 	StateIdle        = "Idle"
+)
+
+// Values of LabelBetter: which way an objective improves.
+const (
+	BetterHigher = "higher"
+	BetterLower  = "lower"
 )
 
 // Bounds of the series that are told from CRs.

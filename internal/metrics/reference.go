@@ -16,6 +16,7 @@ func Reference() string {
 		}
 	}
 	page.WriteString(referenceLabels())
+	page.WriteString(notThere)
 	return page.String()
 }
 
@@ -77,6 +78,24 @@ curl -sk -H "Authorization: Bearer $(kubectl -n cephtune-system create token loo
 - A scrape waits for locks and journals for at most 5 seconds.
 `
 
+// notThere is what people look for and do not find, and where it is.
+const notThere = `
+## What is not there
+
+The number of series is bounded, and some things would cost more of them than they are worth:
+
+- **Each constraint and each expectation.** There is the worst outcome of the constraints, and
+  how many expectations were met or missed; which ones, is in ` + "`status.constraints`" + ` and
+  ` + "`status.expectations`" + `, and in the sentence of label summary.
+- **Intervals of operations and latencies.** With blocks of one size that of the operations is
+  the one of the bandwidth, in proportion. Those of latencies are in ` + "`status.phases`" + `.
+- **Noise while a sweep is at work.** It changes with every block; ` + "`status.noise`" + ` has it.
+- **Figures of single runs of a benchmark, and what clients measure second by second.** They are
+  in ` + "`kubectl cephtune results`" + ` and ` + "`report`" + `; while a phase is at work ` + "`kubectl cephtune watch`" + ` shows
+  how fast the clients are.
+- **Anything by pod, OSD or UID.** Ceph's own exporter tells about OSDs.
+`
+
 func writeDescription(page *strings.Builder, d Description) {
 	fmt.Fprintf(page, "\n### %s\n\n%s\n\n", d.Name, d.Help)
 	labels := "none"
@@ -102,15 +121,18 @@ func Labels() []Label {
 		{LabelSummary, "The outcome in one sentence, or what has to be done. Empty where there is neither yet."},
 		{LabelBest, "The best configuration so far."},
 		{LabelMetric, "What the objective of a sweep is: Bandwidth (bytes per second), IOPS (operations per second) or a latency (seconds)."},
+		{LabelBetter, "Which way the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies."},
+		{LabelConstraints, "What became of the constraints of a sweep, for the best configuration: Broken if one is, else Unknown if one is, else Kept. Empty without constraints, and before there is an interval."},
 		{LabelConfiguration, "The name of a configuration, such as pg_num=32. The baseline is one."},
 		{LabelRun, "The number of a run within its run ID, from 1."},
 		{LabelPhase, "The name of a phase."},
 		{LabelDirection, "Read, Write or Total."},
 		{LabelStatistic, "Of a latency: mean, p50, p95, p99, p99.9 or max."},
+		{LabelMarks, "What has to be known about the figures of a phase, sorted and separated by commas: Cached, ClosedLoop, SharedImage, Throttled, NotSteady, Disturbed. Empty where there is nothing."},
 		{LabelEnvironment, "A digest of what the results depend on, such as versions and OSDs. It changes when they cannot be compared any more."},
 		{LabelHolder, "Who has the lock or the journal of a cluster, as kind/namespace/name."},
 		{LabelKind, "CephBenchmark or CephTuningSweep."},
-		{LabelOutcome, "Restored: everything is as it was. LeftAlone: but for what others have changed. Abandoned: a person gave it up. Failed: an attempt failed, and is made again."},
+		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored: everything is as it was. LeftAlone: but for what others have changed. Abandoned: a person gave it up. Failed: an attempt failed, and is made again."},
 		{LabelVerb, "What was asked for."},
 	}
 }

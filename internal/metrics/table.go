@@ -54,12 +54,12 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Of each CephTuningSweep, from its status: at most 5 series. They are the same after a restart of the manager, and gone when the sweep is.",
+		About: "Of each CephTuningSweep, from its status: at most 5 series. They are the same after a restart of the manager, and gone when the sweep is. Which run measures, and when the end is expected, are told while it is at work; the noise once it has ended.",
 		Descriptions: []Description{
 			{
 				Name: SweepInfo, Type: Gauge,
 				Help:    "A sweep and what its status says in words. The value is always 1.",
-				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelBest, LabelMetric, LabelEnvironment},
+				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelBest, LabelMetric, LabelBetter, LabelConstraints, LabelEnvironment},
 				Example: `count by (state, reason) (` + SweepInfo + `)`, Answers: "how many sweeps are at what",
 			},
 			{
@@ -86,6 +86,18 @@ func sweepGroup() Group {
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepRestored + ` == 0`, Answers: "which sweeps have changed a cluster at present",
 			},
+			{
+				Name: SweepNoiseFloor, Type: Gauge,
+				Help:    "The difference that two runs of the same configuration showed in a sweep that has ended, as a share of the figure: 0.03 is 3 %.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: SweepNoiseFloor + ` > 0.1`, Answers: "which clusters were too noisy to tell small differences",
+			},
+			{
+				Name: SweepSmallestEffect, Type: Gauge,
+				Help:    "The smallest improvement that a sweep which has ended could prove at its noise, four times out of five, as a share of the figure: 0.05 is 5 %.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: SweepSmallestEffect + ` and on (namespace, name) ` + SweepInfo + `{verdict="Inconclusive"}`, Answers: "how large an effect would have had to be where nothing was decided",
+			},
 		},
 	}
 }
@@ -94,7 +106,7 @@ func configurationGroup() Group {
 	labels := []string{LabelNamespace, LabelName, LabelConfiguration}
 	return Group{
 		Title: "Configurations of sweeps",
-		About: "Of each configuration of a CephTuningSweep, from its status: at most 4 series. A ratio is that of the configuration to the baseline, so that 1 means no difference; with latencies less is better.",
+		About: "Of each configuration of a CephTuningSweep, from its status: at most 4 series. A ratio is that of the configuration to the baseline, so that 1 means no difference; label better of `" + SweepInfo + "` says whether more is better, or less.",
 		Descriptions: []Description{
 			{
 				Name: SweepConfigurationRatio, Type: Gauge,
@@ -128,7 +140,7 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here are always among them; of the figures those that come first here, each for all phases before the next one: bandwidth, operations, and of the latencies p99, mean, p50, p95, p99.9 and max, each in total; then the same of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
+		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here and the expectations are always among them; then, each for all phases before the next one: bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
 		Descriptions: []Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
@@ -171,6 +183,30 @@ func benchmarkGroup() Group {
 				Help:    "A latency of a phase over all valid runs, in seconds: the mean, a percentile or the longest, as label statistic says.",
 				Labels:  append(figure[:4:4], LabelStatistic),
 				Example: BenchmarkLatency + `{statistic="p99", direction="Total"} > 0.02`, Answers: "which phases have a 99th percentile above 20 ms",
+			},
+			{
+				Name: BenchmarkValidRuns, Type: Gauge,
+				Help:    "How many runs the figures of a phase rest on. Label marks says what has to be known about them; with ClosedLoop and Cached, for instance, they are not what a client with a rate of its own would see, nor what the disks can do.",
+				Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelMarks},
+				Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures are those of caches",
+			},
+			{
+				Name: BenchmarkBandwidthLow, Type: Gauge,
+				Help:    "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs. With blocks of one size the interval of the operations is the same, in proportion.",
+				Labels:  []string{LabelNamespace, LabelName, LabelPhase},
+				Example: BenchmarkBandwidthLow + ` < 300 * 1024^2`, Answers: "which phases may typically be slower than 300 MiB/s",
+			},
+			{
+				Name: BenchmarkBandwidthHigh, Type: Gauge,
+				Help:    "The upper end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs.",
+				Labels:  []string{LabelNamespace, LabelName, LabelPhase},
+				Example: BenchmarkBandwidthHigh + ` / ` + BenchmarkBandwidthLow + ` > 1.1`, Answers: "which phases are not known to better than a tenth",
+			},
+			{
+				Name: BenchmarkExpectations, Type: Gauge,
+				Help:    "How many expectations of a benchmark have this outcome: Met, Missed or Unknown. There is no series for an outcome that none has.",
+				Labels:  []string{LabelNamespace, LabelName, LabelOutcome},
+				Example: BenchmarkExpectations + `{outcome="Missed"}`, Answers: "how many expectations were missed",
 			},
 		},
 	}

@@ -1,7 +1,9 @@
 package exporter
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,9 +29,30 @@ func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	if status.CompletionTime != nil {
 		all = append(all, sample(metrics.BenchmarkCompletion, seconds(*status.CompletionTime), b.Namespace, b.Name))
 	}
-	figures := figureSamples(b)
-	room := min(metrics.MaxBenchmarkSeries-len(all), len(figures))
-	return append(all, figures[:room]...), len(figures) - room
+	all = append(all, expectationSamples(b)...)
+	for _, group := range figureSamples(b) {
+		if dropped > 0 || len(all)+len(group) > metrics.MaxBenchmarkSeries {
+			dropped += len(group)
+			continue
+		}
+		all = append(all, group...)
+	}
+	return all, dropped
+}
+
+// expectationSamples count the expectations by outcome.
+func expectationSamples(b *v1alpha1.CephBenchmark) []Sample {
+	counts := map[v1alpha1.ExpectationOutcome]int{}
+	for _, result := range b.Status.Expectations {
+		counts[result.Outcome]++
+	}
+	var all []Sample
+	for _, outcome := range []v1alpha1.ExpectationOutcome{v1alpha1.ExpectationMet, v1alpha1.ExpectationMissed, v1alpha1.ExpectationUnknown} {
+		if counts[outcome] > 0 {
+			all = append(all, sample(metrics.BenchmarkExpectations, float64(counts[outcome]), b.Namespace, b.Name, string(outcome)))
+		}
+	}
+	return all
 }
 
 // sweepOf is the sweep that a benchmark belongs to, or nil.
@@ -80,10 +103,14 @@ func figureKinds() []figureKind {
 	return all
 }
 
-// figureSamples are all figures of all phases, the weightiest first.
-func figureSamples(b *v1alpha1.CephBenchmark) []Sample {
-	var all []Sample
-	for _, kind := range figureKinds() {
+// figureSamples are all figures of all phases, the weightiest first. What would mislead in
+// part, such as one end of an interval, is one group.
+func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
+	var all [][]Sample
+	for i, kind := range figureKinds() {
+		if i == evidenceAfter {
+			all = append(all, evidenceSamples(b)...)
+		}
 		for _, phase := range b.Status.Phases {
 			for _, result := range phase.Metrics {
 				if result.Metric != kind.metric || directionOf(result) != kind.direction {
@@ -93,11 +120,48 @@ func figureSamples(b *v1alpha1.CephBenchmark) []Sample {
 				if kind.statistic != "" {
 					labels = append(labels, kind.statistic)
 				}
-				all = decimals(all, kind.name, result.Value, labels...)
+				if told := decimals(nil, kind.name, result.Value, labels...); len(told) > 0 {
+					all = append(all, told)
+				}
 			}
 		}
 	}
 	return all
+}
+
+// evidenceAfter is how many kinds of figures weigh more than what they rest on: those that
+// people look for first.
+const evidenceAfter = 3
+
+// evidenceSamples are how many runs the figures of each phase rest on, with its marks, and
+// then the interval of each bandwidth.
+func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
+	var all [][]Sample
+	for _, phase := range b.Status.Phases {
+		all = append(all, []Sample{sample(metrics.BenchmarkValidRuns, float64(phase.ValidRuns), b.Namespace, b.Name, string(phase.Name), marksOf(phase))})
+	}
+	for _, phase := range b.Status.Phases {
+		for _, result := range phase.Metrics {
+			if result.Metric != v1alpha1.MetricBandwidth || directionOf(result) != v1alpha1.DirectionTotal {
+				continue
+			}
+			ends := decimals(nil, metrics.BenchmarkBandwidthLow, result.Low, b.Namespace, b.Name, string(phase.Name))
+			if ends = decimals(ends, metrics.BenchmarkBandwidthHigh, result.High, b.Namespace, b.Name, string(phase.Name)); len(ends) == 2 {
+				all = append(all, ends)
+			}
+		}
+	}
+	return all
+}
+
+// marksOf are those of a phase, always in the same order: another order is another series.
+func marksOf(phase v1alpha1.PhaseResult) string {
+	marks := make([]string, len(phase.Marks))
+	for i, mark := range phase.Marks {
+		marks[i] = string(mark)
+	}
+	slices.Sort(marks)
+	return strings.Join(marks, ", ")
 }
 
 // directionOf is that of a figure. An object that was not read from an API server may lack

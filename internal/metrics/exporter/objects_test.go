@@ -101,6 +101,8 @@ func endedSweep() *v1alpha1.CephTuningSweep {
 			{Index: 1, Name: "profile=high_client_ops", Runs: 2, Ratio: "0.75", Low: "0.7", High: "0.8", Verdict: v1alpha1.VerdictSuperior},
 		},
 		Environment: &v1alpha1.Environment{Digest: "d2"},
+		Noise:       &v1alpha1.Noise{Floor: "3.2%", Drift: "+0.4%", SmallestEffect: "4.9%"},
+		Constraints: []v1alpha1.ConstraintResult{{Outcome: v1alpha1.ConstraintKept}},
 	}
 	return s
 }
@@ -118,7 +120,7 @@ func nightly(phases int) *v1alpha1.CephBenchmark {
 	}
 	for i := range phases {
 		b.Status.Phases = append(b.Status.Phases, v1alpha1.PhaseResult{
-			Name: v1alpha1.PhaseName(fmt.Sprintf("phase-%d", i)), ValidRuns: 3,
+			Name: v1alpha1.PhaseName(fmt.Sprintf("phase-%d", i)), ValidRuns: 3, Marks: []v1alpha1.ResultMark{v1alpha1.MarkClosedLoop, v1alpha1.MarkCached},
 			Metrics: []v1alpha1.MetricResult{
 				{Metric: v1alpha1.MetricLatencyMax, Direction: v1alpha1.DirectionTotal, Value: "0.9"},
 				{Metric: v1alpha1.MetricLatencyP50, Direction: v1alpha1.DirectionTotal, Value: "0.002"},
@@ -129,6 +131,18 @@ func nightly(phases int) *v1alpha1.CephBenchmark {
 				{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: "40960e3"},
 			},
 		})
+	}
+	return b
+}
+
+// judged gives a benchmark intervals and an expectation of each outcome but one.
+func judged(b *v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
+	for i := range b.Status.Phases {
+		all := b.Status.Phases[i].Metrics
+		all[len(all)-1].Low, all[len(all)-1].High = "40000e3", "42000e3"
+	}
+	for _, outcome := range []v1alpha1.ExpectationOutcome{v1alpha1.ExpectationMet, v1alpha1.ExpectationMissed, v1alpha1.ExpectationMet} {
+		b.Status.Expectations = append(b.Status.Expectations, v1alpha1.ExpectationResult{Outcome: outcome})
 	}
 	return b
 }

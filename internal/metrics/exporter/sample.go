@@ -4,6 +4,7 @@ package exporter
 
 import (
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,15 @@ func decimals(all []Sample, name string, value v1alpha1.Decimal, labels ...strin
 		return all
 	}
 	return append(all, sample(name, number, labels...))
+}
+
+// percents adds a sample for a share that a status has in percent.
+func percents(all []Sample, name string, value v1alpha1.Percent, labels ...string) []Sample {
+	number, err := strconv.ParseFloat(strings.TrimSuffix(string(value), "%"), 64)
+	if err != nil { // None yet, or of another version.
+		return all
+	}
+	return append(all, sample(name, number/100, labels...))
 }
 
 // progress adds how far something is.

@@ -130,14 +130,14 @@ func TestWhichFiguresOfABenchmarkAreTold(t *testing.T) {
 		last, statistic string
 	}{
 		"room for all":              {2, 0, metrics.BenchmarkIOPS, "Read"},
-		"reads alone are dropped":   {3, 4, metrics.BenchmarkLatency, "max"},
-		"latencies are dropped too": {5, 18, metrics.BenchmarkLatency, "mean"},
-		"all but bandwidth":         {16, 7*16 - 17, metrics.BenchmarkIOPS, "Total"},
+		"reads alone are dropped":   {3, 7, metrics.BenchmarkLatency, "p50"},
+		"latencies are dropped too": {5, 23, metrics.BenchmarkValidRuns, "Cached, ClosedLoop"},
+		"all but bandwidth":         {16, 8*16 - 17, metrics.BenchmarkIOPS, "Total"},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, dropped := BenchmarkSamples(nightly(test.phases))
-			if len(got) > metrics.MaxBenchmarkSeries || dropped != test.dropped || len(got)+dropped != 3+7*test.phases {
+			if len(got) > metrics.MaxBenchmarkSeries || dropped != test.dropped || len(got)+dropped != 3+8*test.phases {
 				t.Errorf("%d series and %d dropped, want %d dropped", len(got), dropped, test.dropped)
 			}
 			last := got[len(got)-1]
@@ -148,6 +148,76 @@ func TestWhichFiguresOfABenchmarkAreTold(t *testing.T) {
 				t.Errorf("%d bandwidths, want that of each of %d phases", n, test.phases)
 			}
 		})
+	}
+}
+
+// Both ends of an interval are told, or none; and what weighs less never takes the place
+// of what weighs more.
+func TestIntervalsOfABenchmark(t *testing.T) {
+	const perPhase = 10 // 7 figures, the valid runs, and two ends
+	for phases, want := range map[int]int{1: 1, 2: 2, 3: 2, 4: 0} {
+		b := judged(nightly(phases))
+		b.Status.Expectations = nil
+		got, dropped := BenchmarkSamples(b)
+		low, high := of(got, metrics.BenchmarkBandwidthLow), of(got, metrics.BenchmarkBandwidthHigh)
+		if len(low) != want || len(high) != want || len(got)+dropped != 3+perPhase*phases || len(got) > metrics.MaxBenchmarkSeries {
+			t.Errorf("%d phases: %d and %d ends, want %d; %d series and %d dropped", phases, len(low), len(high), want, len(got), dropped)
+		}
+		if want > 0 && (low[0].Value != 40e6 || high[0].Value != 42e6 || low[0].Labels[2] != "phase-0") {
+			t.Errorf("%d phases: %v to %v", phases, low[0], high[0])
+		}
+		if means := of(got, metrics.BenchmarkLatency); phases == 4 && len(means) != 4 {
+			t.Errorf("latencies are %v, want the 99th percentiles alone", means)
+		}
+	}
+	half := nightly(1)
+	half.Status.Phases[0].Metrics[6].Low = "40000e3"
+	if got, _ := BenchmarkSamples(half); len(of(got, metrics.BenchmarkBandwidthLow)) > 0 {
+		t.Error("one end of an interval is told without the other")
+	}
+}
+
+func TestExpectations(t *testing.T) {
+	got, _ := BenchmarkSamples(judged(nightly(16)))
+	want := []Sample{
+		sample(metrics.BenchmarkExpectations, 2, "bench", "nightly", "Met"),
+		sample(metrics.BenchmarkExpectations, 1, "bench", "nightly", "Missed"),
+	}
+	if diff := cmp.Diff(want, of(got, metrics.BenchmarkExpectations)); diff != "" || len(got) != metrics.MaxBenchmarkSeries {
+		t.Errorf("%d series (-want +got):\n%s", len(got), diff)
+	}
+}
+
+func TestConstraintsOfASweep(t *testing.T) {
+	kept, broken, unknown := v1alpha1.ConstraintKept, v1alpha1.ConstraintBroken, v1alpha1.ConstraintUnknown
+	for want, outcomes := range map[string][]v1alpha1.ConstraintOutcome{
+		"": nil, "Kept": {kept, kept}, "Unknown": {kept, unknown}, "Broken": {unknown, broken, kept},
+	} {
+		var results []v1alpha1.ConstraintResult
+		for _, outcome := range outcomes {
+			results = append(results, v1alpha1.ConstraintResult{Outcome: outcome})
+		}
+		if got := constraintsOf(results); got != want {
+			t.Errorf("%v: %q, want %q", outcomes, got, want)
+		}
+	}
+}
+
+// Whatever a status has, a sweep has no more series than it may.
+func TestTheSeriesOfASweepAreBounded(t *testing.T) {
+	noise := &v1alpha1.Noise{Floor: "3.2%", SmallestEffect: "5%"}
+	for name, s := range map[string]*v1alpha1.CephTuningSweep{"at work": runningSweep(), "ended": endedSweep()} {
+		s.Status.Noise = noise
+		s.Status.Progress.EstimatedCompletionTime = &metav1.Time{Time: noon}
+		s.Status.Conditions = append(s.Status.Conditions, restored("False", "NotRestored"))
+		got := SweepSamples(s, childOf(s, "2.1.0.0", reconciling("Running")))
+		if most := metrics.MaxSweepSeries + metrics.MaxConfigurationSeries*len(s.Status.Configurations); len(got) > most {
+			t.Errorf("%s: %d series, want %d at most", name, len(got), most)
+		}
+		floor := of(got, metrics.SweepNoiseFloor)
+		if (len(floor) == 1) != (name == "ended") || len(floor) == 1 && floor[0].Value != 0.032 {
+			t.Errorf("%s: the noise is %v", name, floor)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,9 +23,9 @@ func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []
 	status := &s.Status
 	all := []Sample{sample(metrics.SweepInfo, 1, s.Namespace, s.Name, clusterName(s.Spec.ClusterRef),
 		string(status.ObservedRunID), stateOf(status.Conditions), reasonOf(status.Conditions), string(status.Verdict),
-		summaryOf(status.Summary, status.Conditions), status.Best, string(s.Spec.Objective.Metric), digestOf(status.Environment))}
+		summaryOf(status.Summary, status.Conditions), status.Best, string(s.Spec.Objective.Metric), betterOf(s.Spec.Objective.Metric), constraintsOf(status.Constraints), digestOf(status.Environment))}
 	all = progress(all, metrics.SweepProgressRatio, status.Progress, s.Namespace, s.Name)
-	if p := status.Progress; p != nil && p.EstimatedCompletionTime != nil {
+	if p := status.Progress; p != nil && p.EstimatedCompletionTime != nil && atWork(status.Conditions) {
 		all = append(all, sample(metrics.SweepEstimatedCompletion, seconds(*p.EstimatedCompletionTime), s.Namespace, s.Name))
 	}
 	if configuration, run, measures := measuring(s, child); measures {
@@ -37,7 +38,38 @@ func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []
 		}
 		all = append(all, sample(metrics.SweepRestored, value, s.Namespace, s.Name))
 	}
+	if !atWork(status.Conditions) {
+		all = noiseSamples(all, s)
+	}
 	return append(all, configurationSamples(s)...)
+}
+
+// betterOf is which way a metric improves.
+func betterOf(m v1alpha1.Metric) string {
+	if strings.HasPrefix(string(m), "Latency") {
+		return metrics.BetterLower
+	}
+	return metrics.BetterHigher
+}
+
+// constraintsOf is the worst that became of the constraints.
+func constraintsOf(results []v1alpha1.ConstraintResult) string {
+	for _, outcome := range []v1alpha1.ConstraintOutcome{v1alpha1.ConstraintBroken, v1alpha1.ConstraintUnknown, v1alpha1.ConstraintKept} {
+		if slices.ContainsFunc(results, func(r v1alpha1.ConstraintResult) bool { return r.Outcome == outcome }) {
+			return string(outcome)
+		}
+	}
+	return ""
+}
+
+// noiseSamples add what a sweep that is not at work says of noise.
+func noiseSamples(all []Sample, s *v1alpha1.CephTuningSweep) []Sample {
+	noise := s.Status.Noise
+	if noise == nil {
+		return all
+	}
+	all = percents(all, metrics.SweepNoiseFloor, noise.Floor, s.Namespace, s.Name)
+	return percents(all, metrics.SweepSmallestEffect, noise.SmallestEffect, s.Namespace, s.Name)
 }
 
 func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
