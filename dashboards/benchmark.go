@@ -41,7 +41,7 @@ func benchmark() page {
 		},
 		rows: []row{
 			{panels: benchmarkState()},
-			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles()}},
+			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles(), expectations()}},
 			{title: "Run after run", panels: history()},
 			{title: "Repetitions and environment", panels: circumstances()},
 		},
@@ -107,6 +107,35 @@ func statistic(name string) string {
 	return fmt.Sprintf("%s=%q", metrics.LabelStatistic, name)
 }
 
+// ofTotal selects what there is of whole phases alone, as a figure of direction Total, so
+// that it comes into the row of that.
+func ofTotal(metric string) string {
+	return fmt.Sprintf(`label_replace(%s, %q, "Total", "", "")`, latest(one(metric), metrics.LabelPhase), metrics.LabelDirection)
+}
+
+// evidence is how many runs the figures of each phase rest on, with its marks, for each
+// direction that the phase has.
+func evidence() string {
+	return fmt.Sprintf("0 * %s + on (phase) group_left (marks) %s",
+		figureOf(metrics.BenchmarkBandwidth), latest(one(metrics.BenchmarkValidRuns), metrics.LabelPhase, metrics.LabelMarks))
+}
+
+// expectations counts them by what became of them.
+func expectations() *table.PanelBuilder {
+	return rowsOf(about{
+		title:       "Expectations",
+		description: "How many of the benchmark's expectations were met and how many missed. Unknown is one whose interval reaches across its limit. Which ones, is in status.expectations.",
+		empty:       "None: the benchmark has no expectations, or no run has ended", width: 7, height: 9,
+	}, []column{
+		{field: metrics.LabelOutcome, title: "Outcome", values: mappings(
+			state{"Met", "✓ Met", blue},
+			state{"Missed", "✕ Missed", vermillion},
+			state{"Unknown", "? Unknown", orange},
+		)},
+		{field: onlyValue, title: "Expectations", unit: count, width: 120},
+	}, instant("expectations", latest(one(metrics.BenchmarkExpectations), metrics.LabelOutcome)))
+}
+
 // latencies are the statistics of latencies, as the metrics name them, with ids for
 // queries, from pale to dark.
 func latencies() []struct{ id, name, color string } {
@@ -122,23 +151,31 @@ func latencies() []struct{ id, name, color string } {
 
 func phases() *table.PanelBuilder {
 	columns := []column{
-		{field: metrics.LabelPhase, title: "Phase"},
+		{field: metrics.LabelPhase, title: "Phase", width: 160},
 		{field: metrics.LabelDirection, title: "Direction", width: 90},
 		{field: valueOf("bandwidth"), title: "Bandwidth", unit: bytesPerSecond},
+		{field: valueOf("low"), title: "Low", unit: bytesPerSecond},
+		{field: valueOf("high"), title: "High", unit: bytesPerSecond},
 		{field: valueOf("iops"), title: "IOPS", unit: perSecond},
 	}
 	queries := []*prometheus.DataqueryBuilder{
 		instant("bandwidth", figureOf(metrics.BenchmarkBandwidth)),
+		instant("low", ofTotal(metrics.BenchmarkBandwidthLow)),
+		instant("high", ofTotal(metrics.BenchmarkBandwidthHigh)),
 		instant("iops", figureOf(metrics.BenchmarkIOPS)),
 	}
 	for _, latency := range latencies() {
 		columns = append(columns, column{field: valueOf(latency.id), title: latency.name, unit: seconds})
 		queries = append(queries, instant(latency.id, figureOf(metrics.BenchmarkLatency, statistic(latency.name))))
 	}
+	columns = append(columns,
+		column{field: valueOf("runs"), title: "Valid runs", unit: count, width: 90},
+		column{field: metrics.LabelMarks, title: "To be known", width: 220})
+	queries = append(queries, instant("runs", evidence()))
 	return rowsOf(about{
 		title:       "Phases",
-		description: "The figures of each phase over all valid repetitions of the latest run. Of a closed loop, bandwidth, IOPS and mean latency are one observation in three units.",
-		empty:       noResult, width: 14, height: 9,
+		description: "The figures of each phase over all valid repetitions of the latest run, with the 95 % interval of the bandwidth from low to high, which takes three. What is to be known: ClosedLoop, that latencies were measured without an offered rate, so that bandwidth, IOPS and mean latency are one observation in three units; Cached, that the data fits into the caches of the OSDs; and others, which the documentation of status.phases explains.",
+		empty:       noResult, width: 24, height: 8,
 	}, columns, queries...)
 }
 
@@ -159,7 +196,7 @@ func percentiles() *barchart.PanelBuilder {
 	return categories(about{
 		title:       "Latency percentiles",
 		description: "The mean and the percentiles of the latencies of each phase, over all operations of all valid repetitions of the latest run.",
-		unit:        seconds, empty: "No percentiles in this time range: only fio gives them, when a run has ended", width: 10, height: 9,
+		unit:        seconds, empty: "No percentiles yet: only fio gives them, at a run's end", width: 17, height: 9,
 	}, "of", bars...)
 }
 
@@ -199,7 +236,7 @@ func comparison(title, what, unit, metric string, matchers ...string) *table.Pan
 		{field: metrics.LabelPhase, title: "Phase"},
 		{field: metrics.LabelDirection, title: "Direction", width: 90},
 		{field: valueOf("latest"), title: "Latest", unit: unit},
-		{field: valueOf("against"), title: "Against the mean", unit: fraction},
+		{field: valueOf("against"), title: "Against the mean", unit: fraction, width: 140},
 		{field: valueOf("mean"), title: "Mean", unit: unit},
 		{field: valueOf("lowest"), title: "Lowest", unit: unit},
 		{field: valueOf("highest"), title: "Highest", unit: unit},

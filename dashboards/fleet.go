@@ -72,25 +72,37 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 	number := func(title string, width uint32, description, expression string) cog.Builder[dashboard.Panel] {
 		return figure(about{
 			title: title, description: description,
-			unit: count, empty: noManager, width: width, height: 4,
+			unit: count, empty: noManager, width: width, height: 3,
 		}, expression, nil)
 	}
 	measuring := func(metric string) string {
 		return fmt.Sprintf("count(%s) or vector(0)", latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))
 	}
 	return []cog.Builder[dashboard.Panel]{
-		number("Sweeps measuring", 4, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
-		number("Benchmarks measuring", 4, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
+		number("Sweeps measuring", 5, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
+		number("Benchmarks measuring", 5, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Not put back", 3, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
+		number("Stalled", 5, "Sweeps and benchmarks that wait for somebody to do something: their sentence in the tables says what.", stalled()+" or vector(0)"),
+		number("Not put back", 5, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
-		number("Failed restores", 3, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
+		number("Failed restores", 6, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
 			happened(selector(metrics.Restores, restoreFailed))+" or vector(0)"),
-		number("Invalid runs", 3, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or vector(0)"),
-		number("Series left out", 3, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards.",
+		number("Invalid runs", 6, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or vector(0)"),
+		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
+		number("Not read", 6, "Locks, journals or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",
+			fmt.Sprintf("max(%s)", metrics.CollectionErrors)),
 	}
+}
+
+// stalled counts what waits for somebody, of both kinds.
+func stalled() string {
+	of := func(kind, metric string) string {
+		return fmt.Sprintf(`label_replace(%s, "kind", %q, "", "")`,
+			latest(ofNamespaces(metric, metrics.LabelState+`="`+metrics.StateStalled+`"`), metrics.LabelNamespace, metrics.LabelName), kind)
+	}
+	return fmt.Sprintf("count(%s or %s)", of("CephTuningSweep", metrics.SweepInfo), of("CephBenchmark", metrics.BenchmarkInfo))
 }
 
 // linkTo another dashboard of cephtune, for the row's namespace and name. The names of
@@ -110,12 +122,12 @@ func sweeps() *table.PanelBuilder {
 		empty:       "No sweep in these namespaces", width: 24, height: 8,
 	}, []column{
 		{field: valueOf("info"), hidden: true},
-		{field: metrics.LabelNamespace, title: "Namespace"},
-		{field: metrics.LabelName, title: "Name", link: linkTo("This sweep", SweepUID)},
-		{field: metrics.LabelCluster, title: "Ceph cluster"},
-		{field: metrics.LabelReason, title: "State"},
+		{field: metrics.LabelNamespace, title: "Namespace", width: 140},
+		{field: metrics.LabelName, title: "Name", link: linkTo("This sweep", SweepUID), width: 160},
+		{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
+		{field: metrics.LabelReason, title: "State", width: 130},
 		{field: valueOf("progress"), title: "Progress", unit: fraction, width: 90},
-		{field: valueOf("end"), title: "Expected to end", unit: fromNow},
+		{field: valueOf("end"), title: "Expected to end", unit: fromNow, width: 140},
 		{field: metrics.LabelBest, title: "Best configuration"},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
 		{field: valueOf("restored"), title: "Settings", values: mappings(
@@ -139,13 +151,13 @@ func benchmarks() *table.PanelBuilder {
 		empty:       "No benchmark in these namespaces", width: 24, height: 8,
 	}, []column{
 		{field: valueOf("info"), hidden: true},
-		{field: metrics.LabelNamespace, title: "Namespace"},
-		{field: metrics.LabelName, title: "Name", link: linkTo("This benchmark", BenchmarkUID)},
-		{field: metrics.LabelCluster, title: "Ceph cluster"},
-		{field: metrics.LabelReason, title: "State"},
+		{field: metrics.LabelNamespace, title: "Namespace", width: 140},
+		{field: metrics.LabelName, title: "Name", link: linkTo("This benchmark", BenchmarkUID), width: 160},
+		{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
+		{field: metrics.LabelReason, title: "State", width: 130},
 		{field: valueOf("progress"), title: "Progress", unit: fraction, width: 90},
-		{field: metrics.LabelRunID, title: "Run ID"},
-		{field: valueOf("completed"), title: "Latest run ended", unit: fromNow},
+		{field: metrics.LabelRunID, title: "Run ID", width: 90},
+		{field: valueOf("completed"), title: "Latest run ended", unit: fromNow, width: 140},
 		{field: metrics.LabelVerdict, title: "Verdict", values: benchmarkVerdicts(), width: 140},
 		{field: metrics.LabelSummary, title: "What it found"},
 	},
@@ -163,14 +175,14 @@ func clusters() []cog.Builder[dashboard.Panel] {
 		rowsOf(about{
 			title:       "Lock and queue now",
 			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, and how many settings are still to be put back.",
-			empty:       none, width: 12, height: 8,
+			empty:       none, width: 14, height: 8,
 		}, []column{
-			{field: metrics.LabelCluster, title: "Ceph cluster"},
+			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
 			{field: metrics.LabelHolder, title: "Holder"},
 			{field: valueOf("held"), title: "Lock", values: mappings(state{"1", "Held", blue}, state{"0", "Free", grey}), width: 70},
-			{field: valueOf("since"), title: "Since", unit: fromNow},
+			{field: valueOf("since"), title: "Since", unit: fromNow, width: 140},
 			{field: valueOf("queue"), title: "Waiting", unit: count, width: 80},
-			{field: valueOf("journal"), title: "To be put back", unit: count, width: 120},
+			{field: valueOf("journal"), title: "To be put back", unit: count, width: 115},
 		},
 			instant("held", latest(held, metrics.LabelCluster, metrics.LabelHolder)),
 			instant("since", "1000 * "+latest(ofClusters(metrics.LockAcquired), metrics.LabelCluster)),
@@ -180,7 +192,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 		timeline(about{
 			title:       "Who held the lock when",
 			description: "The holders of the locks. A Ceph cluster has one at a time.",
-			empty:       "No lock was held in this time range", width: 12, height: 8,
+			empty:       "No lock was held in this time range", width: 10, height: 8,
 		}, latest(held+" == 1", metrics.LabelCluster, metrics.LabelHolder), "{{ceph_cluster}}: {{holder}}",
 			mappings(state{"1", "held", blue})),
 		steps(about{

@@ -1,6 +1,9 @@
 package dashboards
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/grafana/grafana-foundation-sdk/go/barchart"
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
@@ -186,13 +189,14 @@ func bars(a about, lines ...line) *timeseries.PanelBuilder {
 		Min(0)
 }
 
-// timeline draws the states of series.
+// timeline draws the states of series. They are written into it where there is room, and
+// there is no legend: that would have the reason why the panel may be empty for a state.
 func timeline(a about, expression, legend string, values []dashboard.ValueMapping) *statetimeline.PanelBuilder {
 	a.unit = noUnit
 	return begin(statetimeline.NewPanelBuilder(), a).
 		WithTarget(overTime("A", expression, legend)).
 		Mappings(values).
-		ShowValue(common.VisibilityModeNever).
+		ShowValue(common.VisibilityModeAuto).
 		MergeValues(true).
 		RowHeight(0.8).
 		FillOpacity(80).
@@ -201,7 +205,7 @@ func timeline(a about, expression, legend string, values []dashboard.ValueMappin
 			Mode(common.TooltipDisplayModeSingle).
 			Sort(common.SortOrderNone)).
 		Legend(common.NewVizLegendOptionsBuilder().
-			ShowLegend(true).
+			ShowLegend(false).
 			DisplayMode(common.LegendDisplayModeList).
 			Placement(common.LegendPlacementBottom))
 }
@@ -219,16 +223,28 @@ type column struct {
 	hidden bool
 }
 
+// onlyValue is the field that Grafana makes of the value of a table's only query.
+const onlyValue = "Value"
+
 // valueOf names the field that Grafana makes of a query's value.
 func valueOf(id string) string { return "Value #" + id }
+
+// narrowest is the least width of a column, in pixels. Grafana's own is 150, with which the
+// last columns of a table are out of view.
+const narrowest = 80
 
 // rowsOf makes a table with a row for each combination of the labels that its queries
 // have in common.
 func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) *table.PanelBuilder {
 	a.unit = noUnit
+	if len(queries) > 1 {
+		queries = append(queries, reason(a.empty, columns, queries[0]))
+		columns = append(slices.Clone(columns), column{field: valueOf(reasonID), hidden: true})
+	}
 	builder := begin(table.NewPanelBuilder(), a).
 		ShowHeader(true).
 		CellHeight(common.TableCellHeightSm).
+		MinWidth(narrowest).
 		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{})).
 		WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: struct{}{}}).
 		WithTransformation(arrange(columns))
@@ -242,6 +258,19 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 		builder.OverrideByName(column.title, column.properties())
 	}
 	return builder
+}
+
+// reasonID is the query of the reason why a table is empty.
+const reasonID = "why_empty"
+
+// reason says in the first column why a table has no rows, while its first query gives none:
+// that has to be the one that has a row for whatever there is.
+// Grafana shows the reason itself only for tables of a single query.
+func reason(why string, columns []column, first *prometheus.DataqueryBuilder) *prometheus.DataqueryBuilder {
+	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
+	query, _ := first.Build() // It fails for no query of one expression.
+	asked, _ := query.(prometheus.Dataquery)
+	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, asked.Expr))
 }
 
 // arrange orders and names columns, and hides others.
@@ -291,11 +320,14 @@ type bar struct {
 
 	color string
 
-	// hidden bars carry the ones that are stacked on them.
-	hidden bool
+	// hidden bars carry the ones that are stacked on them. Unnamed ones have no place in
+	// the legend: they are the other half of bars that have.
+	hidden, unnamed bool
 }
 
-// categories draws bars for each value of a label.
+// categories draws bars for each value of a label. Grafana does not show why a chart of
+// bars is empty, but an error about its fields: so, while there is nothing, that is the one
+// value of the label, and has no bars.
 func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 	columns := []column{{field: label, title: label}}
 	builder := begin(barchart.NewPanelBuilder(), a).
@@ -305,7 +337,7 @@ func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 		FillOpacity(90).
 		GroupWidth(0.7).
 		BarWidth(0.9).
-		XTickLabelMaxLength(40).
+		XTickLabelMaxLength(60).
 		Tooltip(common.NewVizTooltipOptionsBuilder().
 			Mode(common.TooltipDisplayModeMulti).
 			Sort(common.SortOrderNone)).
@@ -315,12 +347,15 @@ func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 			Placement(common.LegendPlacementBottom))
 	for _, bar := range bars {
 		columns = append(columns, column{field: valueOf(bar.id), title: bar.title})
-		builder.WithTarget(instant(bar.id, bar.expression))
+		builder.WithTarget(instant(bar.id, fmt.Sprintf(`%s or on () label_replace(vector(0), %q, %q, "", "")`, bar.expression, label, a.empty)))
 		properties := []dashboard.DynamicConfigValue{property("color", fixed(bar.color))}
 		if bar.hidden {
 			properties = append(properties,
 				property("custom.fillOpacity", 0),
 				property("custom.hideFrom", map[string]bool{"legend": true, "tooltip": true, "viz": false}))
+		}
+		if bar.unnamed {
+			properties = append(properties, property("custom.hideFrom", map[string]bool{"legend": true, "tooltip": false, "viz": false}))
 		}
 		builder.OverrideByName(bar.title, properties)
 	}

@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/grafana/grafana-foundation-sdk/go/barchart"
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
@@ -23,7 +24,7 @@ const (
 const noSweep = "No such sweep in this time range: choose a namespace and a name above"
 
 // noRatio says why a panel with intervals is empty.
-const noRatio = "No interval yet: it takes a few blocks of valid runs"
+const noRatio = "No interval yet: it takes some blocks"
 
 // sweep is the dashboard of one sweep.
 func sweep() page {
@@ -48,7 +49,7 @@ func sweep() page {
 				"{{configuration}}", "run {{run}}"),
 		},
 		rows: []row{
-			{panels: append(sweepOutcome(), sweepState()...)},
+			{panels: slices.Concat(sweepOutcome(), sweepState(), sweepEvidence())},
 			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), configurations()}},
 			{title: "Runs", panels: []cog.Builder[dashboard.Panel]{runs(), runTimeline(), drift()}},
 			{title: "Ceph meanwhile", panels: cephPanels()},
@@ -117,6 +118,38 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 	}
 }
 
+// sweepEvidence is what the verdict rests on.
+func sweepEvidence() []cog.Builder[dashboard.Panel] {
+	const afterwards = "Not known yet: it is told when the sweep has ended"
+	return []cog.Builder[dashboard.Panel]{
+		words(about{
+			title:       "Objective",
+			description: "What is compared, and whether more of it is better or less.",
+			empty:       noSweep, width: 7, height: 3,
+		}, fmt.Sprintf(`label_replace(label_join(%s, "objective", ", ", %q, %q), "objective", "$1 is better", "objective", "(.+)")`,
+			latest(one(metrics.SweepInfo), metrics.LabelMetric, metrics.LabelBetter), metrics.LabelMetric, metrics.LabelBetter), "objective", 18, nil),
+		words(about{
+			title:       "Constraints",
+			description: "What became of the sweep's constraints, for the best configuration: Broken if one of them is, Unknown if an interval reaches across a limit, Kept if all are. A win needs Kept.",
+			empty:       "None, or no interval of them yet", width: 5, height: 3,
+		}, latest(one(metrics.SweepInfo, metrics.LabelConstraints+`!=""`), metrics.LabelConstraints), metrics.LabelConstraints, 22, mappings(
+			state{"Kept", "✓ Kept", blue},
+			state{"Broken", "✕ Broken", vermillion},
+			state{"Unknown", "? Unknown", orange},
+		)),
+		figure(about{
+			title:       "Noise floor",
+			description: "The difference that two runs of the same configuration show. A difference between configurations that is smaller than that takes many runs to tell.",
+			unit:        fraction, empty: afterwards, width: 6, height: 3,
+		}, fmt.Sprintf("max(%s)", one(metrics.SweepNoiseFloor)), nil),
+		figure(about{
+			title:       "Smallest provable effect",
+			description: "The smallest improvement that the sweep could prove at its noise, four times out of five. Inconclusive does not mean that there is nothing: a smaller effect would not have been seen.",
+			unit:        fraction, empty: afterwards, width: 6, height: 3,
+		}, fmt.Sprintf("max(%s)", one(metrics.SweepSmallestEffect)), nil),
+	}
+}
+
 // intervals draws each configuration's interval as a bar to the left or right of the
 // baseline. Grafana stacks bars from zero: so the part between zero and the interval is
 // a hidden bar, and what is below zero is a stack of its own.
@@ -128,16 +161,17 @@ func intervals() *barchart.PanelBuilder {
 
 	return categories(about{
 		title:       "Difference to the baseline, with its interval",
-		description: "A bar is the interval of a configuration's ratio to the baseline, less 1: to the right of zero is more than the baseline, to the left less; for latencies, less is better. The estimate is where the shades meet. A bar that reaches across zero may be no difference at all.",
+		description: "A bar is the interval of a configuration's ratio to the baseline, less 1: to the right of zero is more than the baseline, to the left less; which of them is better, the objective says. The estimate is where the shades meet. A bar that reaches across zero may be no difference at all.",
 		unit:        fraction, empty: noRatio, width: 12, height: 10,
 	}, metrics.LabelConfiguration,
 		bar{id: "gap", title: "up to the interval", expression: above(low), color: none, hidden: true},
 		bar{id: "lower", title: "low end to estimate", expression: from(above(ratio), above(low)), color: sky},
 		bar{id: "upper", title: "estimate to high end", expression: from(above(high), above(ratio)), color: blue},
 		bar{id: "gap_below", title: "down to the interval", expression: below(high), color: none, hidden: true},
-		bar{id: "upper_below", title: "estimate to high end, below the baseline", expression: from(below(ratio), below(high)), color: blue},
-		bar{id: "lower_below", title: "low end to estimate, below the baseline", expression: from(below(low), below(ratio)), color: sky},
-	).Orientation(common.VizOrientationHorizontal).Stacking(common.StackingModeNormal)
+		bar{id: "upper_below", title: "estimate to high end, below the baseline", expression: from(below(ratio), below(high)), color: blue, unnamed: true},
+		bar{id: "lower_below", title: "low end to estimate, below the baseline", expression: from(below(low), below(ratio)), color: sky, unnamed: true},
+	).Orientation(common.VizOrientationHorizontal).Stacking(common.StackingModeNormal).
+		AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without an interval it gets a scale of thousands.
 }
 
 // ratioSeries selects one of the ratios of the configurations.
@@ -159,10 +193,10 @@ func configurations() *table.PanelBuilder {
 		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run, in bytes per second, operations per second or seconds as the objective is. One run is no evidence: the interval is.",
 		empty:       "No run has ended yet", width: 12, height: 10,
 	}, columns,
+		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
 		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
 		instant("low", latest(one(metrics.SweepConfigurationRatioLow), metrics.LabelConfiguration)),
 		instant("high", latest(one(metrics.SweepConfigurationRatioHigh), metrics.LabelConfiguration)),
-		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
 	).Decimals(3).SortBy([]cog.Builder[common.TableSortByFieldState]{
 		common.NewTableSortByFieldStateBuilder().DisplayName("Ratio").Desc(true),
 	})
@@ -222,7 +256,7 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 	}, expression, "{{configuration}}", mappings(
 		state{"1", "measured", blue},
 		state{"0", "not measured", none},
-	))
+	)).ShowValue(common.VisibilityModeNever)
 }
 
 func drift() *timeseries.PanelBuilder {

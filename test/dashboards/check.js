@@ -4,8 +4,9 @@
 //
 //   node check.js PLAN.json GRAFANA-URL SCREENSHOTS-FOLDER
 //
-// PLAN.json is {from, to, visits: [{dashboard, variables, empty, mayBeEmpty, noAnnotations}]}
-// with the reasons, for panels by their titles: those that are "empty" must not show anything.
+// PLAN.json is {from, to, visits: [{dashboard, variables, to, moment, empty, mayBeEmpty,
+// noAnnotations}]} with the reasons, for panels by their titles: those that are "empty" must
+// not show anything. A visit with another end of the time range has a name for that moment.
 'use strict';
 
 const fs = require('fs');
@@ -68,7 +69,7 @@ async function hasDashboards(grafana, plan) {
 }
 
 function nameOf(visit) {
-  return [visit.dashboard, ...Object.values(visit.variables)].join(' ');
+  return [visit.dashboard, ...Object.values(visit.variables), ...(visit.moment ? [visit.moment] : [])].join(' ');
 }
 
 // checkVisit opens one dashboard with one choice of variables.
@@ -86,7 +87,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
   const answers = new Map([ANNOTATIONS, ...panels.map((panel) => panel.id)].map((id) => [id, { queries: 0, values: 0 }]));
   try {
     // What was recorded looks as it did then: "in two hours", and not "ten months ago".
-    if (!plan.to.startsWith('now')) await context.clock.install({ time: plan.to });
+    if (!plan.to.startsWith('now')) await context.clock.install({ time: visit.to || plan.to });
     const page = await context.newPage();
     page.setDefaultTimeout(VISIT_LIMIT);
     page.on('pageerror', (error) => problems.push(`the page has an error: ${error.message}`));
@@ -107,7 +108,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
 
 function addressOf(grafana, plan, visit) {
   const time = (text) => (text.startsWith('now') ? text : Date.parse(text));
-  const parameters = new URLSearchParams({ orgId: 1, from: time(plan.from), to: time(plan.to) });
+  const parameters = new URLSearchParams({ orgId: 1, from: time(plan.from), to: time(visit.to || plan.to) });
   for (const [name, value] of Object.entries(visit.variables)) parameters.set(`var-${name}`, value);
   return `${grafana}/d/${visit.dashboard}?${parameters}`;
 }
@@ -202,7 +203,7 @@ function judge(panels, answers, drawn, empty, mayBeEmpty) {
   }
   for (const panel of panels) {
     const seen = drawn.find((one) => one.id === panel.id);
-    const isEmpty = seen.there && seen.text === panel.fieldConfig?.defaults?.noValue;
+    const isEmpty = seen.there && saysWhyEmpty(panel, seen);
     let problem = problemOf(panel, answers.get(panel.id), seen);
     if (!problem && isEmpty && !excuses[panel.title]) problem = `is empty and says: ${seen.text}`;
     if (!problem && !isEmpty && empty[panel.title]) problem = `shows something, although ${empty[panel.title]}: ${seen.text.slice(0, 100)}`;
@@ -211,6 +212,12 @@ function judge(panels, answers, drawn, empty, mayBeEmpty) {
     else found[isEmpty ? 'empty' : 'shown']++;
   }
   return found;
+}
+
+// saysWhyEmpty: a table says it in its only row, below its head.
+function saysWhyEmpty(panel, seen) {
+  const why = panel.fieldConfig?.defaults?.noValue;
+  return panel.type === 'table' ? seen.text.includes(why) : seen.text === why;
 }
 
 function problemOf(panel, answer, seen) {
