@@ -167,6 +167,10 @@ e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes 
 e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab; with RECORDED=1 over recorded metrics, without a lab.
 	test/dashboards/run $(if $(RECORDED),recorded,lab)
 
+.PHONY: report-pictures
+report-pictures: ## Take the pictures of reports in docs/images, with a browser without a screen.
+	test/dashboards/report docs/images
+
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.
 	test/lab/lab down

@@ -1,0 +1,60 @@
+// Takes pictures of reports as readers have them, light and dark, for the documentation.
+//
+//   node report.js FOLDER FILE.html=NAME…
+//
+// A picture of FILE.html in light is FOLDER/report-NAME-light.png. It has the upper part of
+// the page: what is below is tables.
+'use strict';
+
+const path = require('path');
+const { pathToFileURL } = require('url');
+const { chromium } = require('playwright-core');
+
+const WIDTH = 1000; // pixels, of which the page takes what it needs
+const HEIGHT = 1900;
+
+async function main([folder, ...pages]) {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking'],
+  });
+  let failures = 0;
+  try {
+    for (const page of pages) {
+      const [file, name] = page.split('=');
+      for (const colorScheme of ['light', 'dark']) failures += await take(browser, file, colorScheme, path.join(folder, `report-${name}-${colorScheme}.png`));
+    }
+  } finally {
+    await browser.close();
+  }
+  return failures ? 1 : 0;
+}
+
+// take fails where the report loads something, or is wider than the page: neither is to be.
+async function take(browser, file, colorScheme, picture) {
+  const context = await browser.newContext({ colorScheme, viewport: { width: WIDTH, height: HEIGHT }, offline: true });
+  try {
+    const page = await context.newPage();
+    const asked = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const address = pathToFileURL(path.resolve(file)).href;
+    await page.goto(address);
+    await page.screenshot({ path: picture });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    const problems = asked.filter((one) => one !== address && !one.startsWith('data:')).map((one) => `it loads ${one}`);
+    if (wide > 0) problems.push(`it is ${wide} pixels wider than the window`);
+    for (const problem of problems) console.error(`${file} (${colorScheme}): ${problem}`);
+    console.log(picture);
+    return problems.length;
+  } finally {
+    await context.close();
+  }
+}
+
+main(process.argv.slice(2)).then(
+  (status) => process.exit(status),
+  (error) => {
+    console.error(`report: ${error.message}`);
+    process.exit(1);
+  },
+);
