@@ -141,7 +141,7 @@ func benchmarkGroup() Group {
 	return Group{
 		Title: "Benchmarks",
 		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here and the expectations are always among them; then, each for all phases before the next one: bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
-		Descriptions: []Description{
+		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
 				Help:    "A benchmark and what its status says in words. The value is always 1.",
@@ -184,30 +184,37 @@ func benchmarkGroup() Group {
 				Labels:  append(figure[:4:4], LabelStatistic),
 				Example: BenchmarkLatency + `{statistic="p99", direction="Total"} > 0.02`, Answers: "which phases have a 99th percentile above 20 ms",
 			},
-			{
-				Name: BenchmarkValidRuns, Type: Gauge,
-				Help:    "How many runs the figures of a phase rest on. Label marks says what has to be known about them; with ClosedLoop and Cached, for instance, they are not what a client with a rate of its own would see, nor what the disks can do.",
-				Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelMarks},
-				Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures are those of caches",
-			},
-			{
-				Name: BenchmarkBandwidthLow, Type: Gauge,
-				Help:    "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs. With blocks of one size the interval of the operations is the same, in proportion.",
-				Labels:  []string{LabelNamespace, LabelName, LabelPhase},
-				Example: BenchmarkBandwidthLow + ` < 300 * 1024^2`, Answers: "which phases may typically be slower than 300 MiB/s",
-			},
-			{
-				Name: BenchmarkBandwidthHigh, Type: Gauge,
-				Help:    "The upper end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs.",
-				Labels:  []string{LabelNamespace, LabelName, LabelPhase},
-				Example: BenchmarkBandwidthHigh + ` / ` + BenchmarkBandwidthLow + ` > 1.1`, Answers: "which phases are not known to better than a tenth",
-			},
-			{
-				Name: BenchmarkExpectations, Type: Gauge,
-				Help:    "How many expectations of a benchmark have this outcome: Met, Missed or Unknown. There is no series for an outcome that none has.",
-				Labels:  []string{LabelNamespace, LabelName, LabelOutcome},
-				Example: BenchmarkExpectations + `{outcome="Missed"}`, Answers: "how many expectations were missed",
-			},
+		}, evidenceDescriptions()...),
+	}
+}
+
+// evidenceDescriptions are what the figures of a benchmark rest on, and what became of its
+// expectations.
+func evidenceDescriptions() []Description {
+	return []Description{
+		{
+			Name: BenchmarkValidRuns, Type: Gauge,
+			Help:    "How many runs the figures of a phase rest on. Label marks says what has to be known about them; with ClosedLoop and Cached, for instance, they are not what a client with a rate of its own would see, nor what the disks can do.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelMarks},
+			Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures are those of caches",
+		},
+		{
+			Name: BenchmarkBandwidthLow, Type: Gauge,
+			Help:    "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs. With blocks of one size the interval of the operations is the same, in proportion.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
+			Example: BenchmarkBandwidthLow + ` < 300 * 1024^2`, Answers: "which phases may typically be slower than 300 MiB/s",
+		},
+		{
+			Name: BenchmarkBandwidthHigh, Type: Gauge,
+			Help:    "The upper end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
+			Example: BenchmarkBandwidthHigh + ` / ` + BenchmarkBandwidthLow + ` > 1.1`, Answers: "which phases are not known to better than a tenth",
+		},
+		{
+			Name: BenchmarkExpectations, Type: Gauge,
+			Help:    "How many expectations of a benchmark have this outcome: Met, Missed or Unknown. There is no series for an outcome that none has.",
+			Labels:  []string{LabelNamespace, LabelName, LabelOutcome},
+			Example: BenchmarkExpectations + `{outcome="Missed"}`, Answers: "how many expectations were missed",
 		},
 	}
 }

@@ -27,45 +27,55 @@ func TestClientsAreAddedUp(t *testing.T) {
 	}{
 		"nobody has said anything": {nil, 2, ""},
 		"one of one": {
-			[]heard{said(0, "r1-write-4m", 12*second, 412, 103, 0.155)}, 1,
+			[]heard{said(0, "r1-write-4m", 12*second, 412, 103, 0.155)},
+			1,
 			"write-4m at 12s: 412 MiB/s, 103 IOPS, 155ms mean",
 		},
 		// 100 operations of 10 ms and 300 of 20 ms.
 		"latencies weigh by operations": {
-			[]heard{said(0, "r2-a", 3*second, 100, 100, 0.010), said(second, "r2-a", 2*second, 300, 300, 0.020)}, 2,
+			[]heard{said(0, "r2-a", 3*second, 100, 100, 0.010), said(second, "r2-a", 2*second, 300, 300, 0.020)},
+			2,
 			"a at 3s: 400 MiB/s, 400 IOPS, 17.5ms mean (2 clients)",
 		},
 		"one does not know its latency": {
-			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010), said(0, "r1-a", 3*second, 100, 100, 0)}, 2,
+			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010), said(0, "r1-a", 3*second, 100, 100, 0)},
+			2,
 			"a at 3s: 200 MiB/s, 200 IOPS (2 clients)",
 		},
 		"one did nothing in this second": {
-			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010), said(0, "r1-a", 3*second, 0, 0, 0)}, 2,
+			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010), said(0, "r1-a", 3*second, 0, 0, 0)},
+			2,
 			"a at 3s: 100 MiB/s, 100 IOPS, 10ms mean (2 clients)",
 		},
 		"nobody did": {
-			[]heard{said(0, "r1-a", 3*second, 0, 0, 0)}, 1,
+			[]heard{said(0, "r1-a", 3*second, 0, 0, 0)},
+			1,
 			"a at 3s: 0 B/s, 0 IOPS",
 		},
 		"not all have said something": {
-			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010)}, 3,
+			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010)},
+			3,
 			"a at 3s: 100 MiB/s, 100 IOPS, 10ms mean (of 1 of 3 clients)",
 		},
 		"one has not said anything of late": {
-			[]heard{said(5*second, "r1-a", 3*second, 700, 700, 0.7), said(0, "r1-a", 8*second, 100, 100, 0.010)}, 2,
+			[]heard{said(5*second, "r1-a", 3*second, 700, 700, 0.7), said(0, "r1-a", 8*second, 100, 100, 0.010)},
+			2,
 			"a at 8s: 100 MiB/s, 100 IOPS, 10ms mean (of 1 of 2 clients)",
 		},
 		"all of it is old": {[]heard{said(5*second, "r1-a", 3*second, 700, 700, 0.7)}, 1, ""},
 		"one is at the phase before": {
-			[]heard{said(2*second, "r1-a", 60*second, 700, 700, 0.7), said(0, "r1-b", second, 100, 100, 0.010)}, 2,
+			[]heard{said(2*second, "r1-a", 60*second, 700, 700, 0.7), said(0, "r1-b", second, 100, 100, 0.010)},
+			2,
 			"b at 1s: 100 MiB/s, 100 IOPS, 10ms mean (of 1 of 2 clients)",
 		},
 		"more clients than were known": {
-			[]heard{said(0, "r1-a", second, 100, 100, 0), said(0, "r1-a", second, 100, 100, 0)}, 0,
+			[]heard{said(0, "r1-a", second, 100, 100, 0), said(0, "r1-a", second, 100, 100, 0)},
+			0,
 			"a at 1s: 200 MiB/s, 200 IOPS (2 clients)",
 		},
 		"a run to find out how much to write": {
-			[]heard{said(0, "pilot-rbd-write", second, 10, 2560, 0)}, 1,
+			[]heard{said(0, "pilot-rbd-write", second, 10, 2560, 0)},
+			1,
 			"pilot-rbd-write at 1s: 10 MiB/s, 2.56k IOPS",
 		},
 	} {

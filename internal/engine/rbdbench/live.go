@@ -22,8 +22,8 @@ func liveRate(line []byte) (parse.Rate, bool) {
 	var ok [3]bool
 	rate.OperationsPerSecond, ok[0] = parse.Float(perSecond)
 	rate.BytesPerSecond, ok[1] = parse.Float(bandwidth)
-	factor := 1.0
-	if factor, ok[2] = liveUnit(unit); ok != [3]bool{true, true, true} {
+	factor, known := liveUnit(unit)
+	if ok[2] = known; ok != [3]bool{true, true, true} {
 		return parse.Rate{}, false
 	}
 	rate.BytesPerSecond *= factor
