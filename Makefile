@@ -26,7 +26,7 @@ GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 
 # GENERATED is what "make generate" writes. "make verify" fails when what it writes
 # is not what is committed.
-GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml \
+GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/argocd/argocd-cm.yaml config/crd/bases config/rbac/role.yaml \
 	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md
 
 ##@ General
@@ -48,6 +48,7 @@ generate: manifests dashboards ## Generate everything that is generated.
 	mv docs/cli.md.new docs/cli.md
 	go run ./internal/metrics/reference >docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
+	hack/argocd-cm >config/argocd/argocd-cm.yaml
 
 .PHONY: manifests
 manifests: ## Generate CRDs and RBAC.
@@ -75,12 +76,13 @@ lint: ## Run the linters for Go and shell.
 	hack/shellcheck
 
 .PHONY: test
-test: ## Run unit tests, envtest against a real API server, and tests of dashboards and alerts.
+test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts and health scripts.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
-# The alerts are outside of that module, so that the cache does not see them change.
+# Alerts and health scripts are outside of those modules, so that the cache does not see them change.
 	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
+	cd hack/gitops && go test -count=1 $(TESTFLAGS) ./...
 
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.
@@ -170,6 +172,10 @@ e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the 
 .PHONY: report-pictures
 report-pictures: ## Take the pictures of reports in docs/images, with a browser without a screen.
 	test/dashboards/report docs/images
+
+.PHONY: e2e-gitops
+e2e-gitops: ## Have a real Argo CD sync sweeps and benchmarks from Git to the lab. Building it takes a quarter of an hour the first time.
+	test/gitops/run
 
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.

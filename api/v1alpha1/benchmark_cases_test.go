@@ -235,6 +235,14 @@ var benchmarkCases = map[string]specCase{
 	"an expectation of the reads of a mix":   {mixed(`{phase: fio, metric: IOPS, direction: Read, atLeast: 1k}`), ""},
 	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that mix both"},
 
+	// Verdicts to fail on.
+	"verdicts to fail on":            {failingOn(`Failed, Inconclusive, Invalid`), ""},
+	"to fail on what has passed":     {failingOn(`Passed`), "failOn lists what is not accepted"},
+	"to fail on a sweep's verdict":   {failingOn(`Inferior`), `Unsupported value: "Inferior"`},
+	"to fail on nothing":             {failingOn(``), "should have at least 1 items"},
+	"to fail on a verdict twice":     {failingOn(`Failed, Failed`), "Duplicate value"},
+	"to fail without an expectation": {`{failOn: [Failed]}`, "failOn needs expectations"},
+
 	// Quiescence.
 	"scrubs that make a run invalid": {`{quiescence: {scrub: Invalidate, foreignIOPS: 0, timeout: 10m}}`, ""},
 	"scrubs that are paused":         {`{quiescence: {scrub: Pause}}`, "a CephBenchmark changes nothing in Ceph"},
@@ -252,6 +260,7 @@ var benchmarkChanges = map[string]specCase{
 	"another template for another run": {
 		`{template: {clients: {count: 2}}, runID: "2"}`, "",
 	},
-	"an expectation": {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
-	"more often":     {`{repetitions: 4}`, "change runID in the same edit"},
+	"to fail on a verdict": {`{failOn: [Failed]}`, "failOn needs expectations"},
+	"an expectation":       {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
+	"more often":           {`{repetitions: 4}`, "change runID in the same edit"},
 }

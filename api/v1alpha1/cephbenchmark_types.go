@@ -26,8 +26,10 @@ type CephBenchmark struct {
 	// +required
 	Spec CephBenchmarkSpec `json:"spec"`
 
-	// status is what was measured.
+	// status is what was measured. Its observedGeneration is -1 until the operator has
+	// looked: kstatus takes an object without any for done.
 	// +optional
+	// +kubebuilder:default={observedGeneration: -1}
 	Status CephBenchmarkStatus `json:"status,omitzero"`
 }
 
@@ -47,6 +49,7 @@ type CephBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: for percentiles expect them of a fio phase, such as one with engine RADOS"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: for latencies expect them of a fio phase, such as one with engine RBD"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that mix both: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.failOn) || has(self.expectations)",message="failOn needs expectations: without them there is no verdict"
 // +kubebuilder:validation:XValidation:rule="self.quiescence.scrub != 'Pause'",message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate or Abort, or pause scrubs in a CephTuningSweep"
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new ones"
 type CephBenchmarkSpec struct {
@@ -84,6 +87,17 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []Expectation `json:"expectations,omitempty"`
+
+	// failOn lists verdicts on which the benchmark ends as Failed rather than
+	// Complete, for what waits for it: Argo CD, Flux, kubectl wait. Unset, it is
+	// Complete whatever the verdict. It may be changed at any time, also after
+	// the end.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="!('Passed' in self)",message="failOn lists what is not accepted: Failed, Inconclusive, Invalid"
+	FailOn []BenchmarkVerdict `json:"failOn,omitempty"`
 
 	// quiescence defines when the cluster is quiet enough, and what is done
 	// about disturbances.

@@ -31,8 +31,10 @@ type CephTuningSweep struct {
 	// +required
 	Spec CephTuningSweepSpec `json:"spec"`
 
-	// status is how far the sweep is and what it found.
+	// status is how far the sweep is and what it found. Its observedGeneration is -1
+	// until the operator has looked: kstatus takes an object without any for done.
 	// +optional
+	// +kubebuilder:default={observedGeneration: -1}
 	Status CephTuningSweepStatus `json:"status,omitzero"`
 }
 
@@ -105,6 +107,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.exists(f, f.name == p.workload.phase))",message="workload.phase must name a phase of template.phases"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field is not one of that phase's tool: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
 // +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a parameter that outlives the sweep: config, or poolOption of a pool that exists"
+// +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
 //
 // What a verdict depends on is fixed for a run:
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new ones"
@@ -213,6 +216,16 @@ type CephTuningSweepSpec struct {
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
+
+	// failOn lists verdicts on which the sweep ends as Failed rather than
+	// Complete, once everything is put back, for what waits for it: Argo CD,
+	// Flux, kubectl wait. Unset, it is Complete whatever the verdict. A Plan has
+	// none. It may be changed at any time, also after the end.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=5
+	FailOn []SweepVerdict `json:"failOn,omitempty"`
 
 	// historyLimit is the number of runs, the latest ones, whose full results
 	// are kept. The figures that the verdict rests on are in status.

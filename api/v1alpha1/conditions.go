@@ -19,10 +19,12 @@ const (
 	ConditionStalled = "Stalled"
 
 	// ConditionComplete is True when the run has ended with results, whatever
-	// the verdict: a benchmark that failed its expectations is complete.
+	// the verdict: a benchmark that failed its expectations is complete. Only a
+	// verdict that spec.failOn lists makes it Failed.
 	ConditionComplete = "Complete"
 
-	// ConditionFailed is True when the run has ended without results.
+	// ConditionFailed is True when the run has ended without results, or with a
+	// verdict that spec.failOn lists.
 	ConditionFailed = "Failed"
 )
 
@@ -38,6 +40,9 @@ const (
 const (
 	// ReasonSuspended says that spec.suspend is true.
 	ReasonSuspended = "Suspended"
+	// ReasonFailedOnVerdict says that the run has ended with a verdict that spec.failOn
+	// lists. All its results are in status.
+	ReasonFailedOnVerdict = "FailedOnVerdict"
 )
 
 // Reasons of CephTuningSweep, beside those of CephBenchmark that it shares.

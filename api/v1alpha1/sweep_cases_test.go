@@ -153,6 +153,13 @@ var sweepCases = map[string]specCase{
 	"to keep an option of the OSDs":  {`{onCompletion: KeepBest, parameters: [{name: a, config: {option: osd_mclock_profile}, values: [Unset]}]}`, ""},
 	"a cluster that settles slowly":  {`{guardrails: {settleFor: 5m}}`, ""},
 	"no time to settle":              {`{guardrails: {settleFor: 1s}}`, "must be between 5s and 1h"},
+	"to fail on some verdicts":       {`{failOn: [Inferior, Inconclusive]}`, ""},
+	"to fail on all but one":         {`{failOn: [Better, Equivalent, Inferior, Inconclusive, Invalid]}`, ""},
+	"to fail on every verdict":       {`{failOn: [Superior, Better, Equivalent, Inferior, Inconclusive, Invalid]}`, "must have at most 5 items"},
+	"to fail on no verdict":          {`{failOn: []}`, "should have at least 1 items"},
+	"to fail on a gate's verdict":    {`{failOn: [Failed]}`, `Unsupported value: "Failed"`},
+	"to keep what it fails on":       {`{failOn: [Superior], onCompletion: KeepBest, parameters: [{name: a, config: {option: osd_mclock_profile}, values: [Unset]}]}`, "failOn Superior and onCompletion KeepBest exclude each other"},
+	"to keep a winner or fail":       {`{failOn: [Inferior], onCompletion: KeepBest, parameters: [{name: a, config: {option: osd_mclock_profile}, values: [Unset]}]}`, ""},
 	"a plan only":                    {`{mode: Plan}`, ""},
 	"a mode that is none":            {`{mode: DryRun}`, `Unsupported value: "DryRun"`},
 	"the full results of every run":  {`{historyLimit: 400, rawOutput: Never}`, ""},
@@ -164,6 +171,7 @@ var sweepChanges = map[string]specCase{
 	"more time":                    {`{budget: {duration: 1h}}`, "budget and guardrails.maxFailedRuns are fixed for a run"},
 	"more time for another run":    {`{budget: {duration: 1h}, runID: "2"}`, ""},
 	"fewer failed runs":            {`{guardrails: {maxFailedRuns: 1}}`, "budget and guardrails.maxFailedRuns are fixed for a run"},
+	"to fail on a verdict":         {`{failOn: [Inferior]}`, ""},
 	"another cluster":              {`{clusterRef: {namespace: other}}`, "clusterRef is immutable"},
 	"another run":                  {`{runID: "2"}`, ""},
 	"other values":                 {`{parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["8"]}]}`, "change runID in the same edit"},
@@ -187,6 +195,10 @@ func phase(tool string) string {
 }
 
 func expect(expectation string) string { return fmt.Sprintf(`{expectations: [%s]}`, expectation) }
+
+func failingOn(verdicts string) string {
+	return fmt.Sprintf(`{failOn: [%s], expectations: [{phase: fio, metric: IOPS, atLeast: 5k}]}`, verdicts)
+}
 
 func mixed(expectation string) string {
 	return fmt.Sprintf(`{template: {phases: [{name: fio, fio: {pattern: RandReadWrite}}]}, expectations: [%s]}`, expectation)

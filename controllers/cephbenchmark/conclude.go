@@ -356,5 +356,6 @@ func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	}
 	s.Phases, s.Headline = c.phases, c.headline
 	s.Verdict, s.Expectations = c.gate.Verdict, c.gate.Results
-	setEnd(s, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: c.summary})
+	kind, o := kstatus.Judge(s.Verdict, seen.spec.FailOn, c.summary)
+	setEnd(s, kind, o)
 }

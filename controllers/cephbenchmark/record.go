@@ -119,13 +119,13 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	conditions := &b.Status.Conditions
 	switch {
 	case p.step == stepAcknowledge:
-		kstatus.MarkEnded(conditions, b.Generation)
+		markEnded(b)
 	case o.Reason == "" && !e.finished:
 		return // A step that has nothing to tell.
 	case p.step == stepTearDown && e.finished && p.last == endsPause:
 		kstatus.MarkIdle(conditions, b.Generation, suspended())
 	case p.step == stepTearDown && e.finished:
-		kstatus.MarkEnded(conditions, b.Generation)
+		markEnded(b)
 	case p.step == stepStall:
 		kstatus.MarkStalled(conditions, b.Generation, o)
 	case p.step == stepIdle:
@@ -133,6 +133,12 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	default:
 		kstatus.MarkReconciling(conditions, b.Generation, o)
 	}
+}
+
+// markEnded makes the end of the run, by what failOn says now, the last word.
+func markEnded(b *v1alpha1.CephBenchmark) {
+	kstatus.JudgeAgain(&b.Status.Conditions, b.Generation, b.Status.Verdict, b.Spec.FailOn, b.Status.Summary)
+	kstatus.MarkEnded(&b.Status.Conditions, b.Generation)
 }
 
 // failStatus ends the run ID without a result.

@@ -130,6 +130,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	switch {
 	case e.finished && p.then == endsGone: // Nobody will read them.
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
+		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)
 		kstatus.MarkEnded(conditions, s.Generation)
 	case e.finished:
 		kstatus.MarkIdle(conditions, s.Generation, suspended())

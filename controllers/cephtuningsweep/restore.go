@@ -223,8 +223,13 @@ func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect,
 		return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionFailed, o)}, nil
 	case endsComplete:
 	}
-	o := kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: kstatus.Cut(seen.next.Conclusion.Sentence, maxMessage)}
-	return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionComplete, o)}, nil
+	return effect{finished: true, edit: seen.judged}, nil
+}
+
+// judged ends a run that has its verdict, which is in status by now.
+func (f facts) judged(s *v1alpha1.CephTuningSweepStatus) {
+	kind, o := kstatus.Judge(s.Verdict, f.sweep.Spec.FailOn, f.next.Conclusion.Sentence)
+	ended(f.now, kind, o)(s)
 }
 
 // ended is the end of a run.

@@ -6,6 +6,7 @@ package kstatus
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,14 +81,49 @@ func truncate(message string) string {
 }
 
 // MarkEnded makes the outcome of a run, which is in Complete or Failed already, the last
-// word.
+// word. That one is about the generation too: kubectl wait takes no condition that is about
+// an earlier one, and would wait for ever after a change that asks for no run.
 func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+		failed.ObservedGeneration = generation
 		MarkStalled(conditions, generation, Outcome{Reason: failed.Reason, Message: failed.Message})
 		return
 	}
 	complete := meta.FindStatusCondition(*conditions, v1alpha1.ConditionComplete)
+	complete.ObservedGeneration = generation
 	MarkReady(conditions, generation, Outcome{Reason: complete.Reason, Message: complete.Message})
+}
+
+// Judge is the end of a run that has its results: the condition Complete or, where its
+// verdict is one on which it has to fail, Failed. Either has the sentence of the outcome.
+func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string, o Outcome) {
+	if verdict == "" || !slices.Contains(failOn, verdict) {
+		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
+	}
+	return v1alpha1.ConditionFailed, Outcome{
+		Reason: v1alpha1.ReasonFailedOnVerdict, Message: fmt.Sprintf("The verdict is %s, on which spec.failOn has it fail. %s", verdict, sentence),
+	}
+}
+
+// JudgeAgain brings the end of a run that has its results to what failOn says by now. An
+// end without results stays, and so does that of a plan.
+func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, verdict V, failOn []V, sentence string) {
+	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed} {
+		end := meta.FindStatusCondition(*conditions, kind)
+		if end == nil || end.Status != metav1.ConditionTrue {
+			continue
+		}
+		if end.Reason != v1alpha1.ReasonComplete && end.Reason != v1alpha1.ReasonFailedOnVerdict {
+			return
+		}
+		is, o := Judge(verdict, failOn, sentence)
+		if is == kind {
+			return
+		}
+		meta.RemoveStatusCondition(conditions, kind)
+		set(conditions, is, metav1.ConditionTrue, generation, o)
+		return
+	}
 }
 
 // Told is what the user is told at present: reason and message of Ready. The reason is what

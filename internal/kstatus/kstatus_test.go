@@ -2,6 +2,7 @@ package kstatus_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +56,81 @@ func TestMarks(t *testing.T) {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	type verdict string
+	cases := map[string]struct {
+		verdict     verdict
+		failOn      []verdict
+		want        string
+		wantReason  string
+		wantMessage string
+	}{
+		"nothing is listed": {"Bad", nil, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
+		"others are listed": {"Good", []verdict{"Bad", "Unclear"}, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
+		"it is listed": {
+			"Bad", []verdict{"Unclear", "Bad"}, v1alpha1.ConditionFailed, v1alpha1.ReasonFailedOnVerdict,
+			"The verdict is Bad, on which spec.failOn has it fail. So it is.",
+		},
+		"there is no verdict": {"", []verdict{""}, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, o := kstatus.Judge(tc.verdict, tc.failOn, "So it is.")
+			if got != tc.want || o.Reason != tc.wantReason || o.Message != tc.wantMessage {
+				t.Errorf("%s because of %s: %q; want %s because of %s: %q", got, o.Reason, o.Message, tc.want, tc.wantReason, tc.wantMessage)
+			}
+		})
+	}
+}
+
+func TestJudgeAgain(t *testing.T) {
+	const was, is = 3, 4
+	cases := map[string]struct {
+		kind   string
+		reason string
+		status metav1.ConditionStatus
+		failOn []string
+		want   string // condition, reason and generation
+	}{
+		"nothing has changed":            {"Complete", "Complete", "True", nil, "Complete True Complete 3"},
+		"the verdict is refused by now":  {"Complete", "Complete", "True", []string{"Bad"}, "Failed True FailedOnVerdict 4"},
+		"the verdict is accepted by now": {"Failed", "FailedOnVerdict", "True", nil, "Complete True Complete 4"},
+		"it is still refused":            {"Failed", "FailedOnVerdict", "True", []string{"Bad", "Worse"}, "Failed True FailedOnVerdict 3"},
+		"it has failed for a reason":     {"Failed", "LockLost", "True", nil, "Failed True LockLost 3"},
+		"it was only planned":            {"Complete", "Planned", "True", []string{"Bad"}, "Complete True Planned 3"},
+		"it has yet to fail":             {"Failed", "LockLost", "False", []string{"Bad"}, "Failed False LockLost 3"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			conditions := []metav1.Condition{{Type: tc.kind, Status: tc.status, Reason: tc.reason, ObservedGeneration: was}}
+			kstatus.JudgeAgain(&conditions, is, "Bad", tc.failOn, "So it is.")
+			if len(conditions) != 1 {
+				t.Fatalf("conditions %+v, want one", conditions)
+			}
+			c := conditions[0]
+			if got := fmt.Sprintf("%s %s %s %d", c.Type, c.Status, c.Reason, c.ObservedGeneration); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// kubectl wait waits for ever for a condition that is about an earlier generation.
+func TestAnEndIsAboutTheGenerationThatWasSeenLast(t *testing.T) {
+	for kind, want := range map[string]string{v1alpha1.ConditionComplete: v1alpha1.ConditionReady, v1alpha1.ConditionFailed: v1alpha1.ConditionStalled} {
+		conditions := []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: "Why", ObservedGeneration: 3}}
+		kstatus.MarkEnded(&conditions, 4)
+		if !meta.IsStatusConditionTrue(conditions, want) {
+			t.Errorf("%s did not lead to %s: %+v", kind, want, conditions)
+		}
+		for _, c := range conditions {
+			if c.ObservedGeneration != 4 {
+				t.Errorf("%s is about generation %d, want 4", c.Type, c.ObservedGeneration)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,157 @@
+package cephbenchmark
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/testing/stages"
+)
+
+// What others see of a benchmark, from its creation to each of its ends.
+func TestStages(t *testing.T) {
+	all := map[string]runtime.Object{}
+	for name, b := range map[string]*v1alpha1.CephBenchmark{
+		"progressing_new":                 stage(untouched).benchmark,
+		"progressing_preparing":           passed(untouched),
+		"progressing_running":             passed(withTask(task.Measuring, "")),
+		"progressing_suspending":          passed(suspendedNow, withTask(task.Ready, "")),
+		"progressing_cleaning_up":         passed(measured(passing)),
+		"progressing_failing":             passed(lost),
+		"progressing_spec_changed":        stage(ended(t, passing), anotherRun).benchmark,
+		"progressing_run_again":           passed(ended(t, passing), anotherRun),
+		"progressing_deleting":            passed(deleted),
+		"suspended":                       tornDown(t, suspendedNow, withTask(task.Ready, "")),
+		"suspended_from_the_beginning":    passed(untouched, suspendedNow),
+		"healthy_without_expectations":    tornDown(t, measured()),
+		"healthy_passed":                  tornDown(t, measured(passing)),
+		"healthy_failed":                  tornDown(t, measured(missed)),
+		"healthy_inconclusive":            tornDown(t, measured(undecided)),
+		"healthy_edited_after_the_end":    passed(ended(t, passing), edited),
+		"degraded_by_verdict":             tornDown(t, failsOn, measured(missed)),
+		"degraded_by_verdict_undecided":   tornDown(t, failsOn, measured(undecided)),
+		"progressing_verdict_cleaning_up": passed(failsOn, measured(missed)),
+		"degraded_by_verdict_that_is_new": passed(ended(t, missed), failsOn, edited),
+		"healthy_gate_passed":             tornDown(t, failsOn, measured(passing)),
+		"degraded_no_valid_run":           tornDown(t, failsOn, invalid),
+		"degraded_failed":                 tornDown(t, lost),
+		"degraded_not_allowed":            passed(untouched, nowhere),
+	} {
+		b.Kind = "CephBenchmark"
+		for i := range b.Status.Conditions {
+			b.Status.Conditions[i].LastTransitionTime = metav1.NewTime(today())
+		}
+		all[name] = b
+	}
+	stages.Check(t, "CephBenchmark", all)
+}
+
+// stage are the facts of a benchmark as the API server would have it.
+func stage(change ...func(*facts)) facts {
+	phase := v1alpha1.Phase{Name: "randread-4k", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, IODepth: 32}}
+	base := func(f *facts) {
+		f.benchmark.Generation, f.benchmark.Status.ObservedGeneration = 1, 1
+		f.benchmark.Spec.Template.Phases = []v1alpha1.Phase{phase}
+	}
+	return atWork(append([]func(*facts){base}, change...)...)
+}
+
+// untouched is a benchmark with what the API server gives one that is new.
+func untouched(f *facts) {
+	f.benchmark.Status = v1alpha1.CephBenchmarkStatus{ObservedGeneration: -1}
+}
+
+func suspendedNow(f *facts) { f.benchmark.Spec.Suspend = true }
+
+func edited(f *facts) { f.benchmark.Generation++ }
+
+func anotherRun(f *facts) {
+	edited(f)
+	f.benchmark.Spec.RunID = "2"
+}
+
+func nowhere(f *facts) { f.settings.Clusters = nil }
+
+func failsOn(f *facts) {
+	f.benchmark.Spec.FailOn = []v1alpha1.BenchmarkVerdict{v1alpha1.BenchmarkFailed, v1alpha1.BenchmarkInconclusive, v1alpha1.BenchmarkInvalid}
+	f.spec = f.benchmark.Spec
+}
+
+// What is expected of 20,000 operations a second, give or take 1,000.
+const (
+	passing   v1alpha1.Threshold = "15k"
+	missed    v1alpha1.Threshold = "30k"
+	undecided v1alpha1.Threshold = "20k"
+)
+
+// measured has the last run concluded.
+func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
+	return func(f *facts) {
+		spec := &f.benchmark.Spec
+		for _, limit := range atLeast {
+			spec.Expectations = append(spec.Expectations, v1alpha1.Expectation{
+				MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal}, AtLeast: limit,
+			})
+		}
+		f.spec = *spec
+		c := conclusion{valid: 2, phases: []v1alpha1.PhaseResult{{
+			Name: "randread-4k", ValidRuns: 2, Marks: []v1alpha1.ResultMark{v1alpha1.MarkClosedLoop},
+			Metrics: []v1alpha1.MetricResult{{
+				Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: "20000", Low: "19000", High: "21000",
+			}},
+		}}}
+		var err error
+		if c.gate, err = figure.Expect(spec.Expectations, c.phases); err != nil {
+			panic(err) // The figures above are figures.
+		}
+		c.headline, c.summary = figure.Headline(&spec.Template.Phases[0], c.phases[0]), c.sentence(*spec)
+		c.write(&f.benchmark.Status, *f)
+	}
+}
+
+// invalid has the last run concluded, and none was evidence.
+func invalid(f *facts) {
+	f.benchmark.Spec.Expectations = []v1alpha1.Expectation{{
+		MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricIOPS}, AtLeast: passing,
+	}}
+	f.spec = f.benchmark.Spec
+	c := conclusion{summary: "Phase randread-4k: Scrub: 3 PGs were scrubbed."}
+	c.write(&f.benchmark.Status, *f)
+}
+
+// lost has the run fail.
+func lost(f *facts) {
+	failStatus(&f.benchmark.Status, *f, kstatus.Outcome{Reason: v1alpha1.ReasonClientsLost, Message: "The pod b-0 of client 0 was evicted."})
+}
+
+// passed is a benchmark after a pass that has not brought it to an end.
+func passed(change ...func(*facts)) *v1alpha1.CephBenchmark {
+	seen := stage(change...)
+	p, came := decide(seen), effect{}
+	if p.step == stepBegin {
+		came.edit = func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }
+	}
+	return statusAfter(seen, p, came, nil)
+}
+
+// tornDown is a benchmark after the pass in which its teardown has come to its end.
+func tornDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephBenchmark {
+	t.Helper()
+	seen := stage(change...)
+	p := decide(seen)
+	if p.step != stepTearDown {
+		t.Fatalf("decided %s (%+v), want a teardown", p.step, p.outcome)
+	}
+	return statusAfter(seen, p, effect{finished: true}, nil)
+}
+
+// ended makes the facts those of a benchmark that has ended with what was expected.
+func ended(t *testing.T, atLeast v1alpha1.Threshold) func(*facts) {
+	t.Helper()
+	return func(f *facts) { f.benchmark = tornDown(t, measured(atLeast)) }
+}

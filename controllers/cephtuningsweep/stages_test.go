@@ -1,0 +1,212 @@
+package cephtuningsweep
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/testing/stages"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// What others see of a sweep, from its creation to each of its ends.
+func TestStages(t *testing.T) {
+	all := map[string]runtime.Object{}
+	for name, s := range map[string]*v1alpha1.CephTuningSweep{
+		"progressing_new":                 untouched(t, unseen),
+		"progressing_preparing":           passed(t, unseen),
+		"progressing_queued":              passed(t, unlocked, journalOf("other", true)),
+		"progressing_window":              passed(t, outside, unlocked),
+		"progressing_running":             passed(t, child(v1alpha1.ConditionReconciling)),
+		"progressing_restoring":           concludedStage(t, steady(1.4), false),
+		"progressing_failing":             passed(t, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)),
+		"progressing_suspending":          passed(t, suspendedNow, child()),
+		"progressing_spec_changed":        untouched(t, endedWith(t, steady(1.4)), anotherRun, edited),
+		"progressing_run_again":           passed(t, endedWith(t, steady(1.4)), anotherRun, edited),
+		"progressing_deleting":            passed(t, deletedNow),
+		"progressing_deleting_after_end":  passed(t, endedWith(t, steady(1.4)), deletedNow),
+		"suspended":                       stoodDown(t, suspendedNow),
+		"suspended_from_the_beginning":    passed(t, unseen, suspendedNow),
+		"suspended_after_another_run":     passed(t, endedWith(t, steady(1.4)), anotherRun, suspendedNow, edited),
+		"healthy_superior":                endedStage(t, steady(1.4)),
+		"healthy_better":                  endedStage(t, steady(1.075)),
+		"healthy_equivalent":              endedStage(t, steady(1)),
+		"healthy_inferior":                endedStage(t, steady(0.7)),
+		"healthy_inconclusive":            endedStage(t, noisy),
+		"healthy_invalid":                 endedStage(t, failing),
+		"healthy_left_alone":              leftAlone(t, tuning.LeftAlone),
+		"healthy_abandoned":               leftAlone(t, tuning.Abandoned),
+		"healthy_planned":                 plannedStage(t),
+		"healthy_edited_after_the_end":    passed(t, endedWith(t, steady(1.4)), edited),
+		"degraded_by_verdict":             endedStage(t, steady(0.7), failsOn(v1alpha1.VerdictInferior, v1alpha1.VerdictInconclusive)),
+		"degraded_by_verdict_that_is_new": passed(t, endedWith(t, steady(0.7)), failsOn(v1alpha1.VerdictInferior), edited),
+		"healthy_verdict_accepted_later":  passed(t, endedWith(t, steady(0.7), failsOn(v1alpha1.VerdictInferior)), failsOn(), edited),
+		"healthy_verdict_not_listed":      endedStage(t, steady(1.4), failsOn(v1alpha1.VerdictInferior)),
+		"degraded_failed":                 stoodDown(t, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonClusterUnhealthy)),
+		"degraded_not_allowed":            passed(t, unseen, nowhere),
+		"degraded_not_allowed_again":      passed(t, endedWith(t, steady(1.4)), anotherRun, edited, nowhere),
+	} {
+		s.Kind = "CephTuningSweep"
+		settleTimes(s.Status.Conditions)
+		all[name] = s
+	}
+	stages.Check(t, "CephTuningSweep", all)
+}
+
+// settleTimes takes from conditions when they were written.
+func settleTimes(conditions []metav1.Condition) {
+	for i := range conditions {
+		conditions[i].LastTransitionTime = metav1.NewTime(today())
+	}
+}
+
+// untouched is a sweep that the operator has yet to look at.
+func untouched(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	return atWork(t, change...).sweep
+}
+
+// passed is a sweep after a pass that has not brought it to an end.
+func passed(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	seen := atWork(t, change...)
+	p, came := decide(seen), effect{}
+	if p.step == stepBegin {
+		came = begun(seen)
+	}
+	return statusAfter(seen, p, came, nil)
+}
+
+// stoodDown is a sweep after the pass in which its stand-down has come to its end.
+func stoodDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	seen := atWork(t, change...)
+	p := decide(seen)
+	came, err := (&Reconciler{}).stoodDown(t.Context(), seen, p)
+	if err != nil || p.step != stepStandDown || !came.finished {
+		t.Fatalf("%s came to %+v, %v; want the end of a stand-down", p.step, came, err)
+	}
+	return statusAfter(seen, p, came, nil)
+}
+
+// unseen is a sweep with what the API server gives one that is new.
+func unseen(f *facts) {
+	fresh(f)
+	f.sweep.Status.ObservedGeneration = -1
+}
+
+func edited(f *facts) { f.sweep.Generation++ }
+
+func nowhere(f *facts) { f.settings.Clusters = nil }
+
+func failsOn(verdicts ...v1alpha1.SweepVerdict) func(*facts) {
+	return func(f *facts) { f.sweep.Spec.FailOn = verdicts }
+}
+
+// A speed is the figure of the nth run, or 0 for one that fails.
+type speed func(n int, baseline bool) float64
+
+// steady is a cluster that is so many times as fast as before with what is varied.
+func steady(ratio float64) speed {
+	return func(n int, baseline bool) float64 {
+		figure := 1000 * (1 + float64(n*7919%21-10)/1000) // Noise of about one in a hundred.
+		if baseline {
+			return figure
+		}
+		return ratio * figure
+	}
+}
+
+// noisy is a cluster on which nothing can be told.
+func noisy(n int, _ bool) float64 { return 1000 + 400*float64(n*7919%21-10)/10 }
+
+// failing is one on which every run fails.
+func failing(int, bool) float64 { return 0 }
+
+// measured has all runs of a sweep made, until the planner has its verdict.
+func measured(t *testing.T, as speed) func(*facts) {
+	t.Helper()
+	return func(f *facts) {
+		for f.next.Action == sweep.RunSlot {
+			n := f.run()
+			value, validity := as(n, f.next.Slot.Configuration == 0), v1alpha1.SweepRunValid
+			if value == 0 {
+				validity = v1alpha1.SweepRunFailed
+			}
+			f.ledger = append(f.ledger, sweepspec.NewEntry(f.next.Slot, validity, []float64{value}, 75, 4096))
+			next, err := f.planner.Next(sweepspec.Runs(f.ledger))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.next = next
+		}
+		f.sweep.Status.Runs = sweepspec.WriteLedger(f.ledger, f.next)
+	}
+}
+
+// concludedStage is a sweep that has its verdict, and has put everything back or not yet.
+func concludedStage(t *testing.T, as speed, putBack bool, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	seen := atWork(t, append(change, limited, measured(t, as))...)
+	p := decide(seen)
+	if p.then != endsComplete {
+		t.Fatalf("%s, want a stand-down with a verdict", p.step)
+	}
+	conclusion, err := seen.concluded(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	came := effect{}
+	if putBack {
+		if came, err = (&Reconciler{}).stoodDown(t.Context(), seen, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	came.edit = inTurn(conclusion, came.edit)
+	return statusAfter(seen, p, came, nil)
+}
+
+// limited gives the sweep of the facts the limits that its schema would.
+func limited(f *facts) {
+	f.sweep.Spec.Budget.Duration = metav1.Duration{Duration: 4 * time.Hour}
+}
+
+// endedStage is a sweep that has ended with the verdict on such a cluster.
+func endedStage(t *testing.T, as speed, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	return concludedStage(t, as, true, change...)
+}
+
+// endedWith makes the facts those of a sweep that has ended so.
+func endedWith(t *testing.T, as speed, change ...func(*facts)) func(*facts) {
+	t.Helper()
+	return func(f *facts) {
+		f.sweep = endedStage(t, as, change...)
+		f.memory, f.locked, f.planner, f.next, f.ledger = nil, false, nil, sweep.Decision{}, nil
+	}
+}
+
+// leftAlone is a sweep that has ended, and of which something has stayed in Ceph.
+func leftAlone(t *testing.T, state tuning.State) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	found := tuning.Of("high_recovery_ops")
+	report := tuning.Report{Done: true, Entries: []tuning.Entry{{
+		Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Original: tuning.Of("balanced"), State: state, Found: &found,
+	}}}
+	return endedStage(t, steady(1), func(f *facts) { setRestored(&f.sweep.Status, report) })
+}
+
+// plannedStage is a sweep that only had to be planned.
+func plannedStage(t *testing.T) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	seen := atWork(t, planMode)
+	status := seen.sweep.Status.Plan
+	status.MinimumRuns, status.MaximumRuns, status.EstimatedDuration = 12, 24, &metav1.Duration{Duration: 40 * time.Minute}
+	came := effect{finished: true, edit: func(s *v1alpha1.CephTuningSweepStatus) { concludePlan(s, seen.now) }}
+	return statusAfter(seen, plan{step: stepPlan}, came, nil)
+}

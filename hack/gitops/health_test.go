@@ -1,0 +1,269 @@
+package gitops
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+)
+
+const (
+	customizations = "../../config/argocd/resource_customizations/cephtune.dev"
+	configMap      = "../../config/argocd/argocd-cm.yaml"
+	conditionsFile = "../../api/v1alpha1/conditions.go"
+)
+
+func kinds() []string { return []string{"CephBenchmark", "CephTuningSweep"} }
+
+// The tests of the scripts in the form in which Argo CD has those of its own.
+func TestHealth(t *testing.T) {
+	for _, kind := range kinds() {
+		var file struct {
+			Tests []struct {
+				InputPath    string `json:"inputPath"`
+				HealthStatus health `json:"healthStatus"`
+			} `json:"tests"`
+		}
+		read(t, filepath.Join(customizations, kind, "health_test.yaml"), &file)
+		tested := map[string]bool{}
+		for _, tc := range file.Tests {
+			tested[tc.InputPath] = true
+			t.Run(kind+"/"+tc.InputPath, func(t *testing.T) {
+				got := healthOf(t, kind, stage(t, kind, tc.InputPath))
+				if diff := cmp.Diff(tc.HealthStatus, got); diff != "" {
+					t.Errorf("health (-want +got):\n%s", diff)
+				}
+				if name := filepath.Base(tc.InputPath); !strings.HasPrefix(name, strings.ToLower(got.Status)+"_") && name != strings.ToLower(got.Status)+".yaml" {
+					t.Errorf("it is %s, and the file is called %s", got.Status, name)
+				}
+			})
+		}
+		for _, path := range stagesOf(t, kind) {
+			if !tested[path] {
+				t.Errorf("health_test.yaml of %s does not have %s", kind, path)
+			}
+		}
+	}
+}
+
+// Every reason that there is, with every way in which the controllers mark conditions.
+func TestEveryReasonHasAHealth(t *testing.T) {
+	marks := map[string]struct {
+		apply func(*[]metav1.Condition, int64, kstatus.Outcome)
+		want  string
+	}{
+		"reconciling": {kstatus.MarkReconciling, "Progressing"},
+		"stalled":     {kstatus.MarkStalled, "Degraded"},
+		"ready":       {kstatus.MarkReady, "Healthy"},
+		"complete":    {ended(v1alpha1.ConditionComplete), "Healthy"},
+		"failed":      {ended(v1alpha1.ConditionFailed), "Degraded"},
+	}
+	reasons := reasons(t)
+	if len(reasons) < 30 {
+		t.Fatalf("found %d reasons in %s: is it read rightly?", len(reasons), conditionsFile)
+	}
+	for _, kind := range kinds() {
+		for _, reason := range reasons {
+			for name, mark := range marks {
+				o := kstatus.Outcome{Reason: reason, Message: "Because of " + reason + "."}
+				want := health{mark.want, o.Message}
+				if got := healthOf(t, kind, marked(kind, mark.apply, o)); got != want {
+					t.Errorf("%s, %s because of %s: %+v, want %+v", kind, name, reason, got, want)
+				}
+			}
+			// Nothing to do, and not at an end: only who was suspended is that.
+			o := kstatus.Outcome{Reason: reason, Message: "Because of " + reason + "."}
+			want := health{"Progressing", o.Message}
+			if reason == v1alpha1.ReasonSuspended {
+				want.Status = "Suspended"
+			}
+			if got := healthOf(t, kind, marked(kind, kstatus.MarkIdle, o)); got != want {
+				t.Errorf("%s, idle because of %s: %+v, want %+v", kind, reason, got, want)
+			}
+		}
+	}
+}
+
+// Every verdict, listed in failOn and not.
+func TestEveryVerdictHasAHealth(t *testing.T) {
+	verdicts := append(stringsOf(
+		v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter, v1alpha1.VerdictEquivalent, v1alpha1.VerdictInferior, v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid),
+		stringsOf(v1alpha1.BenchmarkPassed, v1alpha1.BenchmarkFailed, v1alpha1.BenchmarkInconclusive, v1alpha1.BenchmarkInvalid, "")...)
+	for _, kind := range kinds() {
+		for _, verdict := range verdicts {
+			for want, failOn := range map[string][]string{"Healthy": nil, "Degraded": {verdict}} {
+				if verdict == "" { // There is none without expectations.
+					want = "Healthy"
+				}
+				mark := func(conditions *[]metav1.Condition, generation int64, _ kstatus.Outcome) {
+					end, o := kstatus.Judge(verdict, failOn, "It is 4 % faster.")
+					ended(end)(conditions, generation, o)
+				}
+				got := healthOf(t, kind, marked(kind, mark, kstatus.Outcome{}))
+				if got.Status != want || !strings.Contains(got.Message, "It is 4 % faster.") {
+					t.Errorf("%s with verdict %q, failOn %q: %+v, want %s and the sentence", kind, verdict, failOn, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestBothKindsHaveTheSameScript(t *testing.T) {
+	if diff := cmp.Diff(script(t, kinds()[0]), script(t, kinds()[1])); diff != "" {
+		t.Errorf("the scripts differ:\n%s", diff)
+	}
+}
+
+func TestTheConfigMapHasTheScripts(t *testing.T) {
+	var patch struct {
+		Data map[string]string `json:"data"`
+	}
+	read(t, configMap, &patch)
+	want := map[string]string{}
+	for _, kind := range kinds() {
+		want["resource.customizations.health.cephtune.dev_"+kind] = script(t, kind)
+	}
+	if diff := cmp.Diff(want, patch.Data); diff != "" {
+		t.Errorf("%s is not what \"make generate\" makes of the scripts (-want +got):\n%s", configMap, diff)
+	}
+}
+
+// ended is the way in which controllers end a run.
+func ended(kind string) func(*[]metav1.Condition, int64, kstatus.Outcome) {
+	return func(conditions *[]metav1.Condition, generation int64, o kstatus.Outcome) {
+		*conditions = append(*conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: o.Message, ObservedGeneration: generation,
+		})
+		kstatus.MarkEnded(conditions, generation)
+	}
+}
+
+// marked is an object whose run the operator has brought as far as that.
+func marked(kind string, mark func(*[]metav1.Condition, int64, kstatus.Outcome), o kstatus.Outcome) map[string]any {
+	const generation = 7
+	var conditions []metav1.Condition
+	mark(&conditions, generation, o)
+	status := v1alpha1.CephTuningSweepStatus{ObservedGeneration: generation, ObservedRunID: "1", Conditions: conditions}
+	plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		panic(err) // It is a struct.
+	}
+	return map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
+		"metadata": map[string]any{"name": "x", "namespace": "y", "generation": int64(generation)},
+		"spec":     map[string]any{"runID": "1"}, "status": plain,
+	}
+}
+
+// reasons are the values of all constants of the API that begin with Reason.
+func reasons(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), conditionsFile, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return true
+		}
+		literal, is := spec.Values[0].(*ast.BasicLit)
+		if !is {
+			t.Fatalf("the value of %s is no text", spec.Names[0].Name)
+		}
+		text, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text)
+		return true
+	})
+	slices.Sort(all)
+	return all
+}
+
+func stringsOf[V ~string](values ...V) []string {
+	var all []string
+	for _, v := range values {
+		all = append(all, string(v))
+	}
+	return all
+}
+
+func healthOf(t *testing.T, kind string, object map[string]any) health {
+	t.Helper()
+	got, err := run(t.Context(), script(t, kind), object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func script(t *testing.T, kind string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(customizations, kind, "health.lua"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// stagesOf are the files of a kind's life, as health_test.yaml names them.
+func stagesOf(t *testing.T, kind string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(customizations, kind, "testdata", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stages of %s: %v", kind, err)
+	}
+	for i, file := range files {
+		files[i] = "testdata/" + filepath.Base(file)
+	}
+	return files
+}
+
+// stage is the object of a file as clients have it, with its integers as such.
+func stage(t *testing.T, kind, path string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(customizations, kind, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(plain); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if object.GroupVersionKind() != v1alpha1.GroupVersion.WithKind(kind) {
+		t.Fatalf("%s is a %s", path, object.GroupVersionKind())
+	}
+	return object.Object
+}
+
+func read(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}

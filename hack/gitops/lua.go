@@ -1,0 +1,80 @@
+// Package gitops tests what others conclude from the status of this project's kinds: Argo CD
+// by the health scripts of config/argocd, and Flux and kubectl wait by kstatus. It is a module
+// of its own, so that nothing of theirs gets into the operator's.
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// health is what Argo CD says of an object.
+type health struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+// timeout is what Argo CD gives a script.
+const timeout = time.Second
+
+// run runs a health script as Argo CD runs one that it has from its ConfigMap: with that
+// interpreter, and without the libraries that it keeps from such scripts, such as string.
+func run(ctx context.Context, script string, object map[string]any) (health, error) {
+	l := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer l.Close()
+	for name, open := range map[string]lua.LGFunction{lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
+		if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
+			return health{}, fmt.Errorf("open library %q: %w", name, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	l.SetContext(ctx)
+	l.SetGlobal("obj", value(l, object))
+	if err := l.DoString(script); err != nil {
+		return health{}, fmt.Errorf("run the script: %w", err)
+	}
+	answer, is := l.Get(-1).(*lua.LTable)
+	if !is {
+		return health{}, errors.New("the script returned no table")
+	}
+	return health{Status: text(answer, "status"), Message: text(answer, "message")}, nil
+}
+
+func text(table *lua.LTable, key string) string {
+	if s, is := table.RawGetString(key).(lua.LString); is {
+		return string(s)
+	}
+	return ""
+}
+
+// value is what Lua sees of a value of JSON.
+func value(l *lua.LState, v any) lua.LValue {
+	switch v := v.(type) {
+	case bool:
+		return lua.LBool(v)
+	case string:
+		return lua.LString(v)
+	case float64:
+		return lua.LNumber(v)
+	case int64:
+		return lua.LNumber(v)
+	case []any:
+		list := l.NewTable()
+		for _, item := range v {
+			list.Append(value(l, item))
+		}
+		return list
+	case map[string]any:
+		table := l.NewTable()
+		for key, item := range v {
+			table.RawSetString(key, value(l, item))
+		}
+		return table
+	}
+	return lua.LNil
+}

@@ -1,0 +1,88 @@
+// Package stages keeps objects of the API as they are at each stage of their life, made by
+// the controllers' own functions. What others conclude from them, such as Argo CD and
+// kstatus, is tested on those files.
+package stages
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+// Dir is the folder of the stages of a kind. Argo CD's own tests look for them there.
+func Dir(t testing.TB, kind string) string {
+	t.Helper()
+	return filepath.Join(apiserver.Root(t), "config", "argocd", "resource_customizations", v1alpha1.GroupVersion.Group, kind, "testdata")
+}
+
+// updateGolden names the variable that has the files written instead of compared.
+const updateGolden = "UPDATE_GOLDEN"
+
+// Check compares the stages of a kind's life, by name, with its files. Where UPDATE_GOLDEN
+// is set it writes them.
+func Check(t *testing.T, kind string, all map[string]runtime.Object) {
+	t.Helper()
+	dir := Dir(t, kind)
+	for name, object := range all {
+		t.Run(name, func(t *testing.T) {
+			got, err := text(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(dir, name+".yaml")
+			if os.Getenv(updateGolden) != "" {
+				if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // It is a part of the repository.
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("%s (-want +got); if that is meant, run the test with UPDATE_GOLDEN=1, and then that of hack/gitops:\n%s", file, diff)
+			}
+		})
+	}
+	for _, name := range names(t, dir) {
+		if all[name] == nil {
+			t.Errorf("%s/%s.yaml is no stage: remove it", dir, name)
+		}
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, file := range files {
+		all = append(all, strings.TrimSuffix(filepath.Base(file), ".yaml"))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// text is an object as the API server has it, but for what it adds itself.
+func text(object runtime.Object) ([]byte, error) {
+	plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	plain["apiVersion"] = v1alpha1.GroupVersion.String()
+	return yaml.Marshal(plain)
+}
