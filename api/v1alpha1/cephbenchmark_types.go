@@ -29,7 +29,7 @@ type CephBenchmark struct {
 	// status is what was measured. Its observedGeneration is -1 until the operator has
 	// looked: kstatus takes an object without any for done.
 	// +optional
-	// +kubebuilder:default={observedGeneration: -1}
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephBenchmarkStatus `json:"status,omitzero"`
 }
 

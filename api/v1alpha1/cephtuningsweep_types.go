@@ -34,7 +34,7 @@ type CephTuningSweep struct {
 	// status is how far the sweep is and what it found. Its observedGeneration is -1
 	// until the operator has looked: kstatus takes an object without any for done.
 	// +optional
-	// +kubebuilder:default={observedGeneration: -1}
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephTuningSweepStatus `json:"status,omitzero"`
 }
 

@@ -201,6 +201,11 @@ func (in *CephBenchmarkSpec) DeepCopyInto(out *CephBenchmarkSpec) {
 		*out = make([]Expectation, len(*in))
 		copy(*out, *in)
 	}
+	if in.FailOn != nil {
+		in, out := &in.FailOn, &out.FailOn
+		*out = make([]BenchmarkVerdict, len(*in))
+		copy(*out, *in)
+	}
 	in.Quiescence.DeepCopyInto(&out.Quiescence)
 }
 
@@ -375,6 +380,11 @@ func (in *CephTuningSweepSpec) DeepCopyInto(out *CephTuningSweepSpec) {
 		in, out := &in.Window, &out.Window
 		*out = new(Window)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.FailOn != nil {
+		in, out := &in.FailOn, &out.FailOn
+		*out = make([]SweepVerdict, len(*in))
+		copy(*out, *in)
 	}
 }
 

@@ -1,6 +1,8 @@
 package cephtuningsweep
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/testing/stages"
@@ -24,7 +27,7 @@ func TestStages(t *testing.T) {
 		"progressing_window":              passed(t, outside, unlocked),
 		"progressing_running":             passed(t, child(v1alpha1.ConditionReconciling)),
 		"progressing_restoring":           concludedStage(t, steady(1.4), false),
-		"progressing_failing":             passed(t, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)),
+		"progressing_failing":             passed(t, unhealthy),
 		"progressing_suspending":          passed(t, suspendedNow, child()),
 		"progressing_spec_changed":        untouched(t, endedWith(t, steady(1.4)), anotherRun, edited),
 		"progressing_run_again":           passed(t, endedWith(t, steady(1.4)), anotherRun, edited),
@@ -37,7 +40,7 @@ func TestStages(t *testing.T) {
 		"healthy_better":                  endedStage(t, steady(1.075)),
 		"healthy_equivalent":              endedStage(t, steady(1)),
 		"healthy_inferior":                endedStage(t, steady(0.7)),
-		"healthy_inconclusive":            endedStage(t, noisy),
+		"healthy_inconclusive":            endedStage(t, noisy()),
 		"healthy_invalid":                 endedStage(t, failing),
 		"healthy_left_alone":              leftAlone(t, tuning.LeftAlone),
 		"healthy_abandoned":               leftAlone(t, tuning.Abandoned),
@@ -47,7 +50,7 @@ func TestStages(t *testing.T) {
 		"degraded_by_verdict_that_is_new": passed(t, endedWith(t, steady(0.7)), failsOn(v1alpha1.VerdictInferior), edited),
 		"healthy_verdict_accepted_later":  passed(t, endedWith(t, steady(0.7), failsOn(v1alpha1.VerdictInferior)), failsOn(), edited),
 		"healthy_verdict_not_listed":      endedStage(t, steady(1.4), failsOn(v1alpha1.VerdictInferior)),
-		"degraded_failed":                 stoodDown(t, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonClusterUnhealthy)),
+		"degraded_failed":                 stoodDown(t, unhealthy),
 		"degraded_not_allowed":            passed(t, unseen, nowhere),
 		"degraded_not_allowed_again":      passed(t, endedWith(t, steady(1.4)), anotherRun, edited, nowhere),
 	} {
@@ -80,6 +83,13 @@ func passed(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 		came = begun(seen)
 	}
 	return statusAfter(seen, p, came, nil)
+}
+
+// unhealthy has the sweep fail.
+func unhealthy(f *facts) {
+	failed(kstatus.Outcome{
+		Reason: v1alpha1.ReasonClusterUnhealthy, Message: "Ceph has reported HEALTH_ERR since settings were changed: OSD_FULL (1 full osd(s)).",
+	}).edit(&f.sweep.Status)
 }
 
 // stoodDown is a sweep after the pass in which its stand-down has come to its end.
@@ -123,7 +133,10 @@ func steady(ratio float64) speed {
 }
 
 // noisy is a cluster on which nothing can be told.
-func noisy(n int, _ bool) float64 { return 1000 + 400*float64(n*7919%21-10)/10 }
+func noisy() speed {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same in every test.
+	return func(int, bool) float64 { return 1000 * math.Exp(0.3*random.NormFloat64()) }
+}
 
 // failing is one on which every run fails.
 func failing(int, bool) float64 { return 0 }
@@ -173,7 +186,7 @@ func concludedStage(t *testing.T, as speed, putBack bool, change ...func(*facts)
 
 // limited gives the sweep of the facts the limits that its schema would.
 func limited(f *facts) {
-	f.sweep.Spec.Budget.Duration = metav1.Duration{Duration: 4 * time.Hour}
+	f.sweep.Spec.Budget.Duration = &metav1.Duration{Duration: 4 * time.Hour}
 }
 
 // endedStage is a sweep that has ended with the verdict on such a cluster.

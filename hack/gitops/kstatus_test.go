@@ -88,7 +88,7 @@ func waited(t *testing.T, object *unstructured.Unstructured, condition string) b
 	streams := genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}
 	flags := wait.NewWaitFlags(genericclioptions.NewTestConfigFlags().WithClientConfig(noCluster()), streams)
 	flags.ForCondition, flags.Timeout = []string{"condition=" + condition}, 0
-	o, err := flags.ToOptions([]string{plural, object.GetName()})
+	o, err := flags.ToOptions([]string{plural + "/" + object.GetName()})
 	if err != nil {
 		t.Fatal(err)
 	}

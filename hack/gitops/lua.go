@@ -18,8 +18,9 @@ type health struct {
 	Message string `json:"message"`
 }
 
-// timeout is what Argo CD gives a script.
-const timeout = time.Second
+// timeout ends a script that does not end. Argo CD gives it a second, of which these need
+// none; a machine that is busy may stand still for as long.
+const timeout = 30 * time.Second
 
 // run runs a health script as Argo CD runs one that it has from its ConfigMap: with that
 // interpreter, and without the libraries that it keeps from such scripts, such as string.
