@@ -27,6 +27,7 @@ func resultStories() map[string]story {
 		"expectations that are met":                expecting("700", v1alpha1.BenchmarkPassed, v1alpha1.ExpectationMet),
 		"expectations that are missed":             expecting("2k", v1alpha1.BenchmarkFailed, v1alpha1.ExpectationMissed),
 		"expectations that cannot be told":         expecting("1k", v1alpha1.BenchmarkInconclusive, v1alpha1.ExpectationUnknown),
+		"a verdict to fail on":                     aVerdictToFailOn,
 		"results are written once":                 resultsAreWrittenOnce,
 		"results of two clients outlive a restart": resultsOutliveARestart,
 		"a ConfigMap in the way":                   aConfigMapInTheWay,
@@ -92,6 +93,20 @@ func threeRunsHaveAnInterval(w *world) {
 	if w.t.Logf("the status has %d bytes", len(text)); err != nil || len(text) > 64<<10 {
 		w.t.Errorf("the status has %d bytes, %v", len(text), err)
 	}
+}
+
+func aVerdictToFailOn(w *world) {
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Expectations = []v1alpha1.Expectation{{
+			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: "2k",
+		}}
+		b.Spec.FailOn = []v1alpha1.BenchmarkVerdict{v1alpha1.BenchmarkFailed}
+	})
+	w.untilFailed(b, v1alpha1.ReasonFailedOnVerdict, "The verdict is Failed, on which spec.failOn has it fail. Failed: write IOPS is")
+	if b.Status.Verdict != v1alpha1.BenchmarkFailed || b.Status.Headline == "" || isTrue(b, v1alpha1.ConditionComplete) {
+		w.t.Errorf("status %+v, want the results, and not Complete", b.Status)
+	}
+	w.wantClean()
 }
 
 func expecting(atLeast v1alpha1.Threshold, verdict v1alpha1.BenchmarkVerdict, outcome v1alpha1.ExpectationOutcome) story {

@@ -34,6 +34,7 @@ func lifeStories() map[string]story {
 		"bundles, one of which unsets an option":                   bundles,
 		"a number of PGs in place":                                 inPlace,
 		"only a plan":                                              onlyAPlan,
+		"a verdict to fail on, which is accepted later":            aVerdictToFailOn,
 		"a new run ID while one is at work":                        aNewRunIDAtWork,
 		"a new run ID after the end":                               aNewRunIDAfterTheEnd,
 		"suspended, and resumed":                                   suspendedAndResumed,
@@ -76,6 +77,25 @@ func anOptionThatDoesNothing(w *world) {
 		w.t.Errorf("verdict %s, want Equivalent: %s", s.Status.Verdict, s.Status.Summary)
 	}
 	w.wantState(before)
+}
+
+func aVerdictToFailOn(w *world) {
+	before := w.state()
+	s := w.create("s", profile+"failOn: [Equivalent, Inferior]\n")
+	w.await(s, "failed", is(v1alpha1.ConditionStalled))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonFailedOnVerdict, "The verdict is Equivalent")
+	if meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionComplete) != nil || s.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("verdict %s, conditions %+v; want it told, and not Complete", s.Status.Verdict, s.Status.Conditions)
+	}
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
+	w.wantState(before)
+	runs := len(s.Status.Runs)
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.FailOn = []v1alpha1.SweepVerdict{v1alpha1.VerdictInferior} })
+	w.await(s, "accepted", is(v1alpha1.ConditionReady))
+	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, s.Status.Summary)
+	if meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed) != nil || len(s.Status.Runs) != runs {
+		w.t.Errorf("%d runs, conditions %+v; want %d runs, and not Failed", len(s.Status.Runs), s.Status.Conditions, runs)
+	}
 }
 
 func aGridWithAnAxisOfTheLoad(w *world) {
