@@ -134,7 +134,7 @@ func steady(ratio float64) speed {
 
 // noisy is a cluster on which nothing can be told.
 func noisy() speed {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same in every test.
+	random := rand.New(rand.NewPCG(1, 2))
 	return func(int, bool) float64 { return 1000 * math.Exp(0.3*random.NormFloat64()) }
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
@@ -177,7 +178,11 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 		return nil, err
 	}
 	if end := shown.last.end; end == endFailed {
-		return object, fmt.Errorf("%s %s has not come to a result: %s: %s", o.kind.Name, key, shown.last.phase, shown.last.message)
+		what := "has not come to a result"
+		if shown.last.phase == v1alpha1.ReasonFailedOnVerdict {
+			what = "has failed"
+		}
+		return object, fmt.Errorf("%s %s %s: %s: %s", o.kind.Name, key, what, shown.last.phase, shown.last.message)
 	}
 	return object, nil
 }
