@@ -71,7 +71,9 @@ func TestJudge(t *testing.T) {
 		"nothing is listed": {"Bad", nil, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
 		"others are listed": {"Good", []verdict{"Bad", "Unclear"}, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
 		"it is listed": {
-			"Bad", []verdict{"Unclear", "Bad"}, v1alpha1.ConditionFailed, v1alpha1.ReasonFailedOnVerdict,
+			"Bad",
+			[]verdict{"Unclear", "Bad"},
+			v1alpha1.ConditionFailed, v1alpha1.ReasonFailedOnVerdict,
 			"The verdict is Bad, on which spec.failOn has it fail. So it is.",
 		},
 		"there is no verdict": {"", []verdict{""}, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
