@@ -122,6 +122,17 @@ func TestEveryVerdictHasAHealth(t *testing.T) {
 	}
 }
 
+// An operator would not write that, but an object that was restored from a backup may have it.
+func TestTheEndOfAnotherRunIsNone(t *testing.T) {
+	for _, kind := range kinds() {
+		object := marked(kind, kstatus.MarkReady, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: "It is 4 % faster."})
+		object["spec"] = map[string]any{"runID": "2"}
+		if got := healthOf(t, kind, object); got.Status != "Progressing" || strings.Contains(got.Message, "faster") {
+			t.Errorf("%s: %+v, want Progressing, and nothing of the run before", kind, got)
+		}
+	}
+}
+
 func TestBothKindsHaveTheSameScript(t *testing.T) {
 	if diff := cmp.Diff(script(t, kinds()[0]), script(t, kinds()[1])); diff != "" {
 		t.Errorf("the scripts differ:\n%s", diff)
