@@ -147,8 +147,8 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 
 // concludePlan ends a run that only had to be planned.
 func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
-	message := fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
-		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan))
+	message := strings.TrimSpace(fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
+		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan)))
 	if n := len(s.Plan.Refusals); n > 0 {
 		message = fmt.Sprintf("The plan is in status. It could not be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
 	}

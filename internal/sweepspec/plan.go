@@ -104,7 +104,10 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 // that is next to nothing: few blocks at a high confidence look like a sweep and decide
 // nothing.
 func Strength(plan *v1alpha1.SweepPlan) string {
-	if plan.SmallestEffect == percentOf(1) {
+	switch plan.SmallestEffect {
+	case "":
+		return ""
+	case percentOf(1):
 		return "Even the largest design would not prove that something is twice as good: allow more blocks " +
 			"(strategy.blocks.max, strategy.confirmationBlocks) or ask for less confidence."
 	}
