@@ -40,7 +40,7 @@ help: ## Show this help.
 ##@ Development
 
 .PHONY: generate
-generate: manifests dashboards ## Generate everything that is generated.
+generate: manifests dashboards chart ## Generate everything that is generated.
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CRD_REF_DOCS) --source-path=api --config=hack/apidocs/config.yaml --templates-dir=hack/apidocs/templates \
 		--renderer=markdown --output-path=docs/api.md --log-level=WARN
@@ -60,6 +60,11 @@ manifests: ## Generate CRDs and RBAC.
 dashboards: ## Generate the dashboards for Grafana.
 	cd dashboards && go run ./write .
 
+.PHONY: chart
+chart: manifests dashboards ## Generate what the Helm chart takes from elsewhere, and its README.
+	hack/chart/files
+	cd hack/chart && go tool helm-docs --chart-search-root ../../charts --sort-values-order file --log-level warning
+
 .PHONY: fmt
 fmt: ## Format the code.
 	$(GOLANGCI_LINT) fmt
@@ -77,12 +82,15 @@ lint: ## Run the linters for Go and shell.
 
 .PHONY: test
 test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts and health scripts.
+test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts and the chart.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
 # Alerts and health scripts are outside of those modules, so that the cache does not see them change.
 	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/gitops && go test -count=1 $(TESTFLAGS) ./...
+# So is the chart.
+	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
 
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.
@@ -176,6 +184,10 @@ report-pictures: ## Take the pictures of reports in docs/images, with a browser 
 .PHONY: e2e-gitops
 e2e-gitops: ## Have a real Argo CD sync sweeps and benchmarks from Git to the lab. Building it takes a quarter of an hour the first time.
 	test/gitops/run
+
+.PHONY: e2e-helm
+e2e-helm: ## Install, upgrade, roll back and uninstall the Helm chart on the lab, with a sweep at work. It takes about half an hour.
+	test/helm/run
 
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.

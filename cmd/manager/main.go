@@ -31,6 +31,9 @@ import (
 )
 
 func main() {
+	if do, asked := commandOf(os.Args[1:]); asked {
+		os.Exit(runCommand(ctrl.SetupSignalHandler(), do, os.Args[2:], os.Stderr))
+	}
 	opts := &options{}
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339TimeEncoder}
 	opts.bind(flag.CommandLine)

@@ -1,0 +1,286 @@
+{{/* What the names of everything begin with. */}}
+{{- define "cephtune.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains "cephtune" .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-cephtune" (.Release.Name | trunc 31 | trimSuffix "-") -}}
+{{- end -}}
+{{- end -}}
+
+{{/* By which the Deployment, the Service and NetworkPolicies know the manager's pods. */}}
+{{- define "cephtune.selectorLabels" -}}
+app.kubernetes.io/name: cephtune
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: manager
+{{- end -}}
+
+{{- define "cephtune.labels" -}}
+app.kubernetes.io/name: cephtune
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: cephtune
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The metadata of an object: name (after that of the release), and optionally exactName,
+     namespace, component, labels and annotations. */}}
+{{- define "cephtune.metadata" -}}
+metadata:
+  name: {{ .exactName | default (printf "%s-%s" (include "cephtune.fullname" .root) .name) }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- /* Merged, so that no key is there twice. */}}
+  {{- $labels := include "cephtune.labels" .root | fromYaml }}
+  {{- with .component }}
+  {{- $_ := set $labels "app.kubernetes.io/component" . }}
+  {{- end }}
+  {{- range $key, $value := .labels }}
+  {{- $_ := set $labels $key $value }}
+  {{- end }}
+  labels:
+    {{- toYaml $labels | nindent 4 }}
+  {{- $annotations := dict }}
+  {{- range $more := list .root.Values.commonAnnotations .annotations }}
+  {{- range $key, $value := $more }}
+  {{- $_ := set $annotations $key $value }}
+  {{- end }}
+  {{- end }}
+  {{- with $annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{- define "cephtune.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary (printf "%s-manager" (include "cephtune.fullname" .)) "default" .Values.serviceAccount.create) -}}
+{{- end -}}
+
+{{/* The manager as the subject of a binding. */}}
+{{- define "cephtune.subjects" -}}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "cephtune.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}
+
+{{/* The rules of a Role of config/, of which files/config is a copy. */}}
+{{- define "cephtune.rules" -}}
+{{- $found := "" -}}
+{{- range splitList "\n---\n" (.root.Files.Get (printf "files/config/%s" .file)) -}}
+{{- $object := fromYaml . -}}
+{{- if and (hasSuffix "Role" $object.kind) (eq $object.metadata.name $.role) -}}
+{{- $found = toYaml $object.rules -}}
+{{- end -}}
+{{- end -}}
+rules:
+{{ required (printf "files/config/%s has no role %s" .file .role) $found }}
+{{- end -}}
+
+{{/* The reference of an image. */}}
+{{- define "cephtune.image" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .image.repository (.image.tag | default .root.Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "cephtune.operatorImage" -}}
+{{- include "cephtune.image" (dict "root" . "image" .Values.images.operator) -}}
+{{- end -}}
+
+{{- define "cephtune.toolsImage" -}}
+{{- include "cephtune.image" (dict "root" . "image" .Values.images.tools) -}}
+{{- end -}}
+
+{{/* A bound as text. Large numbers would otherwise be written as 1e+06. */}}
+{{- define "cephtune.number" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}
+{{- int64 . -}}
+{{- else -}}
+{{- . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* An option of the allow-list, with numbers as text. */}}
+{{- define "cephtune.option" -}}
+{{- $option := omit . "min" "max" "values" -}}
+{{- range $bound := list "min" "max" -}}
+{{- if hasKey $ $bound -}}
+{{- $_ := set $option $bound (include "cephtune.number" (get $ $bound)) -}}
+{{- end -}}
+{{- end -}}
+{{- with .values -}}
+{{- $values := list -}}
+{{- range . -}}
+{{- $values = append $values (include "cephtune.number" .) -}}
+{{- end -}}
+{{- $_ := set $option "values" $values -}}
+{{- end -}}
+{{- toYaml $option -}}
+{{- end -}}
+
+{{/* One of .Values.clusters with everything that holds for it: its own, or what holds for all. */}}
+{{- define "cephtune.cluster" -}}
+{{- $all := .root.Values -}}
+{{- $own := .cluster -}}
+{{- $ownPowers := $own.powers | default dict -}}
+{{- $powers := dict -}}
+{{- range $power, $given := $all.powers -}}
+{{- $_ := set $powers $power (ternary (get $ownPowers $power) $given (hasKey $ownPowers $power)) -}}
+{{- end -}}
+{{- $options := list -}}
+{{- if $powers.changeSettings -}}
+{{- range ternary $own.options $all.options (hasKey $own "options") -}}
+{{- $options = append $options (include "cephtune.option" . | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- $pools := ternary $own.existingPools $all.existingPools (hasKey $own "existingPools") | default list -}}
+{{- toYaml (dict "namespace" $own.namespace "name" $own.name "existingPools" $pools "options" $options "powers" $powers) -}}
+{{- end -}}
+
+{{/* The cephx caps of the identity for I/O, for a cluster as cephtune.cluster gives it. */}}
+{{- define "cephtune.ioCaps" -}}
+{{- $caps := list -}}
+{{- range concat (list "cephtune-scratch" "cephtune-scratch-data") .existingPools -}}
+{{- $caps = append $caps (printf "profile rbd pool=%s" .) -}}
+{{- end -}}
+{{- join ",\n" $caps -}}
+{{- end -}}
+
+{{/* What the identity for tuning may have the mons do: Ceph enforces these names. */}}
+{{- define "cephtune.tunerCaps" -}}
+{{- $caps := list "allow r" -}}
+{{- $held := list -}}
+{{- range $option := .options -}}
+{{- if .pool -}}
+{{- $caps = append $caps (printf "allow command \"osd pool set\" with pool=%s var=%s" .pool .name) -}}
+{{- if not (has .pool $held) -}}
+{{- $held = append $held .pool -}}
+{{- $caps = append $caps (printf "allow command \"osd pool set\" with pool=%s var=pg_autoscale_mode" .pool) -}}
+{{- end -}}
+{{- else -}}
+{{- $who := ternary (printf "\"osd/%s\"" .mask) "osd" (not (empty .mask)) -}}
+{{- range $command := list "config set" "config rm" -}}
+{{- $caps = append $caps (printf "allow command %q with who=%s name=%s" $command $who $option.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $pool := list "cephtune-scratch" "cephtune-scratch-data" -}}
+{{- $caps = append $caps (printf "allow command \"osd pool set\" with pool=%s" $pool) -}}
+{{- end -}}
+{{- range $flag := list "noscrub" "nodeep-scrub" -}}
+{{- range $command := list "osd set" "osd unset" -}}
+{{- $caps = append $caps (printf "allow command %q with key=%s" $command $flag) -}}
+{{- end -}}
+{{- end -}}
+{{- join ",\n" $caps -}}
+{{- end -}}
+
+{{/* What is wrong in a way that values.schema.json cannot say. */}}
+{{- define "cephtune.validate" -}}
+{{- $rookNamespaces := list -}}
+{{- if and .Values.clusters (not .Values.benchmarkNamespaces) -}}
+{{- fail "clusters are listed, and benchmarkNamespaces is empty: list the namespaces in which benchmarks run, such as cephtune-bench" -}}
+{{- end -}}
+{{- range .Values.clusters -}}
+{{- if has .namespace $rookNamespaces -}}
+{{- fail (printf "two of clusters are in namespace %s, and Rook has one in each: remove the wrong one" .namespace) -}}
+{{- end -}}
+{{- $rookNamespaces = append $rookNamespaces .namespace -}}
+{{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
+{{- if and $cluster.powers.restartOSDs (not $cluster.powers.changeSettings) -}}
+{{- fail (printf "CephCluster %s/%s has the power restartOSDs without changeSettings: OSDs are restarted for settings that are changed" .namespace .name) -}}
+{{- end -}}
+{{- range $cluster.options -}}
+{{- if and .pool (not (has .pool $cluster.existingPools)) -}}
+{{- fail (printf "option %s is for pool %s, which existingPools does not list for CephCluster %s/%s: add it, or remove the option" .name .pool $cluster.namespace $cluster.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.benchmarkNamespaces -}}
+{{- if has . $rookNamespaces -}}
+{{- fail (printf "%s is Rook's namespace, so it cannot be among benchmarkNamespaces: who may create pods there is Ceph's administrator" .) -}}
+{{- end -}}
+{{- if eq . $.Release.Namespace -}}
+{{- fail (printf "%s is the operator's own namespace, so it cannot be among benchmarkNamespaces: take another, such as cephtune-bench" .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* As in a pod, of the manager's and of hooks and tests. */}}
+{{- define "cephtune.podSecurityContext" -}}
+runAsNonRoot: true
+# Both containers as the same user: the sidecar's socket is for nobody else.
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "cephtune.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop:
+  - ALL
+{{- end -}}
+
+{{/* Where the pods of hooks and tests may run. */}}
+{{- define "cephtune.placement" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.manager.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.manager.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.manager.tolerations }}
+tolerations:
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The manager's settings: internal/settings reads them. */}}
+{{- define "cephtune.config" -}}
+{{- $clusters := list -}}
+{{- range .Values.clusters -}}
+{{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
+{{- $identities := dict "observer" "cephtune-observer" "io" "cephtune-io" -}}
+{{- $entry := dict "namespace" .namespace "name" .name "existingPools" $cluster.existingPools "identities" $identities -}}
+{{- if $cluster.powers.changeSettings -}}
+{{- $_ := set $identities "tuner" "cephtune-tuner" -}}
+{{- $_ := set $entry "options" $cluster.options -}}
+{{- end -}}
+{{- if $cluster.powers.dropCaches -}}
+{{- $_ := set $identities "cacheDropper" "cephtune-cache-dropper" -}}
+{{- end -}}
+{{- if $cluster.powers.restartOSDs -}}
+{{- $_ := set $entry "restartOSDs" true -}}
+{{- end -}}
+{{- $clusters = append $clusters $entry -}}
+{{- end -}}
+{{- $images := dict "tools" (include "cephtune.toolsImage" .) "runner" (include "cephtune.operatorImage" .) "pullPolicy" .Values.images.pullPolicy -}}
+{{- with .Values.imagePullSecrets -}}
+{{- $secrets := list -}}
+{{- range . -}}{{- $secrets = append $secrets .name -}}{{- end -}}
+{{- $_ := set $images "pullSecrets" $secrets -}}
+{{- end -}}
+{{- $pods := dict -}}
+{{- range $key, $value := .Values.benchmarkPods -}}
+{{- if $value -}}{{- $_ := set $pods $key $value -}}{{- end -}}
+{{- end -}}
+{{- toYaml (dict "clusters" $clusters "images" $images "pods" $pods) -}}
+{{- end -}}

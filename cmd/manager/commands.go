@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/lock"
+)
+
+// command is something that this binary does besides being the manager: what hooks of
+// the Helm chart run, because the image has no shell and nothing else.
+type command func(ctx context.Context, args []string, out io.Writer) error
+
+// commandOf returns the command that is asked for, if one is.
+func commandOf(args []string) (command, bool) {
+	if len(args) == 0 {
+		return nil, false
+	}
+	switch args[0] {
+	case "check-uninstall":
+		return checkUninstall, true
+	case "check-install":
+		return checkInstall, true
+	}
+	return nil, false
+}
+
+// checkUninstall fails while only the manager can put back what was changed.
+func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
+	opts := &options{}
+	crdsToo := false
+	flags := flag.NewFlagSet("check-uninstall", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&opts.leaderNamespace, "namespace", "",
+		"The namespace of the manager, with its journals and locks. In a cluster it is that of the pod.")
+	flags.BoolVar(&crdsToo, "with-crds", false,
+		"The CRDs are removed too: refuse as long as there is anything of theirs that the manager has to clean up after.")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	c, err := newUninstallCheck(opts, crdsToo)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := c.run(ctx); err != nil {
+		return err
+	}
+	return say(out, "Nothing is left to put back in Ceph, and nobody works on it: cephtune can be removed.")
+}
+
+func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
+	namespace, err := opts.ownNamespace()
+	if err != nil {
+		return nil, err
+	}
+	config, err := clusterConfig()
+	if err != nil {
+		return nil, err
+	}
+	direct, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
+	}
+	return &uninstallCheck{
+		journals: journals.New(direct, direct, namespace),
+		locks:    lock.NewLeases(direct, direct, namespace),
+		objects:  direct,
+		crdsToo:  crdsToo,
+		now:      time.Now,
+	}, nil
+}
+
+// checkInstall fails unless the API is served and the manager gives its metrics.
+func checkInstall(ctx context.Context, args []string, out io.Writer) error {
+	c := installCheck{interval: time.Second, out: out}
+	opts := &options{}
+	timeout := time.Duration(0)
+	flags := flag.NewFlagSet("check-install", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&opts.leaderNamespace, "namespace", "", "The namespace of the manager. In a cluster it is that of the pod.")
+	flags.StringVar(&c.service, "metrics-service", "", "The Service of the manager's metrics, which is read for its address. Without it, metrics are not looked at.")
+	flags.DurationVar(&timeout, "timeout", time.Minute, "How long to wait for a manager that has only just been started.")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	var err error
+	if c.namespace, err = opts.ownNamespace(); err != nil {
+		return err
+	}
+	if c.config, err = clusterConfig(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return c.run(ctx)
+}
+
+// parseAll refuses what is no flag: it would be ignored.
+func parseAll(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if rest := flags.Args(); len(rest) > 0 {
+		return fmt.Errorf("%q is no flag: %s takes nothing else", rest[0], flags.Name())
+	}
+	return nil
+}
+
+func clusterConfig() (*rest.Config, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w; run in a cluster, or set KUBECONFIG", err)
+	}
+	return config, nil
+}
+
+// runCommand runs a command, tells on out what is wrong, and returns the exit code.
+func runCommand(ctx context.Context, do command, args []string, out io.Writer) int {
+	err := do(ctx, args, out)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	_ = say(out, err.Error()) // The exit code tells it, too.
+	return 1
+}
+
+func say(out io.Writer, text string) error {
+	_, err := fmt.Fprintln(out, text)
+	return err
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const (
+	// metricsPrefix begins every metric of ours.
+	metricsPrefix = "cephtune_"
+	// maxMetricsBytes bounds what is read of a page of metrics.
+	maxMetricsBytes = 4 << 20
+)
+
+// installCheck asks whether an installation works, as far as that shows without a Ceph
+// cluster.
+type installCheck struct {
+	config *rest.Config
+	// namespace and service are where the metrics are; without a service nobody looks.
+	namespace, service string
+	// interval is between two attempts.
+	interval time.Duration
+	out      io.Writer
+}
+
+// run waits until everything is in order, and says what is not when time is up.
+func (c installCheck) run(ctx context.Context) error {
+	for _, step := range []struct {
+		what  string
+		check func(context.Context) error
+	}{
+		{"The API server knows CephBenchmark and CephTuningSweep.", c.crdsServed},
+		{"The manager gives its metrics.", c.metricsGiven},
+	} {
+		if err := c.until(ctx, step.check); err != nil {
+			return err
+		}
+		if err := say(c.out, step.what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// until repeats a check until it passes or time is up.
+func (c installCheck) until(ctx context.Context, check func(context.Context) error) error {
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(c.interval):
+		}
+	}
+}
+
+func (c installCheck) crdsServed(context.Context) error {
+	api, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		return fmt.Errorf("reach the API server: %w", err)
+	}
+	served, err := api.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	if err != nil {
+		return fmt.Errorf("find %s in the API server: %w; install the CRDs, by crds.enabled or `make install`", v1alpha1.GroupVersion, err)
+	}
+	for _, kind := range []string{kindBenchmark, kindSweep} {
+		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind }) {
+			return fmt.Errorf("the API server knows %s without %s: install all CRDs, by crds.enabled or `make install`", v1alpha1.GroupVersion, kind)
+		}
+	}
+	return nil
+}
+
+func (c installCheck) metricsGiven(ctx context.Context) error {
+	if c.service == "" {
+		return nil
+	}
+	url, err := c.metricsURL(ctx)
+	if err != nil {
+		return err
+	}
+	return c.metricsAt(ctx, url)
+}
+
+func (c installCheck) metricsAt(ctx context.Context, url string) error {
+	text, err := c.get(ctx, url)
+	if err != nil {
+		return fmt.Errorf("%w; look at the manager: kubectl -n %s get pods", err, c.namespace)
+	}
+	if !strings.Contains(text, "\n"+metricsPrefix) {
+		return fmt.Errorf("what %s gives has no metric of cephtune's: look at what Service %s/%s selects", url, c.namespace, c.service)
+	}
+	return nil
+}
+
+// metricsURL takes the address from the Service, so that nothing depends on DNS.
+func (c installCheck) metricsURL(ctx context.Context) (string, error) {
+	api, err := client.New(c.config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return "", fmt.Errorf("reach the API server: %w", err)
+	}
+	service := &corev1.Service{}
+	if err := api.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: c.service}, service); err != nil {
+		return "", fmt.Errorf("read the Service of the metrics: %w", err)
+	}
+	if len(service.Spec.Ports) == 0 || service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
+		return "", fmt.Errorf("the Service %s/%s has no address of its own, or no port: metrics cannot be asked for", c.namespace, c.service)
+	}
+	port := service.Spec.Ports[0]
+	address := net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(port.Port)))
+	return port.Name + "://" + address + "/metrics", nil
+}
+
+// get asks in the name of whoever runs this, as Prometheus does.
+func (c installCheck) get(ctx context.Context, url string) (string, error) {
+	config := rest.CopyConfig(c.config)
+	// The manager's certificate is its own, and the token is for a Service of ours.
+	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true}
+	asker, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return "", fmt.Errorf("make a client for the metrics: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", fmt.Errorf("ask for the metrics: %w", err)
+	}
+	response, err := asker.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("ask for the metrics: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxMetricsBytes))
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return "", fmt.Errorf("read the metrics: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("ask for the metrics at %s: %s", url, response.Status)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/cephbenchmark"
+	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+const (
+	kindBenchmark = "CephBenchmark"
+	kindSweep     = "CephTuningSweep"
+)
+
+// uninstallCheck finds what only a manager can put back or clean up. It looks and does
+// nothing: what begins right afterwards it cannot know.
+type uninstallCheck struct {
+	journals *journals.ConfigMaps
+	locks    *lock.Leases
+	objects  client.Reader
+	crdsToo  bool
+	now      func() time.Time
+}
+
+// run returns an error that says what is in the way and what to do about it.
+func (c *uninstallCheck) run(ctx context.Context) error {
+	var reasons []string
+	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.heldLocks, c.unfinishedObjects} {
+		found, err := find(ctx)
+		if err != nil {
+			return fmt.Errorf("cephtune is not uninstalled, because nobody can tell whether something is left to put back: %w", err)
+		}
+		reasons = append(reasons, found...)
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return errors.New("cephtune is not uninstalled, because nobody else would put back what it has changed:\n- " +
+		strings.Join(reasons, "\n- ") + "\n" +
+		"Then uninstall it again. To keep it, `helm rollback` to the revision that `helm list -a` shows: until then Helm " +
+		"takes it for half uninstalled. With `helm uninstall --no-hooks` it goes at once, and what is left stays as it is " +
+		"until cephtune is installed again in this namespace, which puts it back.")
+}
+
+// openJournals are what sweeps have to put back in Ceph.
+func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
+	all, err := c.journals.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, j := range all {
+		if !j.Done() {
+			reasons = append(reasons, fmt.Sprintf("%s %s has changed settings of Ceph cluster %s that are not put back (%s). %s",
+				kindSweep, j.Sweep, j.FSID, openEntries(j), endSweep(j.Sweep)))
+		}
+	}
+	slices.Sort(reasons)
+	return reasons, nil
+}
+
+func openEntries(j *tuning.Journal) string {
+	var names []string
+	for _, entry := range j.Entries {
+		if entry.State == tuning.Open {
+			names = append(names, entry.Setting.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func endSweep(sweep tuning.Sweep) string {
+	return fmt.Sprintf("End it: `kubectl -n %s delete cephtuningsweep %s`, which takes until they are. "+
+		"If it does not exist any more, see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
+}
+
+// heldLocks are benchmarks and sweeps that are at work, and may be about to change
+// something, or have made pools and images.
+func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
+	held, err := c.locks.Holdings(ctx, c.now())
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for fsid, grant := range held {
+		reasons = append(reasons, fmt.Sprintf("%s is at work on Ceph cluster %s. %s", nameOf(grant.Holder), fsid, endHolder(grant.Holder)))
+	}
+	slices.Sort(reasons)
+	return reasons, nil
+}
+
+// nameOf is a holder without its UID.
+func nameOf(holder string) string {
+	if parts := strings.Split(holder, "/"); len(parts) == 4 {
+		return parts[0] + " " + parts[1] + "/" + parts[2]
+	}
+	return holder
+}
+
+func endHolder(holder string) string {
+	parts := strings.Split(holder, "/")
+	if len(parts) != 4 {
+		return "Wait for its end."
+	}
+	return fmt.Sprintf("Wait for its end, or end it: `kubectl -n %s delete %s %s`.", parts[1], strings.ToLower(parts[0]), parts[2])
+}
+
+// unfinishedObjects are those whose finalizer nobody would take off once the manager is
+// gone. It matters where the CRDs are removed, which then hangs.
+func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error) {
+	if !c.crdsToo {
+		return nil, nil
+	}
+	benchmarks, sweeps := &v1alpha1.CephBenchmarkList{}, &v1alpha1.CephTuningSweepList{}
+	if err := errors.Join(c.objects.List(ctx, benchmarks), c.objects.List(ctx, sweeps)); err != nil {
+		return nil, fmt.Errorf("list what the CRDs would take with them: %w", err)
+	}
+	var reasons []string
+	for i := range sweeps.Items {
+		if controllerutil.ContainsFinalizer(&sweeps.Items[i], cephtuningsweep.Finalizer) {
+			reasons = append(reasons, unfinished(kindSweep, &sweeps.Items[i]))
+		}
+	}
+	for i := range benchmarks.Items {
+		if controllerutil.ContainsFinalizer(&benchmarks.Items[i], cephbenchmark.Finalizer) {
+			reasons = append(reasons, unfinished(kindBenchmark, &benchmarks.Items[i]))
+		}
+	}
+	return reasons, nil
+}
+
+func unfinished(kind string, o client.Object) string {
+	return fmt.Sprintf("%s %s/%s goes with its CRD, and the manager has to clean up after it first. Delete it: `kubectl -n %s delete %s %s`, or set crds.keep.",
+		kind, o.GetNamespace(), o.GetName(), o.GetNamespace(), strings.ToLower(kind), o.GetName())
+}

@@ -1,0 +1,233 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// pairing is a kustomization and the values by which the chart has to render the same.
+type pairing struct {
+	kustomization, values string
+	// missing are objects that the chart has not, and more those that config/ has not,
+	// each with the reason.
+	missing, more map[string]string
+}
+
+// everywhere are objects that the chart has beyond any kustomization.
+func everywhere() map[string]string {
+	const test, hook = "of helm test", "of the hook that refuses to be uninstalled"
+	return map[string]string{
+		"ServiceAccount cephtune-system/cephtune-install-check":   test,
+		"Role cephtune-system/cephtune-install-check":             test,
+		"RoleBinding cephtune-system/cephtune-install-check":      test,
+		"ClusterRole /cephtune-install-check":                     test,
+		"ClusterRoleBinding /cephtune-install-check":              test,
+		"Pod cephtune-system/cephtune-install-check":              test,
+		"ServiceAccount cephtune-system/cephtune-uninstall-check": hook,
+		"Role cephtune-system/cephtune-uninstall-check":           hook,
+		"RoleBinding cephtune-system/cephtune-uninstall-check":    hook,
+		"Job cephtune-system/cephtune-uninstall-check":            hook,
+	}
+}
+
+const byHelm = "Helm makes the namespace of the release, with --create-namespace"
+
+func pairings() []pairing {
+	const cluster = "clusters: [{namespace: rook-ceph, name: my-cluster}]\nbenchmarkNamespaces: [cephtune-bench]\n"
+	of := "config/default leaves what is in Rook's namespace and in those of benchmarks to other kustomizations, and the chart makes both by its lists"
+	return []pairing{
+		{
+			kustomization: "config/namespaced", values: cluster,
+			missing: map[string]string{"Namespace /cephtune-system": byHelm},
+		},
+		{
+			kustomization: "config/default", values: cluster + "watchAllNamespaces: true\nnetworkPolicy: {enabled: false}\n",
+			missing: map[string]string{"Namespace /cephtune-system": byHelm},
+			more: map[string]string{
+				"Namespace /cephtune-bench":                      of,
+				"Role cephtune-bench/cephtune-benchmarks":        of,
+				"RoleBinding cephtune-bench/cephtune-benchmarks": of,
+				"CephClient rook-ceph/cephtune-observer":         of,
+				"CephClient rook-ceph/cephtune-io":               of,
+				"CephClient rook-ceph/cephtune-tuner":            of,
+				"Role rook-ceph/cephtune-manager":                of,
+				"RoleBinding rook-ceph/cephtune-manager":         of,
+				"Role rook-ceph/cephtune-tuner":                  of,
+				"RoleBinding rook-ceph/cephtune-tuner":           of,
+			},
+		},
+	}
+}
+
+// TestEqualsConfig compares, object by object, what the chart renders with what
+// kustomizations do: whoever moves from one to the other gets the same rights.
+func TestEqualsConfig(t *testing.T) {
+	for _, pair := range pairings() {
+		t.Run(pair.kustomization, func(t *testing.T) {
+			want := normalizeAll(t, kustomize(t, pair.kustomization))
+			got := normalizeAll(t, mustRender(t, parseValues(t, pair.values)).objects)
+			for name, object := range want {
+				switch _, allowed := pair.missing[name]; {
+				case got[name] == nil && !allowed:
+					t.Errorf("the chart has no %s", name)
+				case got[name] != nil && allowed:
+					t.Errorf("the chart has %s, which is said to be missing", name)
+				case got[name] != nil:
+					if diff := cmp.Diff(object, got[name]); diff != "" {
+						t.Errorf("%s (-config +chart):\n%s", name, diff)
+					}
+				}
+			}
+			wantMore(t, pair, want, got)
+		})
+	}
+}
+
+func wantMore(t *testing.T, pair pairing, want, got map[string]map[string]any) {
+	t.Helper()
+	expected := everywhere()
+	for name, why := range pair.more {
+		expected[name] = why
+	}
+	for name := range got {
+		if _, allowed := expected[name]; want[name] == nil && !allowed {
+			t.Errorf("%s has no %s, which the chart renders", pair.kustomization, name)
+		}
+	}
+	for name := range expected {
+		if got[name] == nil {
+			t.Errorf("the chart has no %s, which is said to be more", name)
+		}
+	}
+}
+
+// TestPowersEqualConfig compares the powers, the alerts and the metrics' policy, each of
+// which is a kustomization of its own.
+func TestPowersEqualConfig(t *testing.T) {
+	const values = `
+clusters: [{namespace: rook-ceph, name: my-cluster}]
+benchmarkNamespaces: [cephtune-bench]
+powers: {dropCaches: true, restartOSDs: true}
+serviceMonitor: {enabled: true}
+prometheusRule: {enabled: true}
+dashboards: {enabled: true, namespace: default}
+`
+	got := normalizeAll(t, mustRender(t, parseValues(t, values)).objects)
+	for _, kustomization := range []string{
+		"config/bench", "config/ceph", "config/ceph-tuner", "config/ceph-cache-dropper", "config/ceph-osd-restarter", "config/prometheus", "config/crd",
+	} {
+		for name, want := range normalizeAll(t, kustomize(t, kustomization)) {
+			if diff := cmp.Diff(want, got[name]); diff != "" {
+				t.Errorf("%s of %s (-config +chart):\n%s", name, kustomization, diff)
+			}
+		}
+	}
+}
+
+func kustomize(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), root+"/"+folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(text))
+}
+
+// normalizeAll takes away what may differ, and returns objects by their names.
+func normalizeAll(t *testing.T, objects []*unstructured.Unstructured) map[string]map[string]any {
+	t.Helper()
+	all := map[string]map[string]any{}
+	for _, object := range objects {
+		normalize(t, object)
+		all[id(object)] = object.Object
+	}
+	return all
+}
+
+// normalize takes away what differs for a reason:
+//   - labels that say which release of which chart something is of, and the selectors
+//     that use them, so that two releases do not know each other's pods;
+//   - what Helm is told by annotations, and the checksum by which a change of the settings
+//     starts the manager anew: kustomize puts a hash into the ConfigMap's name for that;
+//   - the settings' form: comments, and what is a default there;
+//   - imagePullPolicy, which kustomizations leave to Kubernetes.
+func normalize(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	if strings.HasPrefix(object.GetName(), "cephtune-config") {
+		object.SetName("cephtune-config")
+		text, _, err := unstructured.NestedString(object.Object, "data", "config.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		object.Object["data"] = sameSettings(t, text)
+	}
+	object.Object = withoutHelm(object.Object).(map[string]any)
+}
+
+// sameSettings brings settings into one form.
+func sameSettings(t *testing.T, text string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(text), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// withoutHelm walks through everything.
+func withoutHelm(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, child := range v {
+			if ignored(key, child) {
+				delete(v, key)
+				continue
+			}
+			v[key] = withoutHelm(child)
+			// What is empty now was there for Helm's sake.
+			if labels, is := v[key].(map[string]any); is && len(labels) == 0 && (key == "annotations" || key == "labels") {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutHelm(v[i])
+		}
+	}
+	return value
+}
+
+func ignored(key string, value any) bool {
+	name, isText := value.(string)
+	switch key {
+	case "app.kubernetes.io/managed-by":
+		return name == "Helm"
+	case "app.kubernetes.io/part-of", "app.kubernetes.io/instance", "app.kubernetes.io/version", "checksum/config", "imagePullPolicy":
+		return isText
+	}
+	return strings.HasPrefix(key, "helm.sh/")
+}
+
+// TestNormalizeLeavesTheRest: the comparison sees what it should.
+func TestNormalizeLeavesTheRest(t *testing.T) {
+	const text = `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {helm.sh/chart: c, app.kubernetes.io/managed-by: cephtune}}, spec: {ports: [{port: 1}]}}`
+	got := normalizeAll(t, parse(t, text))["Service /a"]
+	want := map[string]any{
+		"apiVersion": "v1", "kind": "Service",
+		"metadata": map[string]any{"name": "a", "labels": map[string]any{"app.kubernetes.io/managed-by": "cephtune"}},
+		"spec":     map[string]any{"ports": []any{map[string]any{"port": int64(1)}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,146 @@
+package chart
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// annotation reads one of Artifact Hub's into a value.
+func annotation(t *testing.T, name string, into any) {
+	t.Helper()
+	text := load(t).Metadata.Annotations["artifacthub.io/"+name]
+	if text == "" {
+		t.Fatalf("there is no annotation artifacthub.io/%s", name)
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestImages: what Artifact Hub scans is what is run, and what images/references.env says.
+func TestImages(t *testing.T) {
+	var images []struct{ Name, Image string }
+	annotation(t, "images", &images)
+	references := read(t, root+"/images/references.env")
+	reference := func(name string) string {
+		found := regexp.MustCompile(`(?m)^` + name + `=(.*)$`).FindStringSubmatch(references)
+		if found == nil {
+			t.Fatalf("images/references.env has no %s", name)
+		}
+		return found[1]
+	}
+	want := []string{reference("OPERATOR_IMAGE") + ":" + reference("IMAGE_TAG"), reference("TOOLS_IMAGE") + ":" + reference("IMAGE_TAG")}
+	var listed, run []string
+	for _, image := range images {
+		listed = append(listed, image.Image)
+	}
+	for _, object := range mustRender(t, valuesOf(t, "default")).objects {
+		run = append(run, imagesIn(object.Object)...)
+	}
+	slices.Sort(run)
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("images of Artifact Hub (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, slices.Compact(run)); diff != "" {
+		t.Errorf("images that are run (-want +got):\n%s", diff)
+	}
+}
+
+// imagesIn are those of containers.
+func imagesIn(value any) []string {
+	var all []string
+	switch v := value.(type) {
+	case map[string]any:
+		for key, child := range v {
+			if text, is := child.(string); is && key == "image" {
+				all = append(all, text)
+			}
+			all = append(all, imagesIn(child)...)
+		}
+	case []any:
+		for _, child := range v {
+			all = append(all, imagesIn(child)...)
+		}
+	}
+	return all
+}
+
+// TestCRDsAreDescribed: Artifact Hub knows each CRD, and its examples are samples, which
+// the tests of the API admit.
+func TestCRDsAreDescribed(t *testing.T) {
+	var described []struct{ Kind, Version, Name, DisplayName, Description string }
+	annotation(t, "crds", &described)
+	var examples []map[string]any
+	annotation(t, "crdsExamples", &examples)
+	var got, want []string
+	for _, crd := range described {
+		got = append(got, crd.Name+" "+crd.Kind+" "+crd.Version)
+	}
+	for _, file := range glob(t, "config/crd/bases/*.yaml") {
+		crd := parse(t, read(t, file))[0]
+		spec := crd.Object["spec"].(map[string]any)
+		version := spec["versions"].([]any)[0].(map[string]any)["name"].(string)
+		want = append(want, crd.GetName()+" "+spec["names"].(map[string]any)["kind"].(string)+" "+version)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("CRDs of Artifact Hub (-want +got):\n%s", diff)
+	}
+	for i, sample := range []string{"cephbenchmark_radosbench.yaml", "cephtuningsweep_pg_num.yaml"} {
+		want := map[string]any{}
+		if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, "config/samples", sample))), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, examples[i]); diff != "" {
+			t.Errorf("example of Artifact Hub against %s (-want +got):\n%s", sample, diff)
+		}
+	}
+}
+
+// TestNotes: what to do next depends on what was given.
+func TestNotes(t *testing.T) {
+	for variant, want := range map[string][]string{
+		"default":      {"No CephCluster is listed", "kubectl get cephclusters -A", "none says why"},
+		"one-cluster":  {"CephCluster rook-ceph/my-cluster", "kubectl -n rook-ceph get cephclients", "helm test cephtune -n cephtune-system", "kubectl -n cephtune-bench get"},
+		"two-clusters": {"on the pools replicapool, ec_data.1", "without changing its settings"},
+		"all-powers":   {"with the power dropCaches", "with the power restartOSDs", "removes the CRDs too"},
+		"minimal":      {"cephClients.create is false", "rbac.create is false"},
+	} {
+		notes := mustRender(t, valuesOf(t, variant)).notes
+		for _, text := range want {
+			if !strings.Contains(notes, text) {
+				t.Errorf("%s: no %q in the notes\n%s", variant, text, notes)
+			}
+		}
+	}
+}
+
+// TestEveryValueIsDescribed: the schema knows every value of values.yaml, and the README
+// has it. helm-docs would only leave out what has no comment.
+func TestEveryValueIsDescribed(t *testing.T) {
+	chart := load(t)
+	var schema map[string]any
+	if err := yaml.Unmarshal(chart.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	properties := schema["properties"].(map[string]any)
+	readme := read(t, filepath.Join(chartFolder, "README.md"))
+	for name := range chart.Values {
+		if properties[name] == nil {
+			t.Errorf("values.schema.json does not know %s", name)
+		}
+		if !strings.Contains(readme, "| "+name) {
+			t.Errorf("README.md does not have %s: make chart", name)
+		}
+	}
+	for name := range properties {
+		if _, known := chart.Values[name]; !known && name != "global" {
+			t.Errorf("values.yaml has no %s, which the schema knows", name)
+		}
+	}
+}

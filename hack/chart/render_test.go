@@ -1,0 +1,157 @@
+// Package chart tests the Helm chart: what it renders, what it refuses, and that it is
+// the same as config/. It is a module of its own, so that nothing of Helm gets into the
+// operator's.
+package chart
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/action"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	root        = "../.."
+	chartFolder = root + "/charts/cephtune"
+
+	// release and namespace are as the documentation has them, from which names follow
+	// that are those of config/.
+	release   = "cephtune"
+	namespace = "cephtune-system"
+)
+
+// variants are the values that the chart is rendered with, by the name of their file.
+func variants(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/values/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no values: %v", err)
+	}
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(file), ".yaml")
+	}
+	return files
+}
+
+func valuesOf(t *testing.T, variant string) chartutil.Values {
+	t.Helper()
+	values, err := chartutil.ReadValuesFile(filepath.Join("testdata", "values", variant+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func parseValues(t *testing.T, text string) chartutil.Values {
+	t.Helper()
+	values, err := chartutil.ReadValues([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func load(t *testing.T) *helmchart.Chart {
+	t.Helper()
+	chart, err := loader.Load(chartFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chart
+}
+
+// rendered is what Helm would install.
+type rendered struct {
+	// objects are all of them, those of hooks too, sorted.
+	objects []*unstructured.Unstructured
+	notes   string
+}
+
+// render is `helm install --dry-run=client`, with the schema of the values.
+func render(t *testing.T, values chartutil.Values) (rendered, error) {
+	t.Helper()
+	install := action.NewInstall(&action.Configuration{})
+	install.ClientOnly, install.DryRun = true, true
+	install.ReleaseName, install.Namespace = release, namespace
+	install.KubeVersion = &chartutil.KubeVersion{Version: "v1.34.0", Major: "1", Minor: "34"}
+	made, err := install.RunWithContext(t.Context(), load(t), values)
+	if err != nil {
+		return rendered{}, err
+	}
+	texts := []string{made.Manifest}
+	for _, hook := range made.Hooks {
+		texts = append(texts, hook.Manifest)
+	}
+	return rendered{objects: parse(t, strings.Join(texts, "\n---\n")), notes: made.Info.Notes}, nil
+}
+
+func mustRender(t *testing.T, values chartutil.Values) rendered {
+	t.Helper()
+	made, err := render(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// parse refuses a key that is there twice, which the API server would.
+func parse(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	for document := range strings.SplitSeq("\n"+text, "\n---") {
+		content := map[string]any{}
+		if err := yaml.UnmarshalStrict([]byte(document), &content); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if len(content) > 0 {
+			object := &unstructured.Unstructured{}
+			if err := object.UnmarshalJSON(mustJSON(t, document)); err != nil {
+				t.Fatal(err)
+			}
+			objects = append(objects, object)
+		}
+	}
+	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return strings.Compare(id(a), id(b)) })
+	return objects
+}
+
+func mustJSON(t *testing.T, text string) []byte {
+	t.Helper()
+	json, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return json
+}
+
+// id is what makes an object the only one of its kind.
+func id(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
+}
+
+func find(t *testing.T, objects []*unstructured.Unstructured, wanted string) *unstructured.Unstructured {
+	t.Helper()
+	at := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return id(o) == wanted })
+	if at < 0 {
+		t.Fatalf("there is no %s", wanted)
+	}
+	return objects[at]
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,258 @@
+package chart
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/action"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// TestLint is `helm lint --strict`.
+func TestLint(t *testing.T) {
+	for _, variant := range variants(t) {
+		t.Run(variant, func(t *testing.T) {
+			lint := action.NewLint()
+			lint.Strict, lint.Namespace = true, namespace
+			result := lint.Run([]string{chartFolder}, valuesOf(t, variant))
+			for _, message := range result.Messages {
+				// Artifact Hub shows an icon where there is one.
+				if !strings.Contains(message.Err.Error(), "icon is recommended") {
+					t.Error(message)
+				}
+			}
+			for _, err := range result.Errors {
+				if !strings.Contains(err.Error(), "icon is recommended") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestRefused has values that are wrong, and what the message has to name.
+func TestRefused(t *testing.T) {
+	const cluster = "benchmarkNamespaces: [b]\nclusters: [{namespace: rook-ceph, name: c}]\n"
+	for name, tc := range map[string]struct {
+		values string
+		want   []string
+	}{
+		"a value that there is not":           {"cluster: []", []string{"cluster"}},
+		"a namespace that cannot be one":      {"clusters: [{namespace: Rook, name: c}]", []string{"clusters/0/namespace", "Rook"}},
+		"a cluster without a name":            {"clusters: [{namespace: rook}]", []string{"clusters/0", "name"}},
+		"a power that there is not":           {"powers: {stopOSDs: true}", []string{"powers", "stopOSDs"}},
+		"a power that is no truth value":      {"powers: {dropCaches: please}", []string{"powers/dropCaches", "boolean"}},
+		"a benchmark namespace with a dot":    {"benchmarkNamespaces: [a.b]", []string{"benchmarkNamespaces/0", "a.b"}},
+		"a benchmark namespace twice":         {"benchmarkNamespaces: [a, a]", []string{"benchmarkNamespaces"}},
+		"a pool of Ceph's own":                {"existingPools: [.mgr]", []string{"existingPools/0", ".mgr"}},
+		"a pool that could be a flag":         {"existingPools: [--yes]", []string{"existingPools/0", "--yes"}},
+		"a pool with a comma, more caps":      {"existingPools: ['a, allow *']", []string{"existingPools/0"}},
+		"a scratch pool as an existing one":   {"existingPools: [cephtune-scratch]", []string{"existingPools/0", "not"}},
+		"an option with a space, more caps":   {"options: [{name: 'a, allow *'}]", []string{"options/0/name"}},
+		"an option of authentication":         {"options: [{name: auth_client_required}]", []string{"options/0/name"}},
+		"the size of a pool":                  {"options: [{name: size, pool: p}]", []string{"options/0/name"}},
+		"pg_num of no pool":                   {"options: [{name: pg_num}]", []string{"options/0/name"}},
+		"a mask that there is not":            {"options: [{name: osd_x, mask: 'rack:a'}]", []string{"options/0/mask", "rack:a"}},
+		"a mask of a pool's option":           {"options: [{name: pg_num, pool: p, mask: 'class:ssd'}]", []string{"options/0"}},
+		"a bound that is no number":           {"options: [{name: osd_x, min: few}]", []string{"options/0/min", "few"}},
+		"too many managers":                   {"manager: {replicas: 50}", []string{"manager/replicas", "5"}},
+		"a port out of range":                 {"metrics: {service: {port: 70000}}", []string{"metrics/service/port", "65535"}},
+		"a time without a unit":               {"benchmarkPods: {startTimeout: '90'}", []string{"benchmarkPods/startTimeout", "90"}},
+		"a label of cephtune's":               {"benchmarkPods: {labels: {app.kubernetes.io/component: x}}", []string{"benchmarkPods/labels"}},
+		"a label of the chart's":              {"commonLabels: {app.kubernetes.io/name: x}", []string{"commonLabels"}},
+		"a digest that is none":               {"images: {operator: {digest: latest}}", []string{"images/operator/digest", "latest"}},
+		"a policy that there is not":          {"images: {pullPolicy: Sometimes}", []string{"images/pullPolicy"}},
+		"clusters without namespaces":         {"clusters: [{namespace: rook-ceph, name: c}]", []string{"benchmarkNamespaces", "such as cephtune-bench"}},
+		"benchmarks in Rook's namespace":      {"clusters: [{namespace: b, name: c}]\nbenchmarkNamespaces: [b]", []string{"b is Rook's namespace"}},
+		"benchmarks in the operator's own":    {"benchmarkNamespaces: [cephtune-system]", []string{"the operator's own"}},
+		"two clusters in one namespace":       {"benchmarkNamespaces: [b]\nclusters: [{namespace: r, name: c}, {namespace: r, name: d}]", []string{"two of clusters"}},
+		"an option of a pool that is not listed": {cluster + "options: [{name: pg_num, pool: p}]", []string{"pg_num", "existingPools"}},
+		"restarts for nothing":                {cluster + "powers: {changeSettings: false, restartOSDs: true}", []string{"restartOSDs", "changeSettings"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := render(t, parseValues(t, tc.values))
+			if err == nil {
+				t.Fatal("it was taken")
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// settingsOf has the manager's own code read what the chart renders for it.
+func settingsOf(t *testing.T, made rendered) (*settings.Settings, error) {
+	t.Helper()
+	for _, object := range made.objects {
+		text, found, err := unstructured.NestedString(object.Object, "data", "config.yaml")
+		if err != nil || !found {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return settings.Load(path)
+	}
+	t.Fatal("no ConfigMap has the settings")
+	return nil, nil
+}
+
+// TestTheManagerReadsItsSettings: what the chart writes is what the manager takes, field by
+// field: an unknown one would keep it from starting.
+func TestTheManagerReadsItsSettings(t *testing.T) {
+	for _, variant := range variants(t) {
+		t.Run(variant, func(t *testing.T) {
+			got, err := settingsOf(t, mustRender(t, valuesOf(t, variant)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if variant == "two-clusters" {
+				wantTwoClusters(t, got)
+			}
+		})
+	}
+}
+
+func wantTwoClusters(t *testing.T, got *settings.Settings) {
+	t.Helper()
+	first, second := got.Clusters[0], got.Clusters[1]
+	if option, allowed := first.AllowsOption("osd_memory_target", "", ""); !allowed || option.Max != "17179869184" {
+		t.Errorf("osd_memory_target is allowed: %t, up to %q", allowed, option.Max)
+	}
+	if !first.AllowsPool("replicapool") || first.AllowsPool("shared") || !second.AllowsPool("shared") {
+		t.Errorf("pools are %v and %v: a cluster's own have to count instead of those for all", first.ExistingPools, second.ExistingPools)
+	}
+	if second.Identities.Tuner != "" || len(second.Options) > 0 {
+		t.Errorf("the second cluster may be tuned by %q: %v", second.Identities.Tuner, second.Options)
+	}
+}
+
+// TestSchemaAndManagerAgree: an option that values.schema.json lets pass and the manager
+// refuses would keep that from starting, and the other way round would be a nuisance.
+func TestSchemaAndManagerAgree(t *testing.T) {
+	for _, option := range []string{
+		"{name: osd_mclock_profile}", "{name: osd_memory_target, min: 1Gi, max: 4Gi}", "{name: osd_x, mask: 'class:ssd'}",
+		"{name: osd_x, mask: 'rack:r'}", "{name: bluestore_throttle_bytes, min: 0.5}", "{name: bluestore_compression_mode}",
+		"{name: bluestore_csum_type}", "{name: mon_osd_full_ratio}", "{name: osd_failsafe_full_ratio}", "{name: osd_heartbeat_grace}",
+		"{name: bluestore_min_alloc_size_hdd}", "{name: debug_osd}", "{name: log_file}", "{name: ms_type}", "{name: cephx_require_signatures}",
+		"{name: keyring}", "{name: osd_class_dir}", "{name: bluestore_block_path}", "{name: auth_supported}", "{name: osd_op_num_shards}",
+		"{name: Osd}", "{name: pg_num}", "{name: pg_num, pool: p, min: 1}", "{name: size, pool: p}", "{name: min_size, pool: p}",
+		"{name: crush_rule, pool: p}", "{name: pgp_num, pool: p}", "{name: bulk, pool: p}", "{name: pg_autoscale_mode, pool: p}",
+		"{name: target_size_ratio, pool: p}", "{name: nodelete, pool: p}", "{name: eio, pool: p}", "{name: compression_mode, pool: p}",
+		"{name: csum_type, pool: p}", "{name: dedup_tier, pool: p}", "{name: fingerprint_algorithm, pool: p}", "{name: fast_read, pool: p}",
+		"{name: recovery_priority, pool: p}", "{name: hit_set_count, pool: p, mask: 'host:a'}",
+	} {
+		values := "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\nexistingPools: [p]\noptions: [" + option + "]"
+		_, err := render(t, parseValues(t, values))
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		text := "clusters: [{namespace: rook-ceph, name: c, identities: {tuner: t}, existingPools: [p], options: [" + strings.ReplaceAll(strings.ReplaceAll(option, "min: 1}", "min: '1'}"), "min: 0.5", "min: '0.5'") + "]}]\nimages: {tools: t, runner: r}"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, refused := settings.Load(path)
+		if (err == nil) != (refused == nil) {
+			t.Errorf("%s: the chart says %v, the manager %v", option, err, refused)
+		}
+	}
+}
+
+// TestCapsNameEveryOption: what the settings allow, Ceph has to allow too, and nothing else.
+func TestCapsNameEveryOption(t *testing.T) {
+	made := mustRender(t, valuesOf(t, "two-clusters"))
+	for client, want := range map[string]map[string][]string{
+		"CephClient rook-ceph/cephtune-tuner": {"mon": {
+			`allow r`,
+			`allow command "config set" with who="osd/class:ssd" name=osd_mclock_profile`,
+			`allow command "config rm" with who="osd/class:ssd" name=osd_mclock_profile`,
+			`allow command "osd pool set" with pool=replicapool var=pg_num`,
+			`allow command "osd pool set" with pool=replicapool var=pg_autoscale_mode`,
+			`allow command "config set" with who=osd name=osd_memory_target`,
+			`allow command "config rm" with who=osd name=osd_memory_target`,
+			`allow command "osd pool set" with pool=cephtune-scratch`,
+			`allow command "osd pool set" with pool=cephtune-scratch-data`,
+			`allow command "osd set" with key=noscrub`,
+			`allow command "osd unset" with key=noscrub`,
+			`allow command "osd set" with key=nodeep-scrub`,
+			`allow command "osd unset" with key=nodeep-scrub`,
+		}},
+		"CephClient rook-ceph/cephtune-io": {"osd": {
+			"profile rbd pool=cephtune-scratch", "profile rbd pool=cephtune-scratch-data", "profile rbd pool=replicapool", "profile rbd pool=ec_data.1",
+		}},
+		"CephClient rook-test/cephtune-io": {"osd": {
+			"profile rbd pool=cephtune-scratch", "profile rbd pool=cephtune-scratch-data", "profile rbd pool=shared",
+		}},
+	} {
+		for daemon, commands := range want {
+			got, _, err := unstructured.NestedString(find(t, made.objects, client).Object, "spec", "caps", daemon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != strings.Join(commands, ", ") {
+				t.Errorf("the caps of %s for %s are\n%s\nwant\n%s", client, daemon, got, strings.Join(commands, ", "))
+			}
+		}
+	}
+	for _, object := range made.objects {
+		if object.GetKind() == "CephClient" && object.GetNamespace() == "rook-test" && object.GetName() == "cephtune-tuner" {
+			t.Error("a cluster without the power to change settings has a tuner")
+		}
+	}
+}
+
+// TestPowersAreGivenOneByOne: each power brings its identity, its Role and its setting, and
+// without it none of them is there.
+func TestPowersAreGivenOneByOne(t *testing.T) {
+	const start = "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\npowers: "
+	base := names(mustRender(t, parseValues(t, start+"{changeSettings: false}")))
+	for powers, want := range map[string][]string{
+		"{changeSettings: true}": {"CephClient rook-ceph/cephtune-tuner", "Role rook-ceph/cephtune-tuner", "RoleBinding rook-ceph/cephtune-tuner"},
+		"{changeSettings: false, dropCaches: true}": {
+			"CephClient rook-ceph/cephtune-cache-dropper", "Role rook-ceph/cephtune-cache-dropper", "RoleBinding rook-ceph/cephtune-cache-dropper",
+		},
+		"{restartOSDs: true}": {
+			"CephClient rook-ceph/cephtune-tuner", "Role rook-ceph/cephtune-osd-restarter", "Role rook-ceph/cephtune-tuner",
+			"RoleBinding rook-ceph/cephtune-osd-restarter", "RoleBinding rook-ceph/cephtune-tuner",
+		},
+	} {
+		made := mustRender(t, parseValues(t, start+powers))
+		var more []string
+		for _, name := range slices.Sorted(maps.Keys(names(made))) {
+			if !base[name] {
+				more = append(more, name)
+			}
+		}
+		if !slices.Equal(more, want) {
+			t.Errorf("%s brings %v, want %v", powers, more, want)
+		}
+		got, err := settingsOf(t, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := got.Clusters[0]
+		for power, given := range map[string]bool{
+			"changeSettings: false": c.Identities.Tuner == "", "dropCaches: true": c.Identities.CacheDropper != "", "restartOSDs: true": c.RestartOSDs,
+		} {
+			if given != strings.Contains(powers, power) {
+				t.Errorf("with %s, the manager's settings have %s: %t", powers, power, given)
+			}
+		}
+	}
+}
+
+func names(made rendered) map[string]bool {
+	all := map[string]bool{}
+	for _, object := range made.objects {
+		all[id(object)] = true
+	}
+	return all
+}

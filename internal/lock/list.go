@@ -1,0 +1,29 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Holdings returns the locks that somebody has now, by the FSID of their Ceph cluster.
+func (l *Leases) Holdings(ctx context.Context, now time.Time) (map[string]Grant, error) {
+	list := &coordinationv1.LeaseList{}
+	if err := l.reader.List(ctx, list, client.InNamespace(l.namespace)); err != nil {
+		return nil, fmt.Errorf("list the locks in namespace %s: %w", l.namespace, err)
+	}
+	held := map[string]Grant{}
+	for i := range list.Items {
+		// The Lease of the manager that leads has another name.
+		fsid, is := strings.CutPrefix(list.Items[i].Name, leasePrefix)
+		grant := granted(&list.Items[i], Holder{})
+		if is && grant.Holder != "" && now.Before(grant.Expires) {
+			held[fsid] = grant
+		}
+	}
+	return held, nil
+}
