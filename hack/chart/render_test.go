@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -76,22 +76,31 @@ type rendered struct {
 	notes   string
 }
 
-// render is `helm install --dry-run=client`, with the schema of the values.
+// render is `helm template`, with the schema of the values. It leaves out what talks to a
+// cluster, which takes minutes to compile.
 func render(t *testing.T, values chartutil.Values) (rendered, error) {
 	t.Helper()
-	install := action.NewInstall(&action.Configuration{})
-	install.ClientOnly, install.DryRun = true, true
-	install.ReleaseName, install.Namespace = release, namespace
-	install.KubeVersion = &chartutil.KubeVersion{Version: "v1.34.0", Major: "1", Minor: "34"}
-	made, err := install.RunWithContext(t.Context(), load(t), values)
+	chart := load(t)
+	options := chartutil.ReleaseOptions{Name: release, Namespace: namespace, Revision: 1, IsInstall: true}
+	all, err := chartutil.ToRenderValues(chart, values, options, chartutil.DefaultCapabilities)
 	if err != nil {
 		return rendered{}, err
 	}
-	texts := []string{made.Manifest}
-	for _, hook := range made.Hooks {
-		texts = append(texts, hook.Manifest)
+	files, err := engine.Render(chart, all)
+	if err != nil {
+		return rendered{}, err
 	}
-	return rendered{objects: parse(t, strings.Join(texts, "\n---\n")), notes: made.Info.Notes}, nil
+	made := rendered{}
+	var manifests []string
+	for name, text := range files {
+		if filepath.Base(name) == "NOTES.txt" {
+			made.notes = text
+			continue
+		}
+		manifests = append(manifests, text)
+	}
+	made.objects = parse(t, strings.Join(manifests, "\n---\n"))
+	return made, nil
 }
 
 func mustRender(t *testing.T, values chartutil.Values) rendered {

@@ -1,38 +1,34 @@
 package chart
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
+
+// startTimeout is the deadline for the API server and etcd, each.
+const startTimeout = 2 * time.Minute
 
 // source is a Go module with CRDs among its files. The checksum database does not know
 // every version of Rook, which is why sums are written down here.
 type source struct {
 	module, version, sum string
-	// files are patterns.
-	files []string
+	files                []string
 }
 
-// sources are those of the CRDs that the chart's objects are of, and are checked with.
+// sources are those of the CRDs of which the chart makes objects, beside our own.
 func sources() []source {
 	return []source{
 		{ // as in test/lab/versions.env
@@ -56,83 +52,121 @@ func sources() []source {
 	}
 }
 
-// TestObjectsAreValid checks every object of every variant: those of Kubernetes against
-// its types, the others against the schema of their CRD. Fields that those do not know are
-// errors, though the API server would only drop them.
-func TestObjectsAreValid(t *testing.T) {
-	schemas := newSchemas(t)
+// TestObjectsAreAdmitted has a real API server, with the CRDs of Rook, of the Prometheus
+// operator and of the Grafana operator, look at every object of every variant. Fields that
+// it does not know, which it would only drop, are errors.
+func TestObjectsAreAdmitted(t *testing.T) {
+	api := startAPIServer(t)
+	t.Run("it finds what is wrong", func(t *testing.T) { testAdmissionFindsWhatIsWrong(t, api) })
 	for _, variant := range variants(t) {
 		t.Run(variant, func(t *testing.T) {
 			for _, object := range mustRender(t, valuesOf(t, variant)).objects {
-				if err := schemas.check(t, object); err != nil {
+				if err := admit(t, api, object); err != nil {
 					t.Errorf("%s: %v", id(object), err)
+				}
+				if pod := podOf(t, object); pod != nil {
+					if err := admit(t, api, pod); err != nil {
+						t.Errorf("the pod of %s, in a namespace that is restricted: %v", id(object), err)
+					}
 				}
 			}
 		})
 	}
 }
 
-// The check itself finds what is wrong.
-func TestTheCheckFindsWhatIsWrong(t *testing.T) {
-	schemas := newSchemas(t)
+func testAdmissionFindsWhatIsWrong(t *testing.T, api client.Client) {
 	for text, want := range map[string]string{
-		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {port: 1}}`:                                                                   "unknown field",
-		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: 1}}`:                                                                  "cannot unmarshal",
-		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a}, spec: {caps: {mon: allow r}, cap: x}}`:                               "spec.cap",
-		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a}, spec: {caps: {mon: [allow r]}}}`:                                     "spec.caps.mon",
-		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a}}`:                                                                     "spec: Required",
-		`{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a}, spec: {selector: {}, endpoints: [{honourLabels: true}]}}`: "spec.endpoints[0].honourLabels",
-		`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}`:                                                                           "no schema",
+		`{apiVersion: v1, kind: Service, metadata: {name: a, namespace: default}, spec: {port: 1}}`:                                                                     `unknown field "spec.port"`,
+		`{apiVersion: v1, kind: Service, metadata: {name: a, namespace: default}, spec: {ports: []}}`:                                                                   "spec.ports: Required",
+		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a, namespace: default}, spec: {caps: {mon: allow r}, cap: x}}`:                                `unknown field "spec.cap"`,
+		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a, namespace: default}, spec: {caps: {mon: [allow r]}}}`:                                      "spec.caps.mon",
+		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a, namespace: default}}`:                                                                      "spec: Required",
+		`{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a, namespace: default}, spec: {selector: {}, endpoints: [{honourLabels: true}]}}`: `unknown field "spec.endpoints[0].honourLabels"`,
+		`{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: cephtune-system}, spec: {containers: [{name: c, image: i}]}}`:                                       "violates PodSecurity",
 	} {
-		err := schemas.check(t, parse(t, text)[0])
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err := admit(t, api, parse(t, text)[0]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q in it", text, err, want)
 		}
 	}
 }
 
-// schemas are all kinds that are known.
-type schemas struct {
-	decoder runtime.Decoder
-	scheme  *runtime.Scheme
-	custom  map[schema.GroupVersionKind]*customSchema
-}
-
-type customSchema struct {
-	structural *structuralschema.Structural
-	validator  validation.SchemaValidator
-	rules      *cel.Validator
-}
-
-func newSchemas(t *testing.T) *schemas {
+// admit asks for an object without making it.
+func admit(t *testing.T, api client.Client, object *unstructured.Unstructured) error {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := api.Create(ctx, object.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+	if apierrors.IsAlreadyExists(err) { // our CRDs and the namespaces
+		err = api.Patch(ctx, object.DeepCopy(), client.Apply, client.DryRunAll, client.ForceOwnership, client.FieldOwner("test"), client.FieldValidation(metav1.FieldValidationStrict))
+	}
+	return err
+}
+
+// podOf is what a Deployment or Job would make.
+func podOf(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	template, found, err := unstructured.NestedMap(object.Object, "spec", "template")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !found {
+		return nil
+	}
+	template["apiVersion"], template["kind"] = "v1", "Pod"
+	pod := &unstructured.Unstructured{Object: template}
+	pod.SetName("pod")
+	pod.SetNamespace(object.GetNamespace())
+	return pod
+}
+
+func startAPIServer(t *testing.T) client.Client {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatal(`KUBEBUILDER_ASSETS is not set: run "make test", or export KUBEBUILDER_ASSETS="$(hack/envtest-assets)"`)
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:        crdFiles(t),
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+	}
+	// Accounts are made by a controller, which is not there.
+	env.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
+	config, err := env.Start()
+	if err != nil {
+		t.Fatalf("start the API server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Errorf("stop the API server: %v", err)
+		}
+	})
+	api, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{namespace, "cephtune-bench", "team-storage", "rook-ceph", "rook-test", "monitoring"} {
+		o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if name == namespace {
+			o.Labels = map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
+		}
+		if err := api.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := &schemas{
-		scheme:  scheme,
-		decoder: serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer(),
-		custom:  map[schema.GroupVersionKind]*customSchema{},
-	}
+	return api
+}
+
+func crdFiles(t *testing.T) []string {
+	t.Helper()
+	files := []string{filepath.Join(root, "config", "crd", "bases")}
 	for _, from := range sources() {
 		folder := moduleFolder(t, from)
-		for _, pattern := range from.files {
-			files, err := filepath.Glob(filepath.Join(folder, pattern))
-			if err != nil || len(files) == 0 {
-				t.Fatalf("%s %s has no %s", from.module, from.version, pattern)
-			}
-			for _, file := range files {
-				s.add(t, read(t, file))
-			}
+		for _, file := range from.files {
+			files = append(files, filepath.Join(folder, file))
 		}
 	}
-	for _, file := range glob(t, "config/crd/bases/*.yaml") {
-		s.add(t, read(t, file))
-	}
-	return s
+	return files
 }
 
 // moduleFolder has Go download a module, outside of any other, and returns its folder.
@@ -153,72 +187,4 @@ func moduleFolder(t *testing.T, from source) string {
 		t.Fatalf("%s@%s has the sum %s, want %s", from.module, from.version, got.Sum, from.sum)
 	}
 	return got.Dir
-}
-
-// add takes the CRDs of a file.
-func (s *schemas) add(t *testing.T, text string) {
-	t.Helper()
-	for document := range strings.SplitSeq("\n"+text, "\n---") {
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal([]byte(document), crd); err != nil {
-			t.Fatal(err)
-		}
-		for _, version := range crd.Spec.Versions {
-			kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}
-			s.custom[kind] = newCustomSchema(t, version.Schema.OpenAPIV3Schema)
-		}
-	}
-}
-
-func newCustomSchema(t *testing.T, from *apiextensionsv1.JSONSchemaProps) *customSchema {
-	t.Helper()
-	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(from, internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	structural, err := structuralschema.NewStructural(internal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, _, err := validation.NewSchemaValidator(internal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &customSchema{
-		structural: structural, validator: validator,
-		rules: cel.NewValidator(structural, true, celconfig.PerCallLimit),
-	}
-}
-
-func (s *schemas) check(t *testing.T, object *unstructured.Unstructured) error {
-	t.Helper()
-	kind := object.GroupVersionKind()
-	if s.scheme.Recognizes(kind) {
-		text, err := object.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		_, _, err = s.decoder.Decode(text, nil, nil)
-		return err
-	}
-	custom, known := s.custom[kind]
-	if !known {
-		return fmt.Errorf("no schema of %s is known: name its module among the sources", kind)
-	}
-	return custom.check(t, object)
-}
-
-func (c *customSchema) check(t *testing.T, object *unstructured.Unstructured) error {
-	t.Helper()
-	content := object.DeepCopy().Object
-	unknown := pruning.PruneWithOptions(content, c.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	if len(unknown) > 0 {
-		return fmt.Errorf("unknown fields %s", strings.Join(unknown, ", "))
-	}
-	problems := validation.ValidateCustomResource(nil, object.Object, c.validator)
-	if c.rules != nil {
-		broken, _ := c.rules.Validate(t.Context(), nil, c.structural, object.Object, nil, celconfig.RuntimeCELCostBudget)
-		problems = append(problems, broken...)
-	}
-	return problems.ToAggregate()
 }
