@@ -19,7 +19,7 @@ import (
 func TestLint(t *testing.T) {
 	for _, variant := range variants(t) {
 		t.Run(variant, func(t *testing.T) {
-			linter := lint.RunAll(chartFolder, valuesOf(t, variant), namespace)
+			linter := lint.All(chartFolder, valuesOf(t, variant), namespace, true)
 			for _, message := range linter.Messages {
 				if message.Severity > support.InfoSev {
 					t.Error(message)
@@ -55,7 +55,7 @@ func TestRefused(t *testing.T) {
 		"a mask of a pool's option":           {"options: [{name: pg_num, pool: p, mask: 'class:ssd'}]", []string{"options/0"}},
 		"a bound that is no number":           {"options: [{name: osd_x, min: few}]", []string{"options/0/min", "few"}},
 		"too many managers":                   {"manager: {replicas: 50}", []string{"manager/replicas", "5"}},
-		"a port out of range":                 {"metrics: {service: {port: 70000}}", []string{"metrics/service/port", "65535"}},
+		"a port out of range":                 {"metrics: {service: {port: 70000}}", []string{"metrics/service/port", "65,535"}},
 		"a time without a unit":               {"benchmarkPods: {startTimeout: '90'}", []string{"benchmarkPods/startTimeout", "90"}},
 		"a label of cephtune's":               {"benchmarkPods: {labels: {app.kubernetes.io/component: x}}", []string{"benchmarkPods/labels"}},
 		"a label of the chart's":              {"commonLabels: {app.kubernetes.io/name: x}", []string{"commonLabels"}},
