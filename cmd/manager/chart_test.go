@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
@@ -67,11 +72,7 @@ func TestChartIsAdmitted(t *testing.T) {
 		create(t, api, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
 	}
 	t.Run("it finds what is wrong", func(t *testing.T) { testAdmission(t, api) })
-	goldens, err := filepath.Glob(filepath.Join(apiserver.Root(t), "hack", "chart", "testdata", "golden", "*.yaml"))
-	if err != nil || len(goldens) == 0 {
-		t.Fatalf("no renderings of the chart: %v", err)
-	}
-	for _, file := range goldens {
+	for _, file := range goldens(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			for _, object := range manifests(t, file) {
 				for _, wanted := range []*unstructured.Unstructured{whole(t, object), podOf(t, object)} {
@@ -82,6 +83,87 @@ func TestChartIsAdmitted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// goldens are the files with what the chart renders.
+func goldens(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(apiserver.Root(t), "hack", "chart", "testdata", "golden", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no renderings of the chart: %v", err)
+	}
+	return files
+}
+
+// TestChartsFlagsAreKnown: the manager and its commands take the flags that the chart gives
+// them.
+func TestChartsFlagsAreKnown(t *testing.T) {
+	ran := map[string]int{}
+	for _, file := range goldens(t) {
+		for _, object := range manifests(t, file) {
+			pod := podOf(t, object)
+			if object.GetKind() == "Pod" {
+				pod = object
+			}
+			if pod == nil {
+				continue
+			}
+			containers, _, err := unstructured.NestedSlice(pod.Object, "spec", "containers")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, container := range containers {
+				line := commandLine(t, container)
+				if line[0] != "/manager" {
+					continue
+				}
+				name, err := parseAsManager(t, line[1:])
+				if err != nil {
+					t.Errorf("%s: %v", strings.Join(line, " "), err)
+				}
+				ran[name]++
+			}
+		}
+	}
+	for _, name := range []string{"", "check-install", "check-uninstall"} {
+		if ran[name] == 0 {
+			t.Errorf("the chart never runs the manager's command %q", name)
+		}
+	}
+}
+
+func commandLine(t *testing.T, container any) []string {
+	t.Helper()
+	content, is := container.(map[string]any)
+	if !is {
+		t.Fatalf("%v is no container", container)
+	}
+	var line []string
+	for _, field := range []string{"command", "args"} {
+		words, _, err := unstructured.NestedStringSlice(content, field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = append(line, words...)
+	}
+	return line
+}
+
+// parseAsManager has the flags parsed and nothing run, and returns which command it is.
+func parseAsManager(t *testing.T, args []string) (string, error) {
+	t.Helper()
+	if do, is := commandOf(args); is {
+		err := do(t.Context(), append(slices.Clone(args[1:]), "-help"), io.Discard)
+		if errors.Is(err, flag.ErrHelp) {
+			err = nil
+		}
+		return args[0], err
+	}
+	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	(&options{}).bind(flags)
+	(&zap.Options{}).BindFlags(flags)
+	return "", flags.Parse(args)
 }
 
 func testAdmission(t *testing.T, api client.Client) {

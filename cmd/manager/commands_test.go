@@ -88,7 +88,7 @@ func hookRights(t *testing.T) []client.Object {
 	var rights []client.Object
 	for _, object := range manifests(t, filepath.Join(apiserver.Root(t), "hack", "chart", "testdata", "golden", "all-powers.yaml")) {
 		if isHookRight(object) {
-			rights = append(rights, object)
+			rights = append(rights, whole(t, object))
 		}
 	}
 	if len(rights) != 10 {
