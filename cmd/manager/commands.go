@@ -111,8 +111,8 @@ func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if rest := flags.Args(); len(rest) > 0 {
-		return fmt.Errorf("%q is no flag: %s takes nothing else", rest[0], flags.Name())
+	if left := flags.Args(); len(left) > 0 {
+		return fmt.Errorf("%q is no flag: %s takes nothing else", left[0], flags.Name())
 	}
 	return nil
 }
