@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -92,9 +93,7 @@ func TestEqualsConfig(t *testing.T) {
 func wantMore(t *testing.T, pair pairing, want, got map[string]map[string]any) {
 	t.Helper()
 	expected := everywhere()
-	for name, why := range pair.more {
-		expected[name] = why
-	}
+	maps.Copy(expected, pair.more)
 	for name := range got {
 		if _, allowed := expected[name]; want[name] == nil && !allowed {
 			t.Errorf("%s has no %s, which the chart renders", pair.kustomization, name)
@@ -177,7 +176,7 @@ func normalize(t *testing.T, object *unstructured.Unstructured) {
 	labels := object.GetLabels()
 	delete(labels, "app.kubernetes.io/name")
 	object.SetLabels(labels)
-	object.Object = withoutHelm(object.Object).(map[string]any)
+	withoutHelm(object.Object)
 }
 
 // sameSettings brings settings into one form.
@@ -190,7 +189,7 @@ func sameSettings(t *testing.T, text string) map[string]any {
 	return all
 }
 
-// withoutHelm walks through everything.
+// withoutHelm walks through everything, and changes it on the way.
 func withoutHelm(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -83,10 +83,17 @@ func TestCRDsAreDescribed(t *testing.T) {
 		got = append(got, crd.Name+" "+crd.Kind+" "+crd.Version)
 	}
 	for _, file := range glob(t, "config/crd/bases/*.yaml") {
-		crd := parse(t, read(t, file))[0]
-		spec := crd.Object["spec"].(map[string]any)
-		version := spec["versions"].([]any)[0].(map[string]any)["name"].(string)
-		want = append(want, crd.GetName()+" "+spec["names"].(map[string]any)["kind"].(string)+" "+version)
+		var crd struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Names    struct{ Kind string }
+				Versions []struct{ Name string }
+			}
+		}
+		if err := yaml.Unmarshal([]byte(read(t, file)), &crd); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, crd.Metadata.Name+" "+crd.Spec.Names.Kind+" "+crd.Spec.Versions[0].Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CRDs of Artifact Hub (-want +got):\n%s", diff)
@@ -124,11 +131,11 @@ func TestNotes(t *testing.T) {
 // has it. helm-docs would only leave out what has no comment.
 func TestEveryValueIsDescribed(t *testing.T) {
 	chart := load(t)
-	var schema map[string]any
+	var schema struct{ Properties map[string]any }
 	if err := yaml.Unmarshal(chart.Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	properties := schema["properties"].(map[string]any)
+	properties := schema.Properties
 	readme := read(t, filepath.Join(chartFolder, "README.md"))
 	for name := range chart.Values {
 		if properties[name] == nil {
