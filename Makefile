@@ -27,7 +27,8 @@ GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 # GENERATED is what "make generate" writes. "make verify" fails when what it writes
 # is not what is committed.
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/argocd/argocd-cm.yaml config/crd/bases config/rbac/role.yaml \
-	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md
+	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md \
+	charts/cephtune/files charts/cephtune/README.md
 
 ##@ General
 
@@ -81,8 +82,7 @@ lint: ## Run the linters for Go and shell.
 	hack/shellcheck
 
 .PHONY: test
-test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts and health scripts.
-test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts and the chart.
+test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts, health scripts and the chart.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
