@@ -248,6 +248,51 @@ var benchmarkCases = map[string]specCase{
 	"scrubs that are paused":         {`{quiescence: {scrub: Pause}}`, "a CephBenchmark changes nothing in Ceph"},
 	"a warning that is allowed":      {`{quiescence: {allowedWarnings: [OSD_NEARFULL]}}`, ""},
 	"a warning that is no code":      {`{quiescence: {allowedWarnings: [nearfull]}}`, "should match"},
+
+	// Background.
+	"a background at a rate":              {beside(`fio: {pattern: RandWrite, rateIOPS: 100}`), ""},
+	"a background of rados bench":         {beside(`radosBench: {mode: Rand}`), ""},
+	"a background of rbd bench":           {beside(`rbdBench: {ioType: Write}`), ""},
+	"a background with a pod as it likes": {beside(`fio: {pattern: Read}, ramp: 0s, resources: {cpu: 250m, memory: 256Mi}, nodes: [node-1]`), ""},
+	"a background without a tool":         {beside(`ramp: 10s`), "exactly one of the fields in [radosBench rbdBench fio] must be set"},
+	"a background of two tools": {
+		beside(`fio: {pattern: Read}, radosBench: {mode: Rand}`), "exactly one of the fields in [radosBench rbdBench fio] must be set",
+	},
+	"a background with a duration":             {beside(`fio: {pattern: Read, duration: 10m}`), "leave fio.duration out"},
+	"a background with the usual duration":     {beside(`fio: {pattern: Read, duration: 1m}`), ""},
+	"a background of rados bench for a while":  {beside(`radosBench: {mode: Write, duration: 2m}`), "leave radosBench.duration out"},
+	"a background of rbd bench for a while":    {beside(`rbdBench: {ioType: Read, duration: 2m}`), "leave rbdBench.duration out"},
+	"a background with a ramp of the tool's":   {beside(`fio: {pattern: Read, ramp: 20s}`), "leave fio.ramp out: background.ramp"},
+	"a background with a ramp of rados bench":  {beside(`radosBench: {mode: Rand, ramp: 0s}`), "leave radosBench.ramp out: background.ramp"},
+	"a background with too long a ramp":        {beside(`fio: {pattern: Read}, ramp: 2h`), "must be at most 1h"},
+	"a background that reads all objects once": {beside(`radosBench: {mode: Seq}`), "use mode Rand, or fio with a rate"},
+	"a background that writes all objects once": {
+		beside(`radosBench: {mode: Write, reuseObjects: true}`), "use fio with engine RADOS and pattern RandWrite",
+	},
+	"a background with an end in objects": {beside(`radosBench: {mode: Write, maxObjects: 100}`), "leave radosBench.maxObjects out"},
+	"a background with an end in bytes":   {beside(`rbdBench: {ioType: Read, ioTotal: 1Gi}`), "leave rbdBench.ioTotal out"},
+	"a background of libaio on a pool":    {beside(`fio: {engine: LibAIO, pattern: Read}`), "RBD or RADOS on a pool"},
+	"a background on claims of their own": {besideClaim(`template: {storageClassName: s}`, `fio: {pattern: RandWrite}`), ""},
+	"a background of librbd on a claim": {
+		besideClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "LibAIO or IOUring on a persistentVolumeClaim",
+	},
+	"a background of rados bench on a claim": {
+		besideClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "make background.fio the load beside the phases",
+	},
+	"a background on the one claim that there is": {
+		besideClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which makes a claim for each",
+	},
+	"a background of omap that is erasure-coded": {
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},
+		  background: {radosBench: {mode: Write, destination: OMap}}}}`, "for the background, or a replicated pool",
+	},
+}
+
+func beside(load string) string { return `{template: {background: {` + load + `}}}` }
+
+func besideClaim(claim, load string) string {
+	return `{template: {target: {scratchPool: null, persistentVolumeClaim: {` + claim + `}},
+	  phases: [{name: a, fio: {pattern: Read}}], background: {` + load + `}}}`
 }
 
 var benchmarkChanges = map[string]specCase{
@@ -261,6 +306,7 @@ var benchmarkChanges = map[string]specCase{
 		`{template: {clients: {count: 2}}, runID: "2"}`, "",
 	},
 	"to fail on a verdict": {`{failOn: [Failed]}`, "failOn needs expectations"},
+	"a background":         {`{template: {background: {fio: {pattern: Read}}}}`, "change runID in the same edit"},
 	"an expectation":       {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
 	"more often":           {`{repetitions: 4}`, "change runID in the same edit"},
 }

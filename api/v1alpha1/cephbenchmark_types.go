@@ -305,6 +305,12 @@ type PhaseResult struct {
 	// +listMapKey=direction
 	// +kubebuilder:validation:MaxItems=24
 	Metrics []MetricResult `json:"metrics,omitempty"`
+
+	// backgroundIOPS is the operations per second of the background while the phase
+	// was measured: the geometric mean of all valid runs. Its other figures are in
+	// the full results.
+	// +optional
+	BackgroundIOPS Decimal `json:"backgroundIOPS,omitempty"`
 }
 
 // MetricResult is one figure with its interval.

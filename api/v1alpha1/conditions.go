@@ -124,6 +124,9 @@ const (
 	// ReasonClientsLost says that a client's pod has ended too early, or that their Job is
 	// not as the operator made it.
 	ReasonClientsLost = "ClientsLost"
+	// ReasonBackgroundLost says that the pod of the background load has ended too
+	// early.
+	ReasonBackgroundLost = "BackgroundLost"
 	// ReasonPhaseFailed says that a tool has failed.
 	ReasonPhaseFailed = "PhaseFailed"
 	// ReasonResultsNotKept says that the results of a run could not be fetched or
@@ -133,6 +136,18 @@ const (
 	ReasonLockLost = "LockLost"
 	// ReasonNoValidRun says that no run is evidence.
 	ReasonNoValidRun = "NoValidRun"
+)
+
+// Reasons why a run with a background load is Invalid, with which the run's reason
+// begins.
+const (
+	// ReasonBackgroundFailed says that its tool has failed, or could not be started.
+	ReasonBackgroundFailed = "BackgroundFailed"
+	// ReasonBackgroundEndedEarly says that it ended before the last phase.
+	ReasonBackgroundEndedEarly = "BackgroundEndedEarly"
+	// ReasonBackgroundNoIO says that it did no I/O, in the whole run or in the time of
+	// a phase.
+	ReasonBackgroundNoIO = "BackgroundNoIO"
 )
 
 // AnnotationAbandonRestore on a CephTuningSweep gives up putting back what it changed, for a

@@ -13,6 +13,10 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['RBD', 'RADOS'])",message="fio engines LibAIO and IOUring need a persistentVolumeClaim as target: use RBD or RADOS on a pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded) || self.phases.all(p, !has(p.radosBench) || p.radosBench.destination != 'OMap')",message="erasure-coded pools have no omap: use destination Object or XAttr, or a replicated pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName) || self.clients.count == 1",message="one claim serves one client: set clients.count to 1, or use persistentVolumeClaim.template, which makes a claim for each"
+// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.target.persistentVolumeClaim) || has(self.background.fio)",message="only fio works on a persistentVolumeClaim: make background.fio the load beside the phases, or use a scratchPool or existingPool as target"
+// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.background.fio) || !has(self.background.fio.engine) || has(self.target.persistentVolumeClaim) == (self.background.fio.engine in ['LibAIO', 'IOUring'])",message="background.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and background has a pod of its own: use persistentVolumeClaim.template, which makes a claim for each"
+// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.background.radosBench) || self.background.radosBench.destination != 'OMap' || !has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded)",message="erasure-coded pools have no omap: use destination Object or XAttr for the background, or a replicated pool"
 type BenchmarkTemplate struct {
 	// target is what the load is put on.
 	// +required
@@ -52,6 +56,13 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Phases []Phase `json:"phases"`
+
+	// background is a load beside the phases: it is at work before the first phase
+	// of each run and until after the last, in a pod of its own, on an image or
+	// objects of its own. Its figures are recorded for the time of each phase. A run
+	// in which it fails, ends or does no I/O is Invalid.
+	// +optional
+	Background *Background `json:"background,omitempty"`
 }
 
 // Phase is one invocation of a tool on each client.
@@ -72,6 +83,62 @@ type Phase struct {
 	// fio runs fio.
 	// +optional
 	Fio *Fio `json:"fio,omitempty"`
+}
+
+// Background is a load that is at work beside the phases, as other users of a
+// cluster are. Give it a fixed rate: one that goes as fast as it can does the less
+// the faster the phases are, so that it is another load for each thing compared.
+//
+// +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background is at work for as long as the phases: leave radosBench.duration out"
+// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || duration(self.rbdBench.duration) == duration('60s')",message="a background is at work for as long as the phases: leave rbdBench.duration out"
+// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.duration) == duration('60s')",message="a background is at work for as long as the phases: leave fio.duration out"
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.ramp) == duration('10s')",message="leave radosBench.ramp out: background.ramp says how long it is at work before the first phase"
+// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.ramp) == duration('15s')",message="leave fio.ramp out: background.ramp says how long it is at work before the first phase"
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || self.radosBench.mode != 'Seq'",message="rados bench in mode Seq ends when it has read all objects: use mode Rand, or fio with a rate"
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !self.radosBench.reuseObjects",message="rados bench that reuses objects ends when it has written over all of them: use fio with engine RADOS and pattern RandWrite"
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !has(self.radosBench.maxObjects)",message="a background must not end before the phases: leave radosBench.maxObjects out"
+// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || !has(self.rbdBench.ioTotal)",message="a background must not end before the phases: leave rbdBench.ioTotal out"
+type Background struct {
+	// radosBench runs `rados bench`, in mode Write or Rand, as fast as it can.
+	// +optional
+	RadosBench *RadosBench `json:"radosBench,omitempty"`
+
+	// rbdBench runs `rbd bench`, as fast as it can.
+	// +optional
+	RBDBench *RBDBench `json:"rbdBench,omitempty"`
+
+	// fio runs fio, which alone can keep to a rate: rateIOPS or rateBandwidth.
+	// +optional
+	Fio *Fio `json:"fio,omitempty"`
+
+	// ramp is how long it is at work before the first phase of a run begins.
+	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
+	Ramp *metav1.Duration `json:"ramp,omitempty"`
+
+	// resources of its pod.
+	// +optional
+	// +kubebuilder:default={}
+	Resources ClientResources `json:"resources,omitzero"`
+
+	// nodes are the names of the nodes that its pod may run on. Unset, any node that
+	// clients may run on by their nodeSelector will do, and one without clients is
+	// preferred. A sweep names that of its first run here for every run after it.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Nodes []NodeName `json:"nodes,omitempty"`
+}
+
+// AsPhase is the same load as a phase of no name, for whoever asks what a load does.
+func (b *Background) AsPhase() Phase {
+	return Phase{RadosBench: b.RadosBench, RBDBench: b.RBDBench, Fio: b.Fio}
 }
 
 // Spread says how clients are distributed over nodes.

@@ -130,17 +130,18 @@ func beginStatus(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 
 // makeMove does the next thing with the clients.
 func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
+	runners, tasks := seen.party(p.move)
 	switch p.move.kind {
 	case movePut:
-		return effect{edit: markRunning(seen, p)}, r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+		return effect{edit: markRunning(seen, p)}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 			_, err := c.Put(ctx, p.move.tasks[i])
 			return err
 		})
 	case moveStart:
-		return r.start(ctx, seen, p.move.id)
+		return r.start(ctx, seen, runners, p.move.id)
 	case moveCancel:
-		return effect{again: time.Second}, r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
-			if status, there := seen.tasks[i][p.move.id]; !there || status.State.Ended() {
+		return effect{again: time.Second}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+			if status, there := tasks[i][p.move.id]; !there || status.State.Ended() {
 				return nil
 			}
 			return c.Cancel(ctx, p.move.id)
@@ -159,10 +160,15 @@ const requestTimeout = 10 * time.Second
 
 // onAll asks all clients at the same time.
 func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Context, int, runner.Client) error) error {
+	return r.onEach(ctx, seen.runners, ask)
+}
+
+// onEach asks these runners at the same time.
+func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask func(context.Context, int, runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var group errgroup.Group // Without its context: one that fails must not stop the others.
-	for i, view := range seen.runners {
+	for i, view := range runners {
 		group.Go(func() error {
 			if err := ask(ctx, i, view.client); err != nil {
 				return fmt.Errorf("client %d: %w", i, err)
@@ -173,12 +179,12 @@ func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Con
 	return group.Wait()
 }
 
-// start gives all clients the signal to measure, and notes how far apart they
-// began at most.
-func (r *Reconciler) start(ctx context.Context, seen facts, id string) (effect, error) {
+// start gives all clients, or the background, the signal to measure, and notes how far
+// apart they began at most.
+func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runnerView, id string) (effect, error) {
 	seen.memory.startedAt[id] = r.now()
-	starts := make([]runner.Started, len(seen.runners))
-	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+	starts := make([]runner.Started, len(runners))
+	err := r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 		started, err := c.Start(ctx, id)
 		starts[i] = started
 		return err
@@ -187,7 +193,7 @@ func (r *Reconciler) start(ctx context.Context, seen facts, id string) (effect, 
 		// Some may run. Their task is cancelled, which spoils the run.
 		delete(seen.memory.startedAt, id)
 		seen.memory.notStarted[id] = err.Error()
-		cancelled := r.onAll(ctx, seen, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
+		cancelled := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 		return effect{}, errors.Join(fmt.Errorf("start %s on all clients: %w", id, err), cancelled)
 	}
 	seen.memory.spread[id] = spreadOf(starts)
@@ -230,7 +236,7 @@ func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) erro
 }
 
 func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error {
-	reports, err := r.reports(ctx, seen, id)
+	reports, err := r.reports(ctx, seen, seen.runners, id)
 	if err != nil {
 		return err
 	}
@@ -247,13 +253,14 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 	return nil
 }
 
-// reports fetches what the clients have to tell of a task that has ended, once.
-func (r *Reconciler) reports(ctx context.Context, seen facts, id string) ([]*task.Report, error) {
+// reports fetches what the clients, or the background, have to tell of a task that has
+// ended, once.
+func (r *Reconciler) reports(ctx context.Context, seen facts, runners map[int]runnerView, id string) ([]*task.Report, error) {
 	if known, ok := seen.memory.reports[id]; ok {
 		return known, nil
 	}
-	reports := make([]*task.Report, len(seen.runners))
-	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+	reports := make([]*task.Report, len(runners))
+	err := r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 		report, err := c.Report(ctx, id)
 		reports[i] = report
 		return err

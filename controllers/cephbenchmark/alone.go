@@ -79,6 +79,8 @@ func (f facts) whyNotAlone() string {
 	switch {
 	case f.spec.Template.Clients.Count != 1:
 		return "only the manager can start several clients together"
+	case f.script.background != nil:
+		return "only the manager can stop the background when the phases have ended"
 	case f.script.dropCaches:
 		return "only the manager can drop the caches of OSDs"
 	}
@@ -150,7 +152,7 @@ func (s *script) plan(from, to int32) ([]task.Task, error) {
 	tasks, m, now, rest := clientTasks{{}}, newMemory(time.Time{}), time.Unix(0, 0), time.Duration(0)
 	for run := from; run <= to; {
 		m.noteEnds(tasks, now)
-		switch mv := s.next(run, tasks, m, now); mv.kind {
+		switch mv := s.next(run, tasks, nil, m, now); mv.kind {
 		case movePut: // Each one has another task, and so the loop has an end.
 			todo := mv.tasks[0]
 			todo.RestSeconds, rest = rest.Seconds(), 0

@@ -65,7 +65,7 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 func evidenceOf(run *archive.Run) runEvidence {
 	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime}
 	for _, p := range run.Phases {
-		e.phases = append(e.phases, phaseEvidence{name: p.Name, observation: p.Observation})
+		e.phases = append(e.phases, phaseEvidence{name: p.Name, observation: p.Observation, background: p.Background})
 		if p.StartSpreadSeconds != nil {
 			e.spread = max(e.spread, time.Duration(*p.StartSpreadSeconds*float64(time.Second)))
 		}
@@ -84,6 +84,12 @@ func (e runEvidence) document(seen facts) (*archive.Run, error) {
 		EndTime:       seen.now,
 		RawOutput:     seen.spec.RawOutput,
 		Placement:     placementOf(seen.pools(), seen.pgs()),
+	}
+	if b := e.background; b != nil {
+		run.Background = &archive.Background{
+			SpecDigest: b.digest, StartTime: orNil(b.start), EndTime: orNil(b.end),
+			Observation: b.observation, WholeRun: b.wholeRun, Report: b.report,
+		}
 	}
 	var err error
 	if run.Environment, err = json.Marshal(seen.detail()); err != nil {
@@ -106,6 +112,7 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		StartTime:    orNil(e.start),
 		EndTime:      orNil(e.end),
 		Observation:  e.observation,
+		Background:   e.background,
 		Clients:      valuesOf(e.reports),
 		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
 		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
@@ -206,9 +213,15 @@ func spaceOf(df *ceph.DF, pools []string) archive.Space {
 	return space
 }
 
-// pastRun returns the observations of a run that has ended, or why it is no evidence:
+// pastRun is what was observed in a run that has ended: of each phase, and of the
+// background in its time.
+type pastRun struct {
+	phases, background map[v1alpha1.PhaseName]figure.Observation
+}
+
+// pastRun returns what was observed in a run that has ended, or why it is no evidence:
 // from memory, or from its archive if this process has not seen it.
-func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (map[v1alpha1.PhaseName]figure.Observation, string, error) {
+func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (pastRun, string, error) {
 	if e, ok := seen.memory.evidence[run]; ok {
 		return e.observations(), e.wrong, nil
 	}
@@ -217,33 +230,36 @@ func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (map[v1
 			return r.readRun(ctx, seen, entry)
 		}
 	}
-	return nil, "", fmt.Errorf("status has no run %d", run)
+	return pastRun{}, "", fmt.Errorf("status has no run %d", run)
 }
 
-func (e runEvidence) observations() map[v1alpha1.PhaseName]figure.Observation {
-	phases := map[v1alpha1.PhaseName]figure.Observation{}
+func (e runEvidence) observations() pastRun {
+	past := pastRun{phases: map[v1alpha1.PhaseName]figure.Observation{}, background: map[v1alpha1.PhaseName]figure.Observation{}}
 	for _, p := range e.phases {
 		if p.observation != nil {
-			phases[p.name] = *p.observation
+			past.phases[p.name] = *p.observation
+		}
+		if len(p.background) > 0 {
+			past.background[p.name] = figure.Observation{Figures: p.background}
 		}
 	}
-	return phases
+	return past
 }
 
-func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.BenchmarkRun) (map[v1alpha1.PhaseName]figure.Observation, string, error) {
+func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.BenchmarkRun) (pastRun, string, error) {
 	if entry.State != v1alpha1.RunValid {
-		return nil, entry.Reason, nil
+		return pastRun{}, entry.Reason, nil
 	}
 	var cm corev1.ConfigMap
 	if err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: entry.Results}, &cm); err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Sprintf("its results, ConfigMap %s, were deleted", entry.Results), nil
+			return pastRun{}, fmt.Sprintf("its results, ConfigMap %s, were deleted", entry.Results), nil
 		}
-		return nil, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
+		return pastRun{}, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
 	}
 	run, err := archive.FromConfigMap(&cm)
 	if err != nil {
-		return nil, "", err
+		return pastRun{}, "", err
 	}
 	return evidenceOf(run).observations(), "", nil
 }

@@ -59,6 +59,11 @@ func (f facts) demand() quiescence.Demand {
 			}
 		}
 	}
+	if b := f.script.background; b != nil {
+		for _, dataset := range b.load.Datasets(b.place) {
+			d.Bytes += dataset.Bytes
+		}
+	}
 	d.RawBytes = int64(float64(d.Bytes) * f.overhead())
 	switch target := f.spec.Template.Target; {
 	case target.ExistingPool != nil:
@@ -258,6 +263,7 @@ func (f facts) detail() quiescence.Detail {
 		FSID: f.survey.osdMap.FSID, Versions: f.survey.versions, RookVersion: f.rook.RookVersion,
 		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
 		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods),
+		Background: describeBackground(f.spec.Template.Background), BackgroundNodes: nodesOf(f.beside.pods),
 	})
 }
 

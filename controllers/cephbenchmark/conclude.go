@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,19 +74,24 @@ func (m *memory) conclude(e runEvidence) {
 		delete(m.reports, taskID(e.number, e.phases[i].name))
 		e.phases[i].reports = nil
 	}
+	delete(m.reports, backgroundID(e.number))
+	e.background = nil
 	m.evidence[e.number] = e
 }
 
 // cancelAll ends what the clients are doing.
 func (r *Reconciler) cancelAll(ctx context.Context, seen facts) error {
-	return r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
-		for id, status := range seen.tasks[i] {
-			if !status.State.Ended() {
-				return c.Cancel(ctx, id)
+	cancel := func(tasks clientTasks) func(context.Context, int, runner.Client) error {
+		return func(ctx context.Context, i int, c runner.Client) error {
+			for id, status := range tasks[i] {
+				if !status.State.Ended() {
+					return c.Cancel(ctx, id)
+				}
 			}
+			return nil
 		}
-		return nil
-	})
+	}
+	return errors.Join(r.onAll(ctx, seen, cancel(seen.tasks)), r.onEach(ctx, seen.beside.runners, cancel(seen.beside.tasks)))
 }
 
 // runEvidence is what one run has come to.
@@ -97,6 +103,8 @@ type runEvidence struct {
 	start  time.Time
 	spread time.Duration
 	phases []phaseEvidence
+	// background is that of the run; nil if there is none, or it tells nothing.
+	background *backgroundEvidence
 	// alone says that status does not know yet when it began.
 	alone bool
 }
@@ -106,6 +114,7 @@ type phaseEvidence struct {
 	name         v1alpha1.PhaseName
 	digest       string // of what was asked for
 	observation  *figure.Observation
+	background   []figure.Figure // of the load beside it, in its time
 	reports      []*task.Report
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
@@ -138,6 +147,9 @@ func (e runEvidence) whyInvalid() string {
 	if e.wrong == "" {
 		return ""
 	}
+	if reason := backgroundReason(e.wrong); reason != "" {
+		return reason
+	}
 	for _, p := range e.phases {
 		switch {
 		case p.observation == nil:
@@ -168,7 +180,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 		if !seen.tasks.all(id, task.State.Ended) {
 			break
 		}
-		reports, err := r.reports(ctx, seen, id)
+		reports, err := r.reports(ctx, seen, seen.runners, id)
 		if seen.tasks.failed(id) != nil && runner.HasCode(err, runner.NotFound) {
 			break // A log has lost it.
 		}
@@ -183,6 +195,11 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 			break
 		}
 	}
+	background, wrong, err := r.observeBackground(ctx, seen, p.run, e.phases)
+	if err != nil {
+		return runEvidence{}, err
+	}
+	e.background, e.wrong = background, cmp.Or(e.wrong, wrong)
 	switch {
 	case p.fatal:
 		e.state = v1alpha1.RunFailed
@@ -198,7 +215,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 func phaseOf(seen facts, i int, id string, reports []*task.Report) (phaseEvidence, string) {
 	p := seen.script.phases[i]
 	e := phaseEvidence{
-		name: p.name, reports: reports, digest: digestOf(p.spec),
+		name: p.name, reports: reports, digest: phaseDigest(p.spec, seen.spec.Template.Background),
 		spread: seen.memory.spread[id], start: seen.memory.startedAt[id], end: seen.memory.endedAt[id],
 	}
 	observation, err := figure.Observe(valuesOf(reports), p.load.Timing())
@@ -233,8 +250,20 @@ func (e phaseEvidence) wrong(clients int) string {
 	return ""
 }
 
-// digestOf is the same for phases that were specified alike.
-func digestOf(spec v1alpha1.Phase) string {
+// phaseDigest is the same for phases that were specified alike, and with the same load
+// beside them.
+func phaseDigest(spec v1alpha1.Phase, background *v1alpha1.Background) string {
+	if background == nil {
+		return digestOf(spec)
+	}
+	return digestOf(struct {
+		Phase      v1alpha1.Phase
+		Background string
+	}{spec, describeBackground(background)})
+}
+
+// digestOf is the same for what is the same.
+func digestOf(spec any) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return "" // It came as JSON, so it can be JSON again.
@@ -264,10 +293,10 @@ type conclusion struct {
 
 // conclusion combines all valid runs.
 func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidence) (conclusion, error) {
-	valid := map[v1alpha1.PhaseName][]figure.Observation{}
+	valid, beside := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
 	count, why := 0, last.wrong
 	for run := int32(1); run <= seen.spec.Repetitions; run++ {
-		phases, wrong, err := r.pastRun(ctx, seen, run)
+		past, wrong, err := r.pastRun(ctx, seen, run)
 		if err != nil {
 			return conclusion{}, err
 		}
@@ -276,8 +305,11 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 			continue
 		}
 		count++
-		for name, observation := range phases {
+		for name, observation := range past.phases {
 			valid[name] = append(valid[name], observation)
+		}
+		for name, observation := range past.background {
+			beside[name] = append(beside[name], observation)
 		}
 	}
 	environment, err := quiescence.Fingerprint(seen.detail())
@@ -291,6 +323,9 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	for _, p := range seen.script.phases {
 		combined, err := figure.Combine(p.name, valid[p.name])
 		if err != nil {
+			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
+		}
+		if combined.BackgroundIOPS, err = figure.CombinedIOPS(beside[p.name]); err != nil {
 			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
 		}
 		c.phases = append(c.phases, combined)

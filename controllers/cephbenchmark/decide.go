@@ -119,6 +119,7 @@ func decide(seen facts) plan {
 		followLog,              // a client that works alone
 		concludeFromLogs,       // what pods that ended have left
 		failWithJob,            // a pod that ended, a deadline
+		failWithoutBackground,  // the same for the load beside the phases
 		waitForPods,            // scheduling, images, quotas
 		workAlone,              // if there is no way to it
 		waitForRunners,         // the way to them
@@ -195,7 +196,7 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 		return plan{}, false
 	case !seen.atWork():
 		return plan{step: stepIdle, outcome: suspended()}, true
-	case seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail:
+	case seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured:
 		return plan{}, false // What has been measured counts.
 	}
 	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
@@ -293,7 +294,7 @@ func queueForLock(seen facts) (plan, bool) {
 // being made is no unrest.
 func waitForQuiet(seen facts) (plan, bool) {
 	run := seen.currentRun()
-	if seen.job != nil && (seen.tasks == nil || seen.tasks.begun(run) || seen.allRunsEnded() || len(seen.logs) > 0) {
+	if seen.job != nil && (!seen.heard() || seen.begun(run) || seen.allRunsEnded() || len(seen.logs) > 0) {
 		return plan{}, false
 	}
 	if seen.job == nil && seen.memory.waitsFor == forPreparation {
@@ -331,7 +332,17 @@ func prepareClients(seen facts) (plan, bool) {
 	p := plan{step: stepPrepare, progress: "making pool and clients", outcome: preparing("Making what the clients need.")}
 	return p.atMost(prepareWithin, forPreparation, kstatus.Outcome{
 		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("What the clients need was not there within %v:", prepareWithin),
-	}), seen.job == nil || (!seen.memory.secretMade && len(addressesOf(seen.pods)) < int(seen.spec.Template.Clients.Count))
+	}), seen.job == nil || seen.lacksSecret() || seen.lacksBackground()
+}
+
+// lacksSecret reports whether the clients may have to be given their Secret still.
+func (f facts) lacksSecret() bool {
+	return !f.memory.secretMade && len(addressesOf(f.pods)) < int(f.spec.Template.Clients.Count)
+}
+
+// lacksBackground reports whether the Job of the background is still to be made.
+func (f facts) lacksBackground() bool {
+	return f.hasBackground() && f.memory.besideMade == "" && f.job.DeletionTimestamp.IsZero()
 }
 
 func failWithJob(seen facts) (plan, bool) {
@@ -366,7 +377,7 @@ func waitForPods(seen facts) (plan, bool) {
 const unreachableAfter = 2 * time.Minute
 
 func waitForRunners(seen facts) (plan, bool) {
-	if seen.tasks != nil && seen.lostSince().IsZero() {
+	if seen.heard() && seen.lostSince().IsZero() {
 		return plan{}, false
 	}
 	since := seen.lostSince()
@@ -388,7 +399,7 @@ func waitForRunners(seen facts) (plan, bool) {
 
 func abortDisturbedRun(seen facts) (plan, bool) {
 	run := seen.currentRun()
-	if seen.allRunsEnded() || !seen.tasks.begun(run) || seen.next.kind == moveEnd {
+	if seen.allRunsEnded() || !seen.begun(run) || seen.next.kind == moveEnd {
 		return plan{}, false
 	}
 	for _, d := range seen.disturbances(run) {
@@ -405,8 +416,11 @@ func concludeFailedRun(seen facts) (plan, bool) {
 	}
 	f, run := *seen.next.failure, seen.currentRun()
 	failed := fail(v1alpha1.ReasonPhaseFailed, describeFailure(f))
-	if !seen.tasks.begun(run) {
+	if !seen.begun(run) {
 		return failed, true
+	}
+	if f.beside {
+		return conclude(run, spoiltByBackground(f)), true
 	}
 	p := conclude(run, failed.outcome.Message)
 	if why := seen.memory.notStarted[f.id]; why != "" {
@@ -436,7 +450,7 @@ func nextMove(seen facts) plan {
 	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.step, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d of %d.", run, seen.spec.Repetitions),
 	}}
-	if first := taskID(run, seen.script.phases[0].name); run == 1 && !seen.tasks.begun(run) && seen.next.id != first {
+	if first := taskID(run, seen.script.phases[0].name); run == 1 && !seen.begun(run) && seen.next.id != first {
 		p.outcome = preparing("Making what the first run needs.")
 	}
 	if seen.next.kind == moveWait { // Runners have deadlines of their own.

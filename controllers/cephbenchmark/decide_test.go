@@ -64,8 +64,8 @@ func atWork(change ...func(*facts)) facts {
 	for _, c := range change {
 		c(&f)
 	}
-	if f.tasks != nil && f.script != nil && !f.allRunsEnded() {
-		f.next = f.script.next(f.currentRun(), f.tasksOfRun(), f.memory, f.now)
+	if f.heard() && f.script != nil && !f.allRunsEnded() {
+		f.next = f.script.next(f.currentRun(), f.tasksOfRun(), f.beside.tasks, f.memory, f.now)
 	}
 	return f
 }

@@ -20,7 +20,11 @@ const (
 // describeFailure says in one message which task failed, why, and what it printed
 // last.
 func describeFailure(f failedTask) string {
-	text := fmt.Sprintf("Task %s failed on client %d, %s: %s", f.id, f.client, f.failure.Reason, kstatus.Cut(f.failure.Message, maxMessage))
+	where := fmt.Sprintf("on client %d", f.client)
+	if f.beside {
+		where = "in the background"
+	}
+	text := fmt.Sprintf("Task %s failed %s, %s: %s", f.id, where, f.failure.Reason, kstatus.Cut(f.failure.Message, maxMessage))
 	if len(f.failure.Command) > 0 {
 		text += fmt.Sprintf(" The command was %q.", kstatus.Cut(strings.Join(f.failure.Command, " "), maxCommand))
 	}

@@ -65,6 +65,7 @@ type jobSpec struct {
 	pods      settings.Pods
 	script    *script
 	network   rook.PodNetwork
+	secret    string // that pods mount
 	// alone says that the runner finds its tasks in the Secret, and no manager.
 	alone bool
 	// block says that the claim is a block device.
@@ -200,7 +201,7 @@ func (j jobSpec) volumes() []corev1.Volume {
 	limit, mode := resource.MustParse("400Mi"), int32(0o440)
 	volumes := []corev1.Volume{
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}},
-		{Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secretName(j.session, j.alone), DefaultMode: &mode}}},
+		{Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: j.secret, DefaultMode: &mode}}},
 	}
 	if claim := j.spec.Template.Target.PersistentVolumeClaim; claim != nil {
 		volumes = append(volumes, corev1.Volume{Name: "claim", VolumeSource: claimOf(*claim, sessionLabels(j.session))})

@@ -257,9 +257,10 @@ func (f facts) logsPending() bool {
 }
 
 // concludeFromLogs saves a run whose phases had all ended when a pod did: their
-// reports are in its log, though nobody had fetched them.
+// reports are in its log, though nobody had fetched them. With a background it does not:
+// what that has done is told when it is stopped, and that has to be in time.
 func concludeFromLogs(seen facts) (plan, bool) {
-	if seen.alone() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
+	if seen.alone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
 	}
 	pending := seen.logsPending()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -57,6 +56,8 @@ type facts struct {
 	// hint is what Kubernetes last warned of about the Job, or a pod of it, that does
 	// not get on.
 	hint string
+
+	beside beside // what was seen of the background
 
 	live   *liveSession
 	memory *memory
@@ -180,9 +181,11 @@ func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.
 	// Not those of a Job that this one has replaced.
 	seen.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
 	if stuck := stuckObject(job, seen.pods); stuck != nil && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
-		seen.hint, err = r.lastWarning(ctx, stuck)
+		if seen.hint, err = r.lastWarning(ctx, stuck); err != nil {
+			return err
+		}
 	}
-	return err
+	return r.observeBeside(ctx, seen)
 }
 
 // hintAfter is how long a Job may be without pods, or a pod may be on its way, before
@@ -258,12 +261,16 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 		return err
 	}
 	seen.tasks = tasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
+	if seen.hasBackground() {
+		seen.beside.tasks = tasksOf(seen.beside.runners, 1)
+		seen.memory.noteEnds(seen.beside.tasks, seen.now)
+	}
 	if len(seen.logs) > 0 {
 		seen.memory.noteTimes(seen.tasks)
 	}
 	seen.memory.noteEnds(seen.tasks, seen.now)
-	if seen.tasks != nil && !seen.allRunsEnded() {
-		seen.next = seen.script.next(seen.currentRun(), seen.tasksOfRun(), seen.memory, seen.now)
+	if seen.heard() && !seen.allRunsEnded() {
+		seen.next = seen.script.next(seen.currentRun(), seen.tasksOfRun(), seen.beside.tasks, seen.memory, seen.now)
 	}
 	return nil
 }
@@ -276,7 +283,8 @@ func (f *facts) newScript() (*script, error) {
 			return nil, err
 		}
 	}
-	return newScript(f.spec.Template, f.session.places(f.spec.Template, f.cluster, f.cephMajor(), f.datasetBytes, f.block))
+	places := f.session.places(f.spec.Template, f.cluster, f.cephMajor(), f.datasetBytes, f.block)
+	return newScript(f.spec.Template, places, f.session.backgroundPlace(places))
 }
 
 // observeClients asks the runners, and reads the logs of those that cannot be asked.
@@ -287,7 +295,15 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		if err != nil {
 			return err
 		}
-		seen.runners = seen.live.follow(addressesOf(seen.pods), key) //nolint:contextcheck // It outlives the pass.
+		addresses := addressesOf(seen.pods)
+		if address, runs := addressesOf(seen.beside.pods)[0]; runs {
+			addresses[besideIndex] = address
+		}
+		seen.runners = seen.live.follow(addresses, key) //nolint:contextcheck // It outlives the pass.
+		if view, followed := seen.runners[besideIndex]; followed {
+			delete(seen.runners, besideIndex)
+			seen.beside.runners = map[int]runnerView{0: view}
+		}
 	}
 	for _, view := range seen.runners {
 		seen.memory.reached = seen.memory.reached || view.snapshot != nil
@@ -379,7 +395,7 @@ func (t clientTasks) begun(run int32) bool {
 // lostSince is since when a runner that had to answer has not; zero if all do.
 func (f facts) lostSince() time.Time {
 	var since time.Time
-	for _, view := range f.runners {
+	for _, view := range f.everyone() {
 		if view.err != nil && (since.IsZero() || view.since.Before(since)) {
 			since = view.since
 		}
@@ -387,12 +403,12 @@ func (f facts) lostSince() time.Time {
 	return since
 }
 
-// lostErr is why the first of those does not answer, by index: the message that it
-// ends up in must not change with the order of a map.
+// lostErr is why the first of those does not answer, in their order: the message that
+// it ends up in must not change with the order of a map.
 func (f facts) lostErr() error {
-	for _, i := range slices.Sorted(maps.Keys(f.runners)) {
-		if err := f.runners[i].err; err != nil {
-			return err
+	for _, view := range f.everyone() {
+		if view.err != nil {
+			return view.err
 		}
 	}
 	return nil

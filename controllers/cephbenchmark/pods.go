@@ -22,6 +22,8 @@ func podsWaiting(seen facts) (reason, message string) {
 	}
 	running := len(addressesOf(seen.pods))
 	switch {
+	case running >= int(seen.spec.Template.Clients.Count) && seen.hasBackground():
+		return seen.besideWaiting()
 	case running >= int(seen.spec.Template.Clients.Count):
 		return "", ""
 	case seen.hint != "":

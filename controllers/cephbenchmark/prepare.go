@@ -27,7 +27,7 @@ import (
 // then makes the Job and what its pods need.
 func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.job != nil {
-		return effect{again: time.Second}, r.makeSecret(ctx, seen, seen.job)
+		return effect{again: time.Second}, r.completeClients(ctx, seen)
 	}
 	seen.memory.usedBefore = seen.survey.df.UsedRawBytes
 	ready, why, err := r.preparePool(ctx, seen)
@@ -127,21 +127,46 @@ func (f facts) owner() rook.Owner {
 	return rook.Owner{Kind: "CephBenchmark", Namespace: f.benchmark.Namespace, Name: f.benchmark.Name, UID: f.benchmark.UID}
 }
 
-// makeClients makes the Job, and then the Secret of its pods. The Secret belongs to
-// the Job and goes with it; the pods wait for it, if they are sooner.
+// jobSpec is what the Jobs of the session are made of.
+func (r *Reconciler) jobSpec(seen facts) (jobSpec, error) {
+	network, err := seen.rook.PodNetwork()
+	if err != nil {
+		return jobSpec{}, err
+	}
+	return jobSpec{
+		benchmark: seen.benchmark, spec: seen.spec, session: seen.session, script: seen.script, block: seen.block,
+		images: r.settings.Images, pods: r.settings.Pods, network: network, alone: seen.memory.alone,
+		secret: secretName(seen.session, seen.memory.alone),
+	}, nil
+}
+
+// completeClients makes what an attempt before has left out.
+func (r *Reconciler) completeClients(ctx context.Context, seen facts) error {
+	if seen.lacksSecret() {
+		if err := r.makeSecret(ctx, seen, seen.job); err != nil {
+			return err
+		}
+	}
+	made, err := r.jobSpec(seen)
+	if err != nil {
+		return err
+	}
+	return r.makeBackground(ctx, seen, seen.job, made)
+}
+
+// makeClients makes the Job, and then the Secret of its pods and the Job of the
+// background. Both belong to the Job and go with it; the pods wait for the Secret, if
+// they are sooner.
 func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	spec, err := json.Marshal(seen.spec)
 	if err != nil {
 		return fmt.Errorf("write the spec: %w", err)
 	}
-	network, err := seen.rook.PodNetwork()
+	made, err := r.jobSpec(seen)
 	if err != nil {
 		return err
 	}
-	job := jobOf(jobSpec{
-		benchmark: seen.benchmark, spec: seen.spec, session: seen.session, script: seen.script, block: seen.block,
-		images: r.settings.Images, pods: r.settings.Pods, network: network, alone: seen.memory.alone,
-	})
+	job := jobOf(made)
 	job.Annotations = map[string]string{
 		annotationSpec:    string(spec),
 		annotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
@@ -159,7 +184,10 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 		return fmt.Errorf("make the Job of the clients: %w", err)
 	}
 	seen.memory.madeJob = job.UID
-	return r.makeSecret(ctx, seen, job)
+	if err := r.makeSecret(ctx, seen, job); err != nil {
+		return err
+	}
+	return r.makeBackground(ctx, seen, job, made)
 }
 
 // makeSecret makes what the pods need to reach Ceph, and to know their manager. It

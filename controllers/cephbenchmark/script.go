@@ -25,6 +25,8 @@ type script struct {
 	rest   time.Duration
 	// dropCaches says that OSDs forget what they have cached before each phase.
 	dropCaches bool
+	// background is the load beside the phases; nil if there is none.
+	background *background
 }
 
 // phase is a phase of the template with the load that it stands for.
@@ -34,11 +36,16 @@ type phase struct {
 	load engine.Load
 }
 
-// newScript returns the script of a template for clients at these places.
-func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place) (*script, error) {
+// newScript returns the script of a template for clients at these places, and for the
+// background at its own.
+func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*script, error) {
 	s := &script{places: places, dropCaches: template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase}
 	if template.Rest != nil {
 		s.rest = template.Rest.Duration
+	}
+	var err error
+	if s.background, err = newBackground(template.Background, backgroundPlace); err != nil {
+		return nil, err
 	}
 	for _, p := range template.Phases {
 		load, err := engine.LoadOf(p)
@@ -106,6 +113,10 @@ type memory struct {
 	madeJob, replacedJob types.UID
 	secretMade           bool
 	usedBefore           int64
+	// besideMade is the Job of the background, and besideLeft tells that it could not
+	// remove what it had made.
+	besideMade types.UID
+	besideLeft bool
 	// reached tells that a runner has answered.
 	reached bool
 	// alone tells that the client is to work alone, planned are its tasks, and logs are
@@ -145,6 +156,10 @@ type move struct {
 	step string
 	// failure is why, for moveFail and a run that failed.
 	failure *failedTask
+	// beside says that it is about the background, and not about the clients.
+	beside bool
+	// measured says that all phases of the run have ended, so that they count.
+	measured bool
 }
 
 // failedTask is a task that failed on a client.
@@ -152,14 +167,22 @@ type failedTask struct {
 	id      string
 	client  int
 	failure task.Failure
+	beside  bool // of the background
 }
 
-// next names the next move of a run, counted from 1. It is pure.
-func (s *script) next(run int32, tasks clientTasks, m *memory, now time.Time) move {
+// next names the next move of a run, counted from 1, given how far the clients are and
+// what is beside them. It is pure.
+func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.Time) move {
 	if id, busy := tasks.unfinished(); busy && !s.isOf(run, id) {
 		return move{kind: moveCancel, id: id, step: "ending an earlier task"}
 	}
+	if id, busy := beside.unfinished(); busy && strings.HasPrefix(id, "background-") && id != backgroundID(run) {
+		return move{kind: moveCancel, id: id, step: "ending an earlier background", beside: true}
+	}
 	if mv, done := s.prefill(tasks); !done {
+		return mv
+	}
+	if mv, done := s.prepareBackground(beside); !done {
 		return mv
 	}
 	for i := range s.phases {
@@ -167,10 +190,16 @@ func (s *script) next(run int32, tasks clientTasks, m *memory, now time.Time) mo
 			return mv
 		}
 	}
+	if mv, done := s.beginBackground(run, tasks, beside, m, now); !done {
+		return mv
+	}
 	for i := range s.phases {
 		if mv, done := s.runPhase(i, run, tasks, m, now); !done {
 			return mv
 		}
+	}
+	if mv, done := s.endBackground(run, beside); !done {
+		return mv
 	}
 	return move{kind: moveEnd}
 }

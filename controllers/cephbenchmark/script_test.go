@@ -68,7 +68,7 @@ func play(t *testing.T, s *script, run int32, tasks clientTasks, m *memory, cloc
 	var moves []string
 	for range 100 {
 		m.noteEnds(tasks, *clock)
-		mv := s.next(run, tasks, m, *clock)
+		mv := s.next(run, tasks, nil, m, *clock)
 		if mv.kind != moveWait {
 			moves = append(moves, string(mv.kind)+" "+mv.id)
 		}
@@ -186,7 +186,7 @@ func TestScriptMoves(t *testing.T) {
 			if tc.started {
 				m.startedAt["r1-p1"] = time.Unix(1, 0)
 			}
-			got := scriptOf(2, fakeLoad{}).next(max(tc.run, 1), tc.tasks, m, time.Unix(1000, 0))
+			got := scriptOf(2, fakeLoad{}).next(max(tc.run, 1), tc.tasks, nil, m, time.Unix(1000, 0))
 			if got.kind != tc.want {
 				t.Errorf("got %s %s, want %s", got.kind, got.id, tc.want)
 			}
@@ -208,7 +208,7 @@ func TestScriptTellsTheCause(t *testing.T) {
 	tasks[0]["r1-p1"] = task.Status{State: task.Cancelled}
 	tasks[1]["r1-p1"] = task.Status{State: task.Failed, Failure: failureOf(task.Failed)}
 	tasks[2]["r1-p1"] = task.Status{State: task.Cancelled}
-	mv := scriptOf(3, fakeLoad{}).next(1, tasks, newMemory(time.Time{}), time.Unix(1000, 0))
+	mv := scriptOf(3, fakeLoad{}).next(1, tasks, nil, newMemory(time.Time{}), time.Unix(1000, 0))
 	if mv.kind != moveFail || mv.failure.client != 1 || mv.failure.failure.Reason != task.ToolFailed {
 		t.Errorf("got %+v", mv)
 	}

@@ -76,6 +76,9 @@ func (s session) places(template v1alpha1.BenchmarkTemplate, cluster settings.Cl
 // duration is how long one run takes by plan.
 func (s *script) duration() time.Duration {
 	total := time.Duration(0)
+	if s.background != nil {
+		total += s.background.ramp
+	}
 	for _, p := range s.phases {
 		timing := p.load.Timing()
 		total += s.rest + time.Duration((timing.RampSeconds+timing.MeasuredSeconds)*float64(time.Second))
@@ -91,6 +94,11 @@ func (s *script) deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.phases {
 		for _, d := range p.load.Datasets(s.places[0]) {
+			prefill += prefillTimeout(d.Bytes)
+		}
+	}
+	if s.background != nil {
+		for _, d := range s.background.load.Datasets(s.background.place) {
 			prefill += prefillTimeout(d.Bytes)
 		}
 	}

@@ -37,7 +37,8 @@ func TestTheLargestStatusFits(t *testing.T) {
 	for n := range 16 {
 		p := v1alpha1.PhaseResult{
 			Name: v1alpha1.PhaseName(fmt.Sprintf("%s%02d", long[:18], n)), ValidRuns: 20,
-			Marks: []v1alpha1.ResultMark{"Cached", "ClosedLoop", "SharedImage", "Throttled", "NotSteady", "Disturbed"},
+			BackgroundIOPS: "0.0123456",
+			Marks:          []v1alpha1.ResultMark{"Cached", "ClosedLoop", "SharedImage", "Throttled", "NotSteady", "Disturbed"},
 		}
 		for _, metric := range figures {
 			for _, direction := range []v1alpha1.Direction{"Total", "Read", "Write"} {

@@ -52,6 +52,7 @@ func TestStories(t *testing.T) {
 		"cluster":  clusterStories(),
 		"deletion": deletionStories(),
 		"logs":     logStories(),
+		"beside":   backgroundStories(),
 	} {
 		for name, tell := range stories {
 			number++

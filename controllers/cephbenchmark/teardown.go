@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -60,7 +61,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 // parts are those of a teardown, in order.
 func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, error) {
 	type part = func(context.Context, facts) (string, error)
-	parts := []part{r.cleanUpByClients, r.endClients}
+	parts := []part{r.cleanUpByBackground, r.cleanUpByClients, r.endClients}
 	if inCeph {
 		parts = append(parts, r.cleanUpInCeph, r.removeScratchPool)
 	}
@@ -125,11 +126,16 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 // needsCleanup reports whether clients have anything to remove.
 func (f facts) needsCleanup() bool { return len(f.cleanupOf(0)) > 0 }
 
-// cleanupOf are the commands with which a client removes what it has made. Objects of
-// a scratch pool go with it, which is much faster; its images have to be removed,
-// because Rook keeps a pool that has some.
+// cleanupOf are the commands with which a client removes what it has made.
 func (f facts) cleanupOf(i int) []task.Command {
-	commands := engine.Cleanup(f.script.places[i], f.script.loads())
+	return f.leftoversOf(f.script.places[i], f.script.loads())
+}
+
+// leftoversOf are the commands with which what loads have made at a place is removed.
+// Objects of a scratch pool go with it, which is much faster; its images have to be
+// removed, because Rook keeps a pool that has some.
+func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
+	commands := engine.Cleanup(p, loads)
 	if f.spec.Template.Target.ScratchPool == nil {
 		return commands
 	}
@@ -142,21 +148,36 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error)
 		return "", nil
 	}
 	if len(seen.runners) > 0 && !seen.alone() && seen.lostSince().IsZero() && !seen.memory.finished {
-		err := r.onAll(ctx, seen, func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) })
+		finish := func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) }
+		err := errors.Join(r.onAll(ctx, seen, finish), r.onEach(ctx, seen.beside.runners, finish))
 		seen.memory.finished, seen.memory.finishedAt = true, seen.now
 		if err == nil {
 			return "The clients are ending.", nil
 		}
 	}
-	for i := range seen.pods {
-		if phase := seen.pods[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
-			if seen.memory.finished && seen.now.Sub(seen.memory.finishedAt) < finishWithin {
-				return "The clients are ending.", nil
-			}
-			return "The pods of the clients are being ended.", r.suspendJob(ctx, seen.job)
+	if !allEnded(seen.pods) || !allEnded(seen.beside.pods) {
+		if seen.memory.finished && seen.now.Sub(seen.memory.finishedAt) < finishWithin {
+			return "The clients are ending.", nil
 		}
+		return "The pods of the clients are being ended.", r.suspendJobs(ctx, seen)
 	}
 	return "", nil
+}
+
+func allEnded(pods []corev1.Pod) bool {
+	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podEnded(&pod) })
+}
+
+// suspendJobs ends the pods that are left.
+func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
+	var errs []error
+	if !allEnded(seen.pods) {
+		errs = append(errs, r.suspendJob(ctx, seen.job))
+	}
+	if !allEnded(seen.beside.pods) {
+		errs = append(errs, r.suspendJob(ctx, seen.beside.job))
+	}
+	return errors.Join(errs...)
 }
 
 // finishWithin is how long a client that was told to finish may take.
@@ -205,18 +226,30 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 	if seen.script == nil {
 		return "", nil
 	}
-	for _, c := range seen.script.places {
-		traces := engine.TracesOf(c, seen.script.loads())
+	objectPool := seen.script.places[0].ObjectPool() // of all of them
+	for _, traces := range seen.traces() {
 		for _, namespace := range traces.Namespaces {
-			if waitsFor, err := r.removeObjects(ctx, at, c.ObjectPool(), namespace, ""); waitsFor != "" || err != nil {
+			if waitsFor, err := r.removeObjects(ctx, at, objectPool, namespace, ""); waitsFor != "" || err != nil {
 				return waitsFor, err
 			}
 		}
-		if waitsFor, err := r.removeObjects(ctx, at, c.ObjectPool(), "", traces.ObjectPrefix); waitsFor != "" || err != nil {
+		if waitsFor, err := r.removeObjects(ctx, at, objectPool, "", traces.ObjectPrefix); waitsFor != "" || err != nil {
 			return waitsFor, err
 		}
 	}
 	return "", nil
+}
+
+// traces are where to look for what clients and background may have left.
+func (f facts) traces() []engine.Traces {
+	var all []engine.Traces
+	for _, c := range f.script.places {
+		all = append(all, engine.TracesOf(c, f.script.loads()))
+	}
+	if b := f.script.background; b != nil {
+		all = append(all, engine.TracesOf(b.place, []engine.Load{b.load}))
+	}
+	return all
 }
 
 // imagePool is the pool in which images of the session may be.

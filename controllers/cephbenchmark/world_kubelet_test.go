@@ -95,9 +95,29 @@ func (k *kubelet) endJob(ctx context.Context, job *batchv1.Job, pods []corev1.Po
 	}
 	if !job.DeletionTimestamp.IsZero() && len(pods) == 0 {
 		_ = k.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}})
+		if !k.endOwned(ctx, job) {
+			return
+		}
 		job.Finalizers = nil
 		_ = k.Update(ctx, job)
 	}
+}
+
+// endOwned removes the Jobs that a Job owns, as the garbage collector would, and reports
+// whether they are gone.
+func (k *kubelet) endOwned(ctx context.Context, owner *batchv1.Job) (gone bool) {
+	var jobs batchv1.JobList
+	if k.List(ctx, &jobs, client.InNamespace(k.namespace)) != nil {
+		return false
+	}
+	gone = true
+	for i := range jobs.Items {
+		if job := &jobs.Items[i]; metav1.IsControlledBy(job, owner) {
+			gone = false
+			_ = k.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground))
+		}
+	}
+	return gone
 }
 
 func (k *kubelet) startJob(ctx context.Context, job *batchv1.Job) {

@@ -53,7 +53,28 @@ func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	}
 	var nodes []v1alpha1.NodeName
 	for _, word := range words[1:] {
-		nodes = append(nodes, v1alpha1.NodeName(word))
+		if !strings.HasPrefix(word, ofBackground) {
+			nodes = append(nodes, v1alpha1.NodeName(word))
+		}
+	}
+	return nodes
+}
+
+// ofBackground is before the name of the node that the background was on. No name of a
+// node has a colon.
+const ofBackground = "background:"
+
+// backgroundNodesOfRun is where the background of the run ID's first run was.
+func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
+	words := strings.Fields(s.Annotations[AnnotationNodes])
+	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
+		return nil
+	}
+	var nodes []v1alpha1.NodeName
+	for _, word := range words[1:] {
+		if node, ok := strings.CutPrefix(word, ofBackground); ok {
+			nodes = append(nodes, v1alpha1.NodeName(node))
+		}
 	}
 	return nodes
 }
@@ -64,7 +85,7 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	if len(nodesOfRun(seen.sweep)) > 0 {
 		return nil
 	}
-	nodes, err := r.nodesOf(ctx, seen.child)
+	nodes, background, err := r.nodesOf(ctx, seen.child)
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
@@ -76,6 +97,9 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	for _, node := range nodes {
 		words = append(words, string(node))
 	}
+	if background != "" {
+		words = append(words, ofBackground+string(background))
+	}
 	seen.sweep.Annotations[AnnotationNodes] = strings.Join(words, " ")
 	if err := r.Client.Patch(ctx, seen.sweep, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("note the nodes of the clients: %w", err)
@@ -83,16 +107,16 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// nodesOf are the nodes of a benchmark's clients, once all of them have one.
-func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) ([]v1alpha1.NodeName, error) {
+// nodesOf are the nodes of a benchmark's clients, and that of its background, if it has
+// one, once all of them have one.
+func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) (nodes []v1alpha1.NodeName, background v1alpha1.NodeName, err error) {
 	var pods corev1.PodList
-	err := r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
+	err = r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
 		settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the clients of benchmark %s: %w", child.Name, err)
+		return nil, "", fmt.Errorf("list the clients of benchmark %s: %w", child.Name, err)
 	}
-	var nodes []v1alpha1.NodeName
 	placed := int32(0)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
@@ -100,16 +124,20 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 		if pod.Annotations[settings.AnnotationBenchmark] != child.Name || node == "" || pod.Status.Phase != corev1.PodRunning {
 			continue
 		}
+		if pod.Labels[settings.LabelRole] == settings.RoleBackground {
+			background = node
+			continue
+		}
 		placed++
 		if !slices.Contains(nodes, node) {
 			nodes = append(nodes, node)
 		}
 	}
-	if placed < child.Spec.Template.Clients.Count {
-		return nil, nil
+	if placed < child.Spec.Template.Clients.Count || (child.Spec.Template.Background != nil && background == "") {
+		return nil, "", nil
 	}
 	slices.Sort(nodes)
-	return nodes, nil
+	return nodes, background, nil
 }
 
 // prune removes the benchmark whose results are older than historyLimit allows. Its

@@ -256,7 +256,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	case !proven:
 		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
 	}
-	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep)}.Benchmark()
+	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
 	}

@@ -52,6 +52,9 @@ type Run struct {
 	// RawOutput is the policy by which the tools' outputs were kept.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
+	// Background is the load beside the phases, from before the first to after the
+	// last; nil if there was none, or it told nothing.
+	Background *Background `json:"background,omitempty"`
 	// Dropped is what there was no room for, in the order in which it was dropped.
 	Dropped []Part `json:"dropped,omitempty"`
 }
@@ -75,6 +78,8 @@ type Phase struct {
 	StartSpreadSeconds *float64 `json:"startSpreadSeconds,omitempty"`
 	// Observation is what all clients measured together; nil if that is nothing.
 	Observation *figure.Observation `json:"observation,omitempty"`
+	// Background are the figures of the load beside the phase while that was measured.
+	Background []figure.Figure `json:"background,omitempty"`
 	// Clients are their reports, the ramp included.
 	Clients []task.Report `json:"clients,omitempty"`
 	// OSDLatencies are what the OSDs said of themselves before, during and after.
@@ -84,6 +89,21 @@ type Phase struct {
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Space is how much room the data took, at the end of the phase.
 	Space *Space `json:"space,omitempty"`
+}
+
+// Background is what is known of the load beside the phases of a run.
+type Background struct {
+	// SpecDigest is the same for backgrounds that were specified alike.
+	SpecDigest string     `json:"specDigest,omitempty"`
+	StartTime  *time.Time `json:"startTime,omitempty"`
+	EndTime    *time.Time `json:"endTime,omitempty"`
+	// Observation is of the whole time; nil if nothing was measured.
+	Observation *figure.Observation `json:"observation,omitempty"`
+	// WholeRun says that the tool told no course, so that phases have the figures of
+	// the whole time.
+	WholeRun bool `json:"wholeRun,omitempty"`
+	// Report is its own, in which the result is left out where Observation has it.
+	Report *task.Report `json:"report,omitempty"`
 }
 
 // Placement is how the placement groups of a pool are spread over OSDs.
@@ -135,10 +155,13 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
-// WrittenBytes is what all clients wrote in the phases of a run, ramps included. What
-// was prefilled before is not in it.
+// WrittenBytes is what all clients wrote in the phases of a run, ramps included, and the
+// background beside them. What was prefilled before is not in it.
 func (r *Run) WrittenBytes() int64 {
 	total := int64(0)
+	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil && b.Observation.Result.Write != nil {
+		total = b.Observation.Result.Write.Bytes
+	}
 	for _, phase := range r.Phases {
 		for _, report := range phase.Clients {
 			if report.Result != nil && report.Result.Write != nil {
@@ -156,6 +179,11 @@ func (r *Run) validate() error {
 		return &VersionError{Found: r.SchemaVersion}
 	case r.Number < 1:
 		return fmt.Errorf("archive: the run has number %d", r.Number)
+	}
+	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil {
+		if err := b.Observation.Result.Validate(); err != nil {
+			return fmt.Errorf("archive: background: %w", err)
+		}
 	}
 	for _, phase := range r.Phases {
 		for i, res := range phase.results() {

@@ -41,7 +41,7 @@ func Parts() []Part {
 // from drops the part from a document whose phases were cloned, and reports whether
 // there was any of it.
 func (p Part) from(document *Run) bool {
-	dropped := false
+	dropped := p.fromBackground(document.Background)
 	for i := range document.Phases {
 		phase := &document.Phases[i]
 		switch p {
@@ -57,6 +57,19 @@ func (p Part) from(document *Run) bool {
 				p.fromReport(&phase.Clients[j], &dropped)
 			}
 		}
+	}
+	return dropped
+}
+
+// fromBackground drops the part from the background, whose only client has the result
+// of all.
+func (p Part) fromBackground(b *Background) (dropped bool) {
+	switch {
+	case b == nil:
+	case p == DropOutput && b.Report != nil:
+		p.fromReport(b.Report, &dropped)
+	case (p == DropSeries || p == DropHistograms) && b.Observation != nil && b.Observation.Result != nil:
+		b.Observation.Result = p.fromResult(b.Observation.Result, &dropped)
 	}
 	return dropped
 }
@@ -101,6 +114,27 @@ func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
 	less := *l
 	less.Histogram = nil
 	return &less
+}
+
+// cloneBackground copies as much as from changes, and leaves out of the report the
+// result that the observation has.
+func cloneBackground(b *Background) *Background {
+	if b == nil {
+		return nil
+	}
+	clone := *b
+	if b.Observation != nil {
+		observation := *b.Observation
+		clone.Observation = &observation
+	}
+	if b.Report != nil {
+		report := *b.Report
+		if clone.Observation != nil {
+			report.Result = nil
+		}
+		clone.Report = &report
+	}
+	return &clone
 }
 
 // clonePhases copies as much as from changes.

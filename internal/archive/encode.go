@@ -41,6 +41,7 @@ func marshal(run *Run, limit int) ([]byte, error) {
 	document := *run
 	document.SchemaVersion = SchemaVersion
 	document.Phases = clonePhases(run.Phases)
+	document.Background = cloneBackground(run.Background)
 	if err := document.validate(); err != nil {
 		return nil, err
 	}

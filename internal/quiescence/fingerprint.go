@@ -30,6 +30,10 @@ type Inputs struct {
 	Images map[string]string
 	// Nodes are those that clients and OSDs are on.
 	Nodes []Node
+	// Background is the load beside the phases; empty if there is none. BackgroundNodes
+	// are those that it is on.
+	Background      string
+	BackgroundNodes []Node
 }
 
 // Node is a node of Kubernetes.
@@ -58,6 +62,10 @@ type Detail struct {
 	Config []ceph.ConfigEntry `json:"config,omitempty"`
 	Images map[string]string  `json:"images,omitempty"`
 	Nodes  []Node             `json:"nodes,omitempty"`
+	// Background is the load beside the phases, which is for a result what other users
+	// of the cluster are, and BackgroundNodes are where it came from.
+	Background      string `json:"background,omitempty"`
+	BackgroundNodes []Node `json:"backgroundNodes,omitempty"`
 }
 
 // OSDClass are the OSDs of one device class.
@@ -73,7 +81,7 @@ func Describe(in Inputs) Detail {
 	d := Detail{
 		FSID: in.FSID, RookVersion: in.RookVersion,
 		OSDs: classes(in.OSDs, in.DeviceClass), Images: maps.Clone(in.Images),
-		Nodes: slices.SortedFunc(slices.Values(in.Nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) }),
+		Nodes: sortedNodes(in.Nodes), Background: in.Background, BackgroundNodes: sortedNodes(in.BackgroundNodes),
 	}
 	if in.Versions != nil {
 		d.CephVersions = slices.Sorted(maps.Keys(in.Versions.Overall))
@@ -89,6 +97,10 @@ func Describe(in Inputs) Detail {
 	}
 	slices.SortFunc(d.Config, func(a, b ceph.ConfigEntry) int { return cmp.Compare(configKey(a), configKey(b)) })
 	return d
+}
+
+func sortedNodes(nodes []Node) []Node {
+	return slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Fingerprint is the short form, for status.
@@ -212,9 +224,19 @@ func (d Detail) facts() map[string]string {
 		facts["image "+name] = cmp.Or(digest, "unknown")
 	}
 	for _, node := range d.Nodes {
-		facts["node "+node.Name] = fmt.Sprintf("%s, kernel %s, %s", cmp.Or(node.Architecture, "unknown"), cmp.Or(node.Kernel, "unknown"), cmp.Or(node.OSImage, "unknown"))
+		facts["node "+node.Name] = node.describe()
+	}
+	if d.Background != "" {
+		facts["background"] = d.Background
+	}
+	for _, node := range d.BackgroundNodes {
+		facts["node of the background "+node.Name] = node.describe()
 	}
 	return facts
+}
+
+func (n Node) describe() string {
+	return fmt.Sprintf("%s, kernel %s, %s", cmp.Or(n.Architecture, "unknown"), cmp.Or(n.Kernel, "unknown"), cmp.Or(n.OSImage, "unknown"))
 }
 
 func poolFacts(facts map[string]string, pool ceph.Pool) {

@@ -222,7 +222,25 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	r.report.StartTime, r.report.EndTime = &p.since, &exit.at
 	r.report.Usage = usageOf(exit.usage, before, readThrottling(r.cgroup))
 	r.report.Output = r.output.text()
+	if m.UntilCancelled && !exit.abandoned {
+		if errors.Is(exit.stopped, errCancelled) {
+			r.note("task %s: %s was stopped, as it was to be: %s", r.entry.task.ID, m.Argv[0], exit)
+			return nil
+		}
+		if exit.stopped == nil && exit.accepted(m.Command) {
+			return endedByItself(m.Command, exit.at.Sub(p.since), r.output)
+		}
+	}
 	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)
+}
+
+// endedByItself is the error for a tool that was to run until it is stopped.
+func endedByItself(c task.Command, took time.Duration, output *streams) error {
+	return &failure{task.Failure{
+		Reason:  task.FailureReason(parse.EndedEarly),
+		Message: fmt.Sprintf("%s ended by itself after %v, and was to run until it is stopped", c.Argv[0], took.Round(time.Millisecond)),
+		Command: c.Argv, Tail: output.lastLines(maxTailBytes),
+	}}
 }
 
 // end makes the report, and then lets others see that the task has ended.

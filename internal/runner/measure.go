@@ -75,10 +75,14 @@ func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) 
 	if !ok { // It was looked up when the task arrived.
 		return nil, badOutput("there is no format %q", m.Format)
 	}
-	options := engine.Options{RequestedSeconds: m.RequestedSeconds, RequestedBytes: m.RequestedBytes}
+	options := engine.Options{RequestedSeconds: m.RequestedSeconds, RequestedBytes: m.RequestedBytes, OperationBytes: m.OperationBytes}
 	measured, err := format.Parse(output, options)
 	if err != nil {
-		if incomplete, ok := errors.AsType[*engine.IncompleteError](err); ok {
+		incomplete, ok := errors.AsType[*engine.IncompleteError](err)
+		if ok && m.UntilCancelled && incomplete.Partial != nil && incomplete.Reason != parse.ToolError && incomplete.Reason != parse.NoIO {
+			return incomplete.Partial, nil // It was stopped, which is what it says.
+		}
+		if ok {
 			return nil, incompleteOutput(incomplete.Reason, "%s gave no result: %v", m.Argv[0], err)
 		}
 		return nil, badOutput("the output of %s cannot be read as %s: %v", m.Argv[0], m.Format, err)

@@ -270,17 +270,23 @@ func (s *session) request() func() {
 }
 
 // idle is for how long no command has been run and no request been answered. A task
-// that waits for the signal to start is idle too: the manager may never give it.
+// that waits for the signal to start is idle too: the manager may never give it. So is
+// one that runs until it is cancelled, which nobody would do any more.
 func (s *session) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.entries); s.requests > 0 || (n > 0 && isWorking(s.entries[n-1].status.State)) {
+	if n := len(s.entries); s.requests > 0 || (n > 0 && s.entries[n-1].isWorking()) {
 		return 0
 	}
 	return time.Since(s.touched)
 }
 
-func isWorking(state task.State) bool { return state == task.Preparing || state == task.Measuring }
+// isWorking reports whether the task comes to an end without the manager; the caller
+// holds the session's mutex.
+func (e *entry) isWorking() bool {
+	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
+	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless
+}
 
 // statuses lists what became of all tasks.
 func (s *session) statuses() []task.Status {

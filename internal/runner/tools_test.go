@@ -68,6 +68,11 @@ func act(argument string) { //nolint:gocyclo // One case for each thing that a t
 		<-c
 		must(copyTo(os.Stdout, value))
 		os.Exit(0)
+	case "term-128": // what fio does
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		<-c
+		os.Exit(128)
 	case "child": // a process that outlives this one, with its pipes and its number in a file
 		cmd := exec.CommandContext(context.Background(), os.Args[0], "ignore-term", "sleep=1m")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

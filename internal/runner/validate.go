@@ -78,8 +78,10 @@ func validateMeasurement(m *task.Measurement, programs []string) *Error {
 			return refuse(Invalid, "%v is not a number of seconds", seconds)
 		}
 	}
-	if m.RequestedBytes < 0 {
-		return refuse(Invalid, "%d is not a number of bytes", m.RequestedBytes)
+	for _, bytes := range []int64{m.RequestedBytes, m.OperationBytes} {
+		if bytes < 0 {
+			return refuse(Invalid, "%d is not a number of bytes", bytes)
+		}
 	}
 	return nil
 }

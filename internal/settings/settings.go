@@ -89,8 +89,12 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelComponent = "app.kubernetes.io/component"
 
+	// LabelRole tells the pod of a background from those of clients.
+	LabelRole = "cephtune.dev/role"
+
 	ManagedBy          = "cephtune"
 	ComponentBenchmark = "benchmark"
+	RoleBackground     = "background"
 )
 
 // ContainerClient is the container of those pods in which the tool runs.

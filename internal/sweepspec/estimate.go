@@ -136,6 +136,12 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		total += rest + time.Duration(seconds*float64(time.Second))
 		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
 	}
+	if b := t.Background; b != nil {
+		if b.Ramp != nil {
+			total += b.Ramp.Duration
+		}
+		bytes += int64(total.Seconds() * writtenPerSecond(b.AsPhase(), 1))
+	}
 	prefilled := PrefillBytes(t, e.facts.DatasetBytes)
 	return total + time.Duration(prefilled/writeRate)*time.Second, bytes + prefilled, nil
 }
@@ -152,7 +158,11 @@ func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 			objects = datasetBytes
 		}
 	}
-	return (objects + images) * int64(t.Clients.Count)
+	all := (objects + images) * int64(t.Clients.Count)
+	if b := t.Background; b != nil && (b.RadosBench == nil || b.RadosBench.Mode != v1alpha1.RadosBenchWrite) {
+		all += datasetBytes // Its own.
+	}
+	return all
 }
 
 // writtenPerSecond guesses the bytes that all clients write per second in a phase.

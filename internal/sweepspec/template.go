@@ -260,8 +260,9 @@ type Child struct {
 	// Run is the number of the entry, from 1.
 	Run           int
 	Configuration sweep.Configuration
-	// Nodes are those of the first run; empty in the first run itself.
-	Nodes []v1alpha1.NodeName
+	// Nodes are those of the first run; empty in the first run itself. BackgroundNodes
+	// are those of the load beside the phases.
+	Nodes, BackgroundNodes []v1alpha1.NodeName
 }
 
 // Benchmark is the CephBenchmark of a run, owned by its sweep. It follows from the
@@ -278,6 +279,9 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	}
 	if len(c.Nodes) > 0 {
 		template.Clients.Nodes = c.Nodes
+	}
+	if template.Background != nil && len(c.BackgroundNodes) > 0 {
+		template.Background.Nodes = c.BackgroundNodes
 	}
 	quiet := *spec.Quiescence.DeepCopy()
 	if quiet.Scrub == v1alpha1.ScrubPause { // The sweep pauses them.

@@ -65,4 +65,11 @@ type Measurement struct {
 	// MinimumSeconds is the shortest measured time that is a result at all; a tool
 	// that was done earlier has run out of work.
 	MinimumSeconds float64 `json:"minimumSeconds,omitempty"`
+	// UntilCancelled says that the tool is to run until its task is cancelled. That is
+	// its good end: the task is then Done, with what was measured by then. A tool that
+	// ends by itself has failed.
+	UntilCancelled bool `json:"untilCancelled,omitempty"`
+	// OperationBytes are those of each operation of a tool that tells them only at
+	// its end, and has none when it is stopped; 0 for others.
+	OperationBytes int64 `json:"operationBytes,omitempty"`
 }

@@ -18,6 +18,9 @@ type Options struct {
 	RequestedSeconds float64
 	// RequestedBytes is how much the tool was asked to do; 0 as above.
 	RequestedBytes int64
+	// OperationBytes are those of each operation, for an output that may be cut off
+	// before it says so; 0 if they are not known.
+	OperationBytes int64
 	// Group selects the jobs of one group of a fio run that has several, which
 	// fio runs one after the other or side by side; nil accepts one group only.
 	Group *int

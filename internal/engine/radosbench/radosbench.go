@@ -167,7 +167,8 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 	if !b.summaryComplete || b.seconds == nil || b.operations == nil || b.operationBytes == nil {
 		return nil, &parse.IncompleteError{
 			Reason: parse.Truncated, Line: line,
-			Detail: fmt.Sprintf("the summary is missing or cut short, after %d rows", len(b.rows)),
+			Detail:  fmt.Sprintf("the summary is missing or cut short, after %d rows", len(b.rows)),
+			Partial: b.partial(options.OperationBytes),
 		}
 	}
 	if *b.operations == 0 || *b.operationBytes == 0 {
@@ -190,6 +191,36 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 		return nil, err
 	}
 	return res, nil
+}
+
+// partial is what the rows tell of a run that was stopped: the tool then ends without
+// its summary. It is nil if they tell nothing, or it is not known how large an
+// operation was. Only a write has a head.
+func (b *bench) partial(operationBytes int64) *result.Result {
+	if len(b.rows) == 0 || operationBytes <= 0 {
+		return nil
+	}
+	last := b.rows[len(b.rows)-1]
+	if last.finished == 0 || last.second == 0 || last.finished > math.MaxInt64/operationBytes {
+		return nil
+	}
+	cut := *b
+	cut.direction = result.Read
+	if b.requestedSeconds > 0 {
+		cut.direction = result.Write
+	}
+	cut.operations, cut.operationBytes = &last.finished, &operationBytes
+	times, _ := cut.rowTimes()
+	cut.seconds = &times[len(times)-1]
+	cut.latencyMean, cut.latencyStddev, cut.latencyMin, cut.latencyMax = nil, nil, nil, nil
+	if last.averageLatency > 0 {
+		cut.latencyMean = &last.averageLatency
+	}
+	res := cut.build()
+	if res.Validate() != nil {
+		return nil
+	}
+	return res
 }
 
 // build makes the result; all of the summary that it needs is there.

@@ -113,12 +113,24 @@ func (r *Runner) Finished() bool {
 	return r.finished
 }
 
+// endlessSeconds is how long the course of a task is that runs until it is cancelled:
+// longer than any test, whose clock is another one than that of results.
+const endlessSeconds = 600
+
 // DefaultResult is a measurement of writes of 4 KiB, 1000 in each second, with the
 // length that the task asks for, or else 10 s.
 func DefaultResult(t task.Task) *result.Result {
 	seconds := int64(10)
 	if t.Measure != nil && t.Measure.RequestedSeconds >= 1 {
 		seconds = int64(t.Measure.RequestedSeconds)
+	}
+	var course *result.Series
+	if t.Measure != nil && t.Measure.UntilCancelled {
+		seconds = endlessSeconds
+		course = &result.Series{
+			Boundaries: result.NominalBoundaries, StartSeconds: []float64{0}, EndSeconds: []float64{endlessSeconds},
+			OperationsPerSecond: []float64{1000}, BytesPerSecond: []float64{4096 * 1000},
+		}
 	}
 	return &result.Result{
 		SchemaVersion: result.SchemaVersion,
@@ -127,6 +139,7 @@ func DefaultResult(t task.Task) *result.Result {
 		Write: &result.Direction{
 			Operations: 1000 * seconds, Bytes: 4096 * 1000 * seconds,
 			Seconds: float64(seconds), ShortestSeconds: float64(seconds),
+			Series: course,
 		},
 	}
 }
@@ -257,8 +270,12 @@ func (r *Runner) prepared(e *entry) {
 }
 
 func (r *Runner) measured(e *entry) {
-	if e.script.Failure != nil {
+	switch {
+	case e.script.Failure != nil:
 		r.end(e, task.Failed, e.script.Failure)
+		return
+	case e.endless():
+		r.end(e, task.Failed, &task.Failure{Reason: "EndedEarly", Message: "it ended by itself"})
 		return
 	}
 	r.end(e, task.Done, nil)
@@ -304,7 +321,9 @@ func (r *Runner) Start(_ context.Context, id string) (runner.Started, error) {
 	now := time.Now()
 	e.status.State, e.status.StartTime = task.Measuring, &now
 	r.change()
-	r.after(e, e.script.Measuring, r.measured)
+	if !e.endless() || e.script.Measuring > 0 || e.script.Failure != nil {
+		r.after(e, e.script.Measuring, r.measured)
+	}
 	return runner.Started{NotBefore: now, NotAfter: now.Add(r.skew)}, r.answer(nil)
 }
 
@@ -319,11 +338,23 @@ func (r *Runner) Cancel(_ context.Context, id string) error {
 	if e == nil {
 		return r.answer(refuse(runner.NotFound, id))
 	}
-	if !e.status.State.Ended() {
-		r.end(e, task.Cancelled, nil)
-	}
+	r.cancel(e)
 	return r.answer(nil)
 }
+
+// cancel ends a task that has not ended. One that runs until then is done.
+func (r *Runner) cancel(e *entry) {
+	switch {
+	case e.status.State.Ended():
+	case e.endless() && e.status.State == task.Measuring:
+		r.end(e, task.Done, nil)
+	default:
+		r.end(e, task.Cancelled, nil)
+	}
+}
+
+// endless says that nothing but a cancellation is a good end.
+func (e *entry) endless() bool { return e.task.Measure != nil && e.task.Measure.UntilCancelled }
 
 // Report implements [runner.Client].
 func (r *Runner) Report(_ context.Context, id string) (*task.Report, error) {
@@ -352,9 +383,7 @@ func (r *Runner) Finish(context.Context) error {
 	}
 	r.finished = true
 	for _, e := range r.entries {
-		if !e.status.State.Ended() {
-			r.end(e, task.Cancelled, nil)
-		}
+		r.cancel(e)
 	}
 	return r.answer(nil)
 }

@@ -1,0 +1,289 @@
+package cephbenchmark
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of benchmarks with a load beside their phases.
+func backgroundStories() map[string]story {
+	return map[string]story{
+		"measured with it to the end":           measuredWithABackground,
+		"it dies in mid-run":                    theBackgroundDies,
+		"its prefill fails":                     theBackgroundCannotBePrefilled,
+		"its pod is lost":                       thePodOfTheBackgroundIsLost,
+		"somebody deletes its Job":              theJobOfTheBackgroundIsDeleted,
+		"the manager is restarted in mid-run":   restartedBesideABackground,
+		"and before it was made":                restartedBeforeTheBackground,
+		"suspended in mid-run, and resumed":     suspendedBesideABackground,
+		"deleted in mid-run":                    deletedBesideABackground,
+		"the cluster is aborted in mid-run":     abortedBesideABackground,
+		"a phase fails, and that is the reason": aPhaseFailsBesideABackground,
+		"in a pool that is there":               aBackgroundInAPoolThatIsThere,
+	}
+}
+
+// besideOne has a load beside each of two repetitions of one phase.
+const besideOne = `
+repetitions: 2
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+  background: {ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}
+`
+
+var errNoMoreJobs = errors.New("exceeded quota: one Job")
+
+// The pods of the clients come first, and then that of the background.
+const (
+	client0 = 0
+	aside   = 1
+)
+
+func measuredWithABackground(w *world) {
+	// What the background does is in the benchmark's own pool, and so nobody's else.
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.PoolIO = []ceph.PoolIO{{Name: settings.ScratchPool, WriteOperationsPerSecond: 5000}}
+	})
+	b := w.benchmark("b", besideOne, runs(1))
+	w.untilComplete(b)
+	counts, sum := w.writes.so()
+	w.t.Logf("API writes: %v, in all %d, and 2 to make and remove the scratch pool", counts, sum)
+	if sum > maxWrites {
+		w.t.Errorf("%d API writes, more than %d", sum, maxWrites)
+	}
+	phase := b.Status.Phases[0]
+	if states(b) != "Valid" || phase.BackgroundIOPS != "1000" || len(phase.Marks) != 1 {
+		w.t.Errorf("runs %s, phase %+v", states(b), phase)
+	}
+	w.wantOrder("data-image-", "background-r1", cleanupID)
+	run, err := archive.FromConfigMap(&w.results()[0])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if run.Background == nil || run.Background.Observation == nil || run.Background.StartTime.After(*run.Phases[0].StartTime) ||
+		run.Background.EndTime.Before(*run.Phases[0].EndTime) || run.Background.WholeRun {
+		w.t.Errorf("the archive has the background %+v, beside %+v", run.Background, run.Phases[0])
+	}
+	if len(run.Phases[0].Background) == 0 || len(run.Phases[0].Disturbances) > 0 {
+		w.t.Errorf("the phase has the background %+v, and disturbances %s", run.Phases[0].Background, run.Phases[0].Disturbances)
+	}
+	if !strings.Contains(string(run.Environment), `"rateIOPS":1000`) && !strings.Contains(string(run.Environment), `\"rateIOPS\":1000`) {
+		w.t.Errorf("the environment does not have the background: %s", run.Environment)
+	}
+}
+
+// wantOrder checks what the background was told, by how tasks begin.
+func (w *world) wantOrder(prefixes ...string) {
+	w.t.Helper()
+	var ids []string
+	for _, t := range w.kubelet.client(aside).Tasks() {
+		ids = append(ids, t.ID)
+	}
+	if len(ids) != len(prefixes) {
+		w.t.Fatalf("it was told %v, want %v", ids, prefixes)
+	}
+	for i, prefix := range prefixes {
+		if !strings.HasPrefix(ids[i], prefix) {
+			w.t.Errorf("it was told %v, want %v", ids, prefixes)
+		}
+	}
+}
+
+func theBackgroundDies(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	w.kubelet.script("background-r1", runnertest.Script{
+		Measuring: 500 * time.Millisecond, Failure: &task.Failure{Reason: task.ToolKilled, Message: "fio was killed by a signal"},
+	})
+	b := w.benchmark("b", besideOne)
+	w.untilTask(client0, "r1-write", task.Cancelled) // There is no use in going on.
+	w.untilComplete(b)
+	if reason := b.Status.Runs[0].Reason; states(b) != "Invalid, Valid" || !strings.HasPrefix(reason, "BackgroundFailed: ") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+	w.untilCounted(1, metrics.InvalidRuns, "CephBenchmark", v1alpha1.ReasonBackgroundFailed)
+}
+
+func theBackgroundCannotBePrefilled(w *world) {
+	w.kubelet.script("data-image", runnertest.Script{StepsFailure: &task.Failure{Reason: task.StepFailed, Message: "no space"}})
+	b := w.benchmark("b", besideOne)
+	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "in the background", "no space")
+}
+
+// besideAtWork is a benchmark whose phase and background are at work.
+func (w *world) besideAtWork() *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", besideOne)
+	w.untilTask(client0, "r1-write", task.Measuring)
+	w.untilTask(aside, "background-r1", task.Measuring)
+	return b
+}
+
+// podAside is the pod of the background.
+func (w *world) podAside() *corev1.Pod {
+	w.t.Helper()
+	var pods corev1.PodList
+	if err := w.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{settings.LabelRole: settings.RoleBackground}); err != nil {
+		w.t.Fatal(err)
+	}
+	if len(pods.Items) != 1 {
+		w.t.Fatalf("%d pods of the background", len(pods.Items))
+	}
+	return &pods.Items[0]
+}
+
+func thePodOfTheBackgroundIsLost(w *world) {
+	b := w.besideAtWork()
+	pod := w.podAside()
+	pod.Status.Phase, pod.Status.Message = corev1.PodFailed, "The node was low on resource: memory"
+	if err := w.Status().Update(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilFailed(b, v1alpha1.ReasonBackgroundLost, "low on resource")
+	if states(b) != "Failed" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func theJobOfTheBackgroundIsDeleted(w *world) {
+	b := w.besideAtWork()
+	job := &batchv1.Job{}
+	job.Namespace, job.Name = w.namespace, w.podAside().Labels[labelSession]
+	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy("Background")); err != nil {
+		w.t.Fatal(err)
+	}
+	w.look()
+	w.untilFailed(b, v1alpha1.ReasonBackgroundLost, "not by the operator")
+}
+
+func restartedBesideABackground(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 1500 * time.Millisecond})
+	b := w.benchmark("b", besideOne)
+	w.untilTask(client0, "r1-write", task.Measuring)
+	w.restart()
+	w.untilComplete(b)
+	if states(b) != "Valid, Valid" || b.Status.Phases[0].BackgroundIOPS != "1000" {
+		w.t.Errorf("runs %+v, phases %+v", b.Status.Runs, b.Status.Phases)
+	}
+	w.wantOrder("data-image-", "background-r1", "background-r2", cleanupID)
+}
+
+// The manager ends between the Job of the clients and that of the background.
+func restartedBeforeTheBackground(w *world) {
+	b := w.besideNotMade()
+	w.restart()
+	w.writes.refuseIf(nil)
+	w.untilComplete(b)
+	if states(b) != "Valid, Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+// besideNotMade is a benchmark whose clients are there, and whose background is not.
+func (w *world) besideNotMade() *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	jobs := 0
+	w.writes.refuseIf(func(what string) error {
+		if what == "create Job" {
+			jobs++
+		}
+		if what == "create Job" && jobs > 1 {
+			return errNoMoreJobs
+		}
+		return nil
+	})
+	b := w.benchmark("b", besideOne)
+	w.untilReason(b, v1alpha1.ReasonPreparing, errNoMoreJobs.Error())
+	return b
+}
+
+func suspendedBesideABackground(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", besideOne)
+	w.untilTask(client0, "r1-write", task.Measuring)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.until(b, "suspended and idle", func() bool {
+		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
+	})
+	w.wantClean()
+	if states(b) != "Valid" { // Its only phase came to its end.
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+	w.untilTask(aside, "background-r1", task.Done)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
+	w.untilComplete(b)
+	if states(b) != "Valid, Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func deletedBesideABackground(w *world) {
+	b := w.besideAtWork()
+	w.delete(b)
+	w.wantClean()
+	if !w.kubelet.client(aside).Finished() {
+		w.t.Error("the background was not told to end")
+	}
+	w.untilTask(aside, cleanupID, task.Done)
+}
+
+// HEALTH_ERR stops a run at once, and the background with it.
+func abortedBesideABackground(w *world) {
+	b := w.besideAtWork()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "full"}}}
+	})
+	w.untilTask(aside, "background-r1", task.Done)
+	w.heal()
+	w.kubelet.client(client0).Script("r2-", runnertest.Script{})
+	w.untilComplete(b)
+	if states(b) != "Invalid, Valid" || !strings.HasPrefix(b.Status.Runs[0].Reason, "HealthError") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func aPhaseFailsBesideABackground(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 200 * time.Millisecond, Failure: &task.Failure{Reason: "EndedEarly", Message: "it ran out of objects"}})
+	b := w.benchmark("b", besideOne)
+	w.untilComplete(b)
+	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "r1-write") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+// The manager looks for what the background has left, too.
+func aBackgroundInAPoolThatIsThere(w *world) {
+	b := w.benchmark("b", strings.Replace(besideOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
+	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
+	left := sessionOf(b.UID, "1").background().name
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Images["open"] = []string{"precious", left + "-0-image"}
+		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left + "-0-x"}
+	})
+	w.untilComplete(b)
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if images := a.Images["open"]; len(images) != 1 || images[0] != "precious" {
+			w.t.Errorf("images %v", images)
+		}
+		if objects := a.Objects["open/"]; len(objects) != 1 || objects[0] != "precious" {
+			w.t.Errorf("objects %v", objects)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// What a tool is told that is to run until it is stopped: more than any run takes.
+const (
+	// endless is the longest time that a runner lets a tool run.
+	endless = 7 * 24 * time.Hour
+	// endlessBytes is what rbd bench is told, which counts bytes and no seconds: a
+	// week at 190 GB a second.
+	endlessBytes = 100 << 50
+)
+
+// backgroundName is what fio calls the job of a background.
+const backgroundName = "background"
+
+// BackgroundOf returns the load of a background that was admitted, defaults included.
+// Its tasks end when they are cancelled, and not before. The error says what is
+// missing or out of range, should it not have been.
+func BackgroundOf(b v1alpha1.Background) (Load, error) {
+	phase := v1alpha1.Phase{Name: backgroundName}
+	made := background{}
+	switch {
+	case b.RadosBench != nil:
+		phase.RadosBench = b.RadosBench.DeepCopy()
+		phase.RadosBench.Duration.Duration, phase.RadosBench.Ramp = endless, nil
+		made.operationBytes = phase.RadosBench.BlockSize.Value()
+	case b.RBDBench != nil:
+		phase.RBDBench = b.RBDBench.DeepCopy()
+		phase.RBDBench.IOTotal = resource.NewQuantity(endlessBytes, resource.BinarySI)
+	case b.Fio != nil:
+		phase.Fio = b.Fio.DeepCopy()
+		phase.Fio.Duration, phase.Fio.Ramp = metav1.Duration{Duration: endless}, nil
+	}
+	load, err := makeLoad(phase)
+	if err != nil {
+		return nil, fmt.Errorf("background: %w", err)
+	}
+	made.Load = load
+	return made, nil
+}
+
+// background is the load of a phase without an end.
+type background struct {
+	Load
+
+	operationBytes int64
+}
+
+// Task implements [Load].
+func (b background) Task(p place.Place, run Run) (task.Task, error) {
+	made, err := b.Load.Task(p, run)
+	if err != nil {
+		return task.Task{}, err
+	}
+	measure := *made.Measure
+	measure.UntilCancelled, measure.OperationBytes = true, b.operationBytes
+	measure.RequestedSeconds, measure.RequestedBytes, measure.MinimumSeconds = 0, 0, 0
+	made.Measure, made.MeasureTimeoutSeconds = &measure, endless.Seconds()
+	return made, nil
+}
+
+// Timing implements [Load]. How long it takes is for the phases to say.
+func (background) Timing() Timing { return Timing{} }

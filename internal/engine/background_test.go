@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/parse"
+)
+
+func backgroundOf(p v1alpha1.Phase) v1alpha1.Background {
+	return v1alpha1.Background{RadosBench: p.RadosBench, RBDBench: p.RBDBench, Fio: p.Fio}
+}
+
+// A background runs for longer than any run, and is not measured by how long it took.
+func TestABackgroundHasNoEndOfItsOwn(t *testing.T) {
+	cases := map[string]struct {
+		phase     v1alpha1.Phase
+		want      []string // among the arguments
+		wantBytes int64
+	}{
+		"rados bench": {phase: radosPhase(v1alpha1.RadosBenchRand), want: []string{"604800", "rand"}, wantBytes: 4 << 20},
+		"rbd bench":   {phase: rbdPhase(v1alpha1.RBDBenchWrite), want: []string{"--io-total=112589990684262400B"}},
+		"fio":         {phase: fioPhase("", v1alpha1.FioRandWrite), want: []string{"--runtime=604800s", "--name=job-background-0"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			given := backgroundOf(tc.phase)
+			before := given.DeepCopy()
+			l, err := BackgroundOf(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.Task(pool(), Run{ID: "background-r1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := got.Measure
+			for _, want := range tc.want {
+				if !slices.Contains(m.Argv, want) {
+					t.Errorf("%q lacks %s", m.Argv, want)
+				}
+			}
+			if slices.ContainsFunc(m.Argv, func(a string) bool { return strings.HasPrefix(a, "--ramp_time") }) {
+				t.Errorf("it has a ramp: %q", m.Argv)
+			}
+			if !m.UntilCancelled || m.OperationBytes != tc.wantBytes || m.RequestedSeconds+m.MinimumSeconds != 0 || m.RequestedBytes != 0 {
+				t.Errorf("the measurement is %+v", m)
+			}
+			if got.MeasureTimeoutSeconds != 7*24*3600 || l.Timing() != (Timing{}) {
+				t.Errorf("its deadline is %v s, its timing %+v", got.MeasureTimeoutSeconds, l.Timing())
+			}
+			if _, piloted := l.(Piloted); piloted {
+				t.Error("it needs pilots")
+			}
+			if before.Fio != nil && given.Fio.Duration.Duration != time.Minute {
+				t.Error("what was given was changed")
+			}
+		})
+	}
+}
+
+func TestABackgroundWithoutALoadIsRefused(t *testing.T) {
+	for name, b := range map[string]v1alpha1.Background{"none": {}, "no pattern": {Fio: &v1alpha1.Fio{}}} {
+		if l, err := BackgroundOf(b); l != nil || err == nil || !strings.HasPrefix(err.Error(), "background: ") {
+			t.Errorf("%s: got %v, %v", name, l, err)
+		}
+	}
+}
+
+// rados bench ends without a summary when it is stopped. Its rows tell nearly as much,
+// if it is known how large an operation is.
+func TestRowsOfRadosBenchAreAResultOfWhatWasStopped(t *testing.T) {
+	whole, err := os.ReadFile("radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, _ := strings.Cut(string(whole), "Total time run")
+	partial := func(operationBytes int64) *parse.IncompleteError {
+		t.Helper()
+		_, err := Parse(strings.NewReader(rows), Options{OperationBytes: operationBytes})
+		incomplete, ok := errors.AsType[*parse.IncompleteError](err)
+		if !ok || incomplete.Reason != parse.Truncated {
+			t.Fatalf("got %v", err)
+		}
+		return incomplete
+	}
+	got := partial(4 << 20).Partial
+	full, err := Parse(strings.NewReader(string(whole)), Options{})
+	if err != nil || got == nil || got.Write == nil {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if ratio := got.Write.BytesPerSecond() / full.Write.BytesPerSecond(); ratio < 0.9 || ratio > 1.1 {
+		t.Errorf("the rows tell %v bytes per second, the summary %v", got.Write.BytesPerSecond(), full.Write.BytesPerSecond())
+	}
+	if got.Write.Series == nil || got.Write.Latency == nil || got.Write.Operations > full.Write.Operations {
+		t.Errorf("the rows tell %+v", got.Write)
+	}
+	if partial(0).Partial != nil {
+		t.Error("there is a result though nobody knows how large an operation is")
+	}
+}
