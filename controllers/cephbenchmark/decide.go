@@ -450,7 +450,7 @@ func nextMove(seen facts) plan {
 	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.step, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d of %d.", run, seen.spec.Repetitions),
 	}}
-	if first := taskID(run, seen.script.phases[0].name); run == 1 && !seen.begun(run) && seen.next.id != first {
+	if first := taskID(run, seen.script.phases[0].name); run == 1 && !seen.tasks.begun(run) && seen.next.id != first {
 		p.outcome = preparing("Making what the first run needs.")
 	}
 	if seen.next.kind == moveWait { // Runners have deadlines of their own.

@@ -342,6 +342,15 @@ func (r *Runner) Cancel(_ context.Context, id string) error {
 	return r.answer(nil)
 }
 
+// Fail ends a task at work now, as a tool does that dies.
+func (r *Runner) Fail(id string, f *task.Failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.find(id); e != nil && !e.status.State.Ended() {
+		r.end(e, task.Failed, f)
+	}
+}
+
 // cancel ends a task that has not ended. One that runs until then is done.
 func (r *Runner) cancel(e *entry) {
 	switch {
