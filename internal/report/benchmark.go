@@ -162,9 +162,15 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 			}
 			table.Rows = append(table.Rows, row)
 		}
+		if p.BackgroundIOPS != "" {
+			table.Rows = append(table.Rows, []string{"", besidePhase, string(v1alpha1.MetricIOPS), human(v1alpha1.MetricIOPS, p.BackgroundIOPS), "", "", ""})
+		}
 	}
 	return table
 }
+
+// besidePhase is what is written for the direction of figures of the background.
+const besidePhase = "Background"
 
 func joinMarks(marks []v1alpha1.ResultMark) string {
 	words := make([]string, len(marks))
@@ -263,6 +269,12 @@ func detailTable(d *quiescence.Detail) *Table {
 	for _, node := range d.Nodes {
 		table.Rows = append(table.Rows, []string{"node " + node.Name, strings.Join([]string{node.Architecture, node.Kernel, node.OSImage}, ", ")})
 	}
+	if d.Background != "" {
+		table.Rows = append(table.Rows, []string{"background", d.Background})
+	}
+	for _, node := range d.BackgroundNodes {
+		table.Rows = append(table.Rows, []string{"node of the background " + node.Name, strings.Join([]string{node.Architecture, node.Kernel, node.OSImage}, ", ")})
+	}
 	names := make([]string, 0, len(d.Images))
 	for name := range d.Images {
 		names = append(names, name)
@@ -296,6 +308,14 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(f.Direction), string(f.Metric), Unit(f.Metric),
 					exact(f.Value), "", "", joinMarks(phase.Observation.Marks),
 				})
+			}
+			for _, f := range phase.Background {
+				if f.Direction == v1alpha1.DirectionTotal {
+					rows = append(rows, []string{
+						strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), besidePhase, string(f.Metric), Unit(f.Metric),
+						exact(f.Value), "", "", "",
+					})
+				}
 			}
 		}
 	}

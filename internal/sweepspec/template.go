@@ -47,6 +47,11 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 			setScratch(out.Target.ScratchPool, *p.PoolOption, value)
 		}
 	}
+	if out.Background != nil {
+		if _, err := engine.BackgroundOf(*out.Background); err != nil {
+			return out, refuse("%v", err)
+		}
+	}
 	for i := range out.Phases {
 		lengthen(&out.Phases[i], lengthFactor)
 		if _, err := engine.LoadOf(out.Phases[i]); err != nil {

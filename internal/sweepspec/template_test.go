@@ -151,6 +151,28 @@ func TestChild(t *testing.T) {
 	}
 }
 
+// The background is beside each run, where it was beside the first, and does not become
+// longer with the phases.
+func TestTheBackgroundOfAChild(t *testing.T) {
+	s := specOf(t, `{template: {background: {fio: {pattern: RandWrite, rateIOPS: 100}}}}`)
+	child := Child{
+		Sweep: s, Slot: sweep.Slot{Block: 1, LengthFactor: 2}, Run: 2, Nodes: []v1alpha1.NodeName{"a"}, BackgroundNodes: []v1alpha1.NodeName{"b"},
+		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}},
+	}
+	got, err := child.Benchmark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := s.Spec.Template.Background.DeepCopy()
+	want.Nodes = []v1alpha1.NodeName{"b"}
+	if diff := cmp.Diff(want, got.Spec.Template.Background); diff != "" {
+		t.Errorf("background (-want +got):\n%s", diff)
+	}
+	if len(s.Spec.Template.Background.Nodes) > 0 {
+		t.Error("the sweep was changed")
+	}
+}
+
 func TestNamesOfChildren(t *testing.T) {
 	s := specOf(t, `{}`)
 	s.Name = strings.Repeat("long.name-", 20)
