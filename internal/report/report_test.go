@@ -339,6 +339,28 @@ func TestCSVHasARowForEachFigure(t *testing.T) {
 	}
 }
 
+func TestTheBackgroundIsTold(t *testing.T) {
+	b, runs := nightly(t)
+	b.Status.Phases[0].BackgroundIOPS = "498.5"
+	runs[0].Phases[0].Background = []figure.Figure{
+		{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: 497}, {Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionRead, Value: 1},
+	}
+	d, err := report.Benchmark(b, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(d.Markdown()); !strings.Contains(text, "| Background | IOPS | 499 IOPS |") && !strings.Contains(text, "| Background | IOPS | 498 IOPS |") {
+		t.Errorf("no row of the background in\n%s", text)
+	}
+	rows, err := d.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(rows), "Background,IOPS"); n != 1 || !strings.Contains(string(rows), ",Background,IOPS,") {
+		t.Errorf("%d rows of the background in\n%s", n, rows)
+	}
+}
+
 func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
 	s := winner(t)
 	s.Status.Runs[3] = "4 what"
