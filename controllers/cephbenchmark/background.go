@@ -211,10 +211,10 @@ func failBackground(id, step string, status task.Status) move {
 // with its reason.
 func spoiltByBackground(f failedTask) string {
 	reason := v1alpha1.ReasonBackgroundFailed
-	switch f.failure.Reason {
-	case cancelledReason, reportLost, task.FailureReason(engine.EndedEarly):
+	switch why := f.failure.Reason; {
+	case slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, why):
 		reason = v1alpha1.ReasonBackgroundEndedEarly
-	case task.FailureReason(parse.NoIO):
+	case why == task.FailureReason(parse.NoIO):
 		reason = v1alpha1.ReasonBackgroundNoIO
 	}
 	return reason + ": " + describeFailure(f)
@@ -313,7 +313,7 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 			return fmt.Errorf("read the Job of the background: %w", err)
 		}
 		if !metav1.IsControlledBy(there, clients) {
-			return fmt.Errorf("Job %s is in the way of the background: delete it, or wait until it is gone", job.Name)
+			return fmt.Errorf("the Job %s is in the way of the background: delete it, or wait until it is gone", job.Name)
 		}
 		job, err = there, nil
 	}
@@ -476,7 +476,8 @@ func describeBackground(spec *v1alpha1.Background) string {
 // if it still answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (string, error) {
 	tasks, runners := seen.beside.tasks, seen.beside.runners
-	if tasks == nil || seen.script == nil || seen.script.background == nil || runners[0].err != nil || len(addressesOf(seen.beside.pods)) == 0 {
+	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.beside.pods)) > 0
+	if !answers || seen.script == nil || seen.script.background == nil {
 		return "", nil
 	}
 	if id, busy := tasks.unfinished(); busy && id != cleanupID {

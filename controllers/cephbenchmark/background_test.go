@@ -307,8 +307,8 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 	f := atWork(func(f *facts) {
 		f.script = withBackground(fakeLoad{})
 		f.memory.startedAt["background-r1"] = began
-		for id, from := range map[string]time.Duration{"r1-p1": 60, "r1-p2": 110} {
-			f.memory.startedAt[id], f.memory.endedAt[id] = began.Add(from*time.Second), began.Add((from+30)*time.Second)
+		for id, from := range map[string]time.Duration{"r1-p1": time.Minute, "r1-p2": 110 * time.Second} {
+			f.memory.startedAt[id], f.memory.endedAt[id] = began.Add(from), began.Add(from+30*time.Second)
 		}
 		f.spec.Template.Background, f.beside.tasks = aBackground(), newTasks(1)
 	})

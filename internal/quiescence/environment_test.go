@@ -121,11 +121,13 @@ func TestFingerprintChanges(t *testing.T) {
 			func(in *Inputs) { in.Config[1].Value = "30000" },
 			[]string{"config osd.1 osd_mclock_max_capacity_iops_ssd: 30000, and was 20000"},
 		},
-		"an image":  {func(in *Inputs) { in.Images = map[string]string{"tools": "sha256:3", "runner": "sha256:2"} }, []string{"image tools: sha256:3, and was sha256:1"}},
-		"a kernel":  {func(in *Inputs) { in.Nodes[0].Kernel = "6.6" }, []string{"node b: unknown, kernel 6.6, unknown, and was unknown, kernel 6.1, unknown"}},
+		"an image": {func(in *Inputs) { in.Images = map[string]string{"tools": "sha256:3", "runner": "sha256:2"} }, []string{"image tools: sha256:3, and was sha256:1"}},
+		"a kernel": {func(in *Inputs) { in.Nodes[0].Kernel = "6.6" }, []string{"node b: unknown, kernel 6.6, unknown, and was unknown, kernel 6.1, unknown"}},
 		"a load beside the phases": {
-			func(in *Inputs) { in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c"}} },
-			[]string{"background: fio, and was not there before", "node of the background c: unknown, kernel unknown, unknown, and was not there before"},
+			func(in *Inputs) {
+				in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c", Kernel: "6.1", OSImage: "Debian"}}
+			},
+			[]string{"background: fio, and was not there before", "node of the background c: unknown, kernel 6.1, Debian, and was not there before"},
 		},
 		"pool size": {func(in *Inputs) { in.Pools[0].QuotaMaxBytes = 5 }, []string{"pool p quota_max_bytes: 5, and was 0"}},
 	}
