@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/report"
 )
@@ -18,6 +19,9 @@ func notes(runs []*archive.Run) ([]string, error) {
 	var lines []string
 	for _, name := range phaseNames(runs) {
 		lines = append(lines, phaseNotes(v1alpha1.PhaseName(name), runs)...)
+		if note := backgroundNote(v1alpha1.PhaseName(name), runs); note != "" {
+			lines = append(lines, note)
+		}
 	}
 	differences, err := environmentNotes(runs)
 	if err != nil {
@@ -74,6 +78,24 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 		lines[i] = fmt.Sprintf("%s, %s: %s", name, which, text)
 	}
 	return lines
+}
+
+// backgroundNote says what the load beside a phase did while that was measured; "" if
+// there was none.
+func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
+	var did []string
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			f, ok := figure.Find(phase.Background, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
+			if ok && phase.Name == name {
+				did = append(did, fmt.Sprintf("%s in run %d", figure.Human(v1alpha1.MetricIOPS, f.Value), run.Number))
+			}
+		}
+	}
+	if len(did) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, beside it: the background did %s", name, strings.Join(did, ", "))
 }
 
 // environmentNotes name what differs from the environment of the first run.

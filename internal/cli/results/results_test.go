@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -311,6 +312,26 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 				t.Errorf("got %v with exit code %d, want an error with %q", err, exit.Code(err), c.want)
 			}
 		})
+	}
+}
+
+// What was beside a phase has to be known about its figures.
+func TestTheBackgroundIsNoted(t *testing.T) {
+	runs := []*archive.Run{run(t, 1, v1alpha1.RunValid, 100), run(t, 2, v1alpha1.RunValid, 100)}
+	name := runs[0].Phases[0].Name
+	if note := backgroundNote(name, runs); note != "" {
+		t.Errorf("without a background there is %q", note)
+	}
+	for i, iops := range []float64{498, 20} {
+		runs[i].Phases[0].Background = []figure.Figure{{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: iops}}
+	}
+	all, err := notes(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(name) + ", beside it: the background did 498 IOPS in run 1, 20 IOPS in run 2"
+	if !slices.Contains(all, want) {
+		t.Errorf("no %q in\n%s", want, strings.Join(all, "\n"))
 	}
 }
 
