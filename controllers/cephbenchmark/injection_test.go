@@ -7,7 +7,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 const phasesOnPools = `
@@ -34,18 +36,21 @@ func FuzzTarget(f *testing.F) {
 			"sharing":   {ScratchPool: &v1alpha1.ScratchPool{Image: v1alpha1.Image{Sharing: v1alpha1.ImageSharing(text)}}},
 			"claim":     {PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: text}},
 		} {
-			template := v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{Count: 2}}
+			template := v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{Count: 2}, Background: aBackground()}
 			if err := yaml.UnmarshalStrict([]byte(phasesOnPools), &template.Phases); err != nil {
 				t.Fatal(err)
 			}
 			cluster := settings.Cluster{Identities: settings.Identities{IO: "cephtune-io"}}
-			made, err := newScript(template, sessionOf("u", v1alpha1.RunID(text)).places(template, cluster, 18, 1<<30, false))
+			s := sessionOf("u", v1alpha1.RunID(text))
+			places := s.places(template, cluster, 18, 1<<30, false)
+			made, err := newScript(template, places, s.backgroundPlace(places))
 			if err != nil {
 				continue
 			}
-			planned, err := made.plan(1, 1)
-			if err != nil {
-				continue
+			planned := tasksBeside(made.background)
+			made.background = nil // Who works alone has none.
+			if alone, err := made.plan(1, 1); err == nil {
+				planned = append(planned, alone...)
 			}
 			for _, todo := range planned {
 				commands := todo.Steps
@@ -62,4 +67,16 @@ func FuzzTarget(f *testing.F) {
 			}
 		}
 	})
+}
+
+// tasksBeside is what the background is told, if anything.
+func tasksBeside(b *background) []task.Task {
+	var all []task.Task
+	for _, dataset := range b.load.Datasets(b.place) {
+		all = append(all, task.Task{Steps: append(dataset.Commands, dataset.Remove...)})
+	}
+	if run, err := b.load.Task(b.place, engine.Run{ID: backgroundID(1)}); err == nil {
+		all = append(all, run)
+	}
+	return all
 }
