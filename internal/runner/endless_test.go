@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,17 +24,17 @@ func TestAToolThatRunsUntilItIsStopped(t *testing.T) {
 		want task.FailureReason // "" for a result
 	}{
 		"with a summary": {task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "term-exit="+rows) })},
-		"by the signal":  {task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "print="+rows, "sleep=1m") })},
+		"by the signal":  {task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "print="+rows, "write=said:"+rows, "sleep=1m") })},
 		"fio, told to stop": {task: endless("t", func(m *task.Measurement) {
 			m.Argv = []string{"fio", "write=out.json:" + captured(t, "fio/testdata/fio-3.33/killed-sigterm-output-file.json"), "term-128"}
 			m.Format, m.OutputFile = "fio-json", "out.json"
 		})},
 		"killed, since it did not listen": {task: endless("t", func(m *task.Measurement) {
-			m.Argv = append(m.Argv, "ignore-term", "print="+rows, "sleep=1m")
+			m.Argv = append(m.Argv, "ignore-term", "print="+rows, "write=said:"+rows, "sleep=1m")
 		})},
-		"without a word": {want: "Truncated", task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "sleep=1m") })},
+		"without a word": {want: "Truncated", task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "write=said:"+rows, "sleep=1m") })},
 		"with garbage": {want: task.BadOutput, task: endless("t", func(m *task.Measurement) {
-			m.Argv = append(m.Argv, "say=garbage", "sleep=1m")
+			m.Argv = append(m.Argv, "say=garbage", "write=said:"+rows, "sleep=1m")
 			m.Format = "fio-json"
 		})},
 	}
@@ -44,7 +46,10 @@ func TestAToolThatRunsUntilItIsStopped(t *testing.T) {
 			if _, err := r.Start(t.Context(), "t"); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(300 * time.Millisecond) // Until it has said what it says.
+			eventually(t, "the tool to have said what it says", func() bool {
+				_, err := os.Stat(filepath.Join(r.options.WorkDir, "t", "work", "said"))
+				return err == nil
+			})
 			if err := r.Cancel(t.Context(), "t"); err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +93,7 @@ func TestAToolThatWasToRunAndEndedByItself(t *testing.T) {
 // Nobody would stop it if the manager is gone.
 func TestAnEndlessToolDoesNotOutliveItsManager(t *testing.T) {
 	o := options(t)
-	o.IdleTimeout = 300 * time.Millisecond
+	o.IdleTimeout = time.Second
 	r := run(t, o)
 	tk := rados("t", "sleep=1m")
 	tk.Measure.UntilCancelled, tk.Measure.RequestedSeconds = true, 0
