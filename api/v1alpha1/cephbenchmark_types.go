@@ -222,6 +222,13 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
+	// osds are the OSDs that the scratch pool was confined to, where
+	// target.scratchPool.osds asked for it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	OSDs []int32 `json:"osds,omitempty"`
+
 	// spaceEfficiency is how much room the data of the target took, when there
 	// was the most of it.
 	// +optional

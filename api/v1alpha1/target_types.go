@@ -26,6 +26,9 @@ type Target struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use replicated.size or erasureCoded"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
+// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.replicated) || self.replicated.size <= self.osds.count",message="osds.count must not be less than replicated.size: each copy is on an OSD of its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.erasureCoded) || (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osds.count && self.erasureCoded.metadata.size <= self.osds.count)",message="osds.count must not be less than dataChunks and codingChunks together, nor than metadata.size: each is on an OSD of its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.osds) || ((!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off'))",message="osds needs pg_autoscale_mode off, which it is by itself: placement groups that are split later are not confined"
 type ScratchPool struct {
 	// replicated makes it a replicated pool.
 	// +optional
@@ -53,6 +56,12 @@ type ScratchPool struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	DeviceClass string `json:"deviceClass,omitempty"`
 
+	// osds confines the pool to some of the OSDs that could store it: every
+	// placement group is put on them and on no others, by `ceph osd pg-upmap`.
+	// Unset, CRUSH places it on all of them.
+	// +optional
+	OSDs *OSDSelection `json:"osds,omitempty"`
+
 	// parameters are pool options as `ceph osd pool set` takes them, such as
 	// `pg_num: "32"` or `compression_mode: aggressive`. Of an erasure-coded pool
 	// they are those of the data.
@@ -64,6 +73,26 @@ type ScratchPool struct {
 	// +optional
 	// +kubebuilder:default={}
 	Image Image `json:"image,omitzero"`
+}
+
+// OSDSelection is a draw of OSDs that are up and in, of the device class of the
+// pool. Failure domains give them in turn, one after another. status.osds has
+// those that were drawn.
+type OSDSelection struct {
+	// count is the number of OSDs.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Count int32 `json:"count"`
+
+	// seed draws them: the same seed draws the same OSDs as long as there are the
+	// same, and a smaller count the first of them. Unset, it is 0 in a
+	// CephBenchmark, and a CephTuningSweep draws anew for each block, the same
+	// for all runs of the block.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9007199254740991
+	Seed *int64 `json:"seed,omitempty"`
 }
 
 // ReplicatedPool keeps whole copies.

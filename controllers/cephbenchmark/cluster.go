@@ -47,6 +47,9 @@ func (f facts) obstacles() []quiescence.Obstacle {
 // not known beforehand; Ceph's own full ratios bound that.
 func (f facts) demand() quiescence.Demand {
 	d := quiescence.Demand{DeviceClass: f.deviceClass()}
+	if confined := f.confined(); confined != nil {
+		d.OnOSDs = int(confined.Count)
+	}
 	if f.job != nil || f.memory.alone {
 		return d // It is there already.
 	}
@@ -187,12 +190,21 @@ func (t clientTasks) startTime(id string) time.Time {
 // dataset is how much each client prefills, and whether the OSDs may have all of it
 // in their caches.
 func (f facts) dataset() (bytes int64, cached bool, err error) {
-	free := int64(float64(f.survey.df.AvailableBytes) / f.overhead())
+	free := int64(float64(f.survey.df.AvailableBytes) / f.overhead() * f.share())
 	bytes, cached, err = quiescence.DatasetBytes(f.spec.Template.Dataset, int(f.spec.Template.Clients.Count), f.survey.cacheBytes, free)
 	if err != nil {
 		return 0, false, fmt.Errorf("size the dataset: %w", err)
 	}
 	return bytes, cached, nil
+}
+
+// share is the part of all OSDs that store the data.
+func (f facts) share() float64 {
+	confined := f.confined()
+	if confined == nil || len(f.survey.osds) == 0 {
+		return 1
+	}
+	return min(1, float64(confined.Count)/float64(len(f.survey.osds)))
 }
 
 // isCached reports whether a phase reads what the OSDs may have in their caches.
@@ -262,7 +274,7 @@ func (f facts) detail() quiescence.Detail {
 	return quiescence.Describe(quiescence.Inputs{
 		FSID: f.survey.osdMap.FSID, Versions: f.survey.versions, RookVersion: f.rook.RookVersion,
 		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
-		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods),
+		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods), ConfinedTo: f.osds(),
 		Background: describeBackground(f.spec.Template.Background), BackgroundNodes: nodesOf(f.beside.pods),
 	})
 }

@@ -32,6 +32,12 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 			return effect{}, err
 		}
 	}
+	if p.wrong == "" {
+		var err error
+		if p.wrong, err = r.stillPlaced(ctx, seen); err != nil {
+			return effect{}, err
+		}
+	}
 	evidence, err := r.evidence(ctx, seen, p)
 	if err != nil {
 		return effect{}, err
@@ -379,6 +385,7 @@ func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	s.CompletionTime = &end
 	s.Summary = kstatus.Cut(c.summary, 512)
 	s.Environment, s.SpaceEfficiency = &c.environment, c.space
+	seen.noteOSDs(s)
 	if c.valid == 0 {
 		setEnd(s, v1alpha1.ConditionFailed, kstatus.Outcome{
 			Reason:  v1alpha1.ReasonNoValidRun,

@@ -42,6 +42,13 @@ const Name = "cephbenchmark"
 // Finalizer keeps a CephBenchmark until everything that it made is removed.
 const Finalizer = "cephtune.dev/cleanup"
 
+// Ceph is what a Reconciler asks, and the one thing that it changes: where the placement
+// groups of its own scratch pool are.
+type Ceph interface {
+	ceph.Client
+	PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool string, pgs []ceph.PGPlacement) error
+}
+
 // Options are what a Reconciler works with.
 type Options struct {
 	// Client reads CephBenchmarks, Jobs and pods from a cache; Reader reads what is
@@ -51,7 +58,7 @@ type Options struct {
 	Recorder events.EventRecorder
 	Settings *settings.Settings
 	Rook     Rook
-	Ceph     ceph.Client
+	Ceph     Ceph
 	Lock     Lock
 	Journals Journals
 	// Namespaces are asked before anything is begun.
@@ -75,7 +82,7 @@ type Reconciler struct {
 	recorder  events.EventRecorder
 	settings  *settings.Settings
 	rook      Rook
-	ceph      ceph.Client
+	ceph      Ceph
 	lock      Lock
 	journals  Journals
 	places    Namespaces

@@ -240,6 +240,7 @@ func newMemory(now time.Time) *memory {
 		reports:       map[string][]*task.Report{},
 		evidence:      map[int32]runEvidence{},
 		notStarted:    map[string]string{},
+		placed:        map[string][]int{},
 		logs:          map[types.UID]*podLog{},
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/rook"
 )
 
@@ -31,6 +32,10 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	}
 	seen.memory.usedBefore = seen.survey.df.UsedRawBytes
 	ready, why, err := r.preparePool(ctx, seen)
+	if problem, is := errors.AsType[*placement.Error](err); is {
+		o := kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}
+		return effect{again: time.Millisecond, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}, nil
+	}
 	if err != nil {
 		return effect{}, err
 	}
@@ -40,7 +45,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.spec.Template.Target.ScratchPool != nil {
 		seen.live.hurry() // What was seen of Ceph is of a time without the pool, or with half of it.
 	}
-	return effect{}, r.makeClients(ctx, seen)
+	return effect{edit: seen.noteOSDs}, r.makeClients(ctx, seen)
 }
 
 const placementGroupsPending = "The placement groups of the scratch pool are being made."
@@ -63,6 +68,10 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		return true, "", nil
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return false, "", err
+	}
+	chosen, err := r.chooseOSDs(ctx, seen, at)
 	if err != nil {
 		return false, "", err
 	}
@@ -94,6 +103,10 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		seen.memory.cleanSince = time.Time{}
 		return false, "Ceph does not have the scratch pool as it was asked for: " + strings.Join(wrong, "; "), nil
 	}
+	if placed, err := r.placePGs(ctx, seen, at, chosen, osdMap); err != nil || !placed {
+		seen.memory.cleanSince = time.Time{}
+		return false, placementGroupsMoved, err
+	}
 	if clean, err := r.poolIsClean(ctx, seen, at); err != nil || !clean {
 		return false, placementGroupsPending, err
 	}
@@ -102,6 +115,9 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		return false, "", err
 	}
 	seen.memory.osdMap, seen.memory.pgs = osdMap, pgs
+	if wrong := seen.misplaced(pgs); wrong != "" {
+		return false, "The scratch pool is not confined to its OSDs yet: " + wrong + ".", nil
+	}
 	return true, "", nil
 }
 
@@ -170,6 +186,9 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	job.Annotations = map[string]string{
 		annotationSpec:    string(spec),
 		annotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
+	}
+	if len(seen.memory.osds) > 0 {
+		job.Annotations[annotationOSDs] = seen.memory.osdsText()
 	}
 	if seen.memory.alone {
 		job.Annotations[annotationAlone] = strconv.Itoa(int(seen.currentRun()))

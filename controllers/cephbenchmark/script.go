@@ -103,6 +103,10 @@ type memory struct {
 	// cleanSince is since when the PGs of the scratch pool, in their final number, are
 	// called clean; zero while they are not.
 	cleanSince time.Time
+	// osds are those that the scratch pool is confined to, and placed the placement groups
+	// that Ceph was told the OSDs of, by ID.
+	osds   []int
+	placed map[string][]int
 	// poolsRemade counts the scratch pools that were given up and made anew.
 	poolsRemade int
 	// toldAt is when status was written last.

@@ -53,6 +53,7 @@ func TestStories(t *testing.T) {
 		"deletion": deletionStories(),
 		"logs":     logStories(),
 		"beside":   backgroundStories(),
+		"osds":     osdStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -157,7 +157,7 @@ func allowances() *settings.Settings {
 		Clusters: []settings.Cluster{
 			{
 				Namespace: rookNamespace, Name: "my-cluster", ExistingPools: []string{"open"},
-				Identities: settings.Identities{Observer: "observer", IO: "io", CacheDropper: "dropper"},
+				Identities: settings.Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner"},
 			},
 			{
 				Namespace: rookNamespace, Name: "powerless", Identities: settings.Identities{Observer: "observer", IO: "io"},

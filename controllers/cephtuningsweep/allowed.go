@@ -23,6 +23,8 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	}
 	const ask = "Ask the administrator to name one in identities.tuner of the cluster"
 	switch {
+	case sweepspec.VariesOSDCount(&spec):
+		return settings.NoPlacer
 	case changesCeph(spec):
 		return "The operator has no identity that may change settings of Ceph. " + ask + ", or vary the load or a scratch pool alone."
 	case spec.Quiescence.Scrub == v1alpha1.ScrubPause:

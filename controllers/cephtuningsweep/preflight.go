@@ -29,6 +29,8 @@ type preflight struct {
 	cluster    quiescence.Facts
 	cacheBytes int64
 	drawn      uint64
+	// tree is where OSDs are, for a sweep whose scratch pools are confined to some.
+	tree []ceph.OSDLocation
 }
 
 // makePlan looks at the cluster and writes the plan into status. What cannot be done is
@@ -97,6 +99,11 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
 	p.cluster.OSDs = p.known.OSDs
+	if confines(&seen.sweep.Spec) {
+		if p.tree, err = r.Ceph.OSDTree(ctx, at); err != nil {
+			return nil, err
+		}
+	}
 	if seen.sweep.Spec.Template.Dataset.Size == sizeAuto {
 		p.cacheBytes, err = ceph.CacheBytes(ctx, r.Ceph, at, p.known.OSDs)
 	}
@@ -198,7 +205,7 @@ func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
 	if sweepspec.PrefillBytes(spec.Template, 1) == 0 {
 		return 0, nil
 	}
-	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec))
+	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec))
 	bytes, _, err := quiescence.DatasetBytes(spec.Template.Dataset, int(spec.Template.Clients.Count), p.cacheBytes, free)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", sweepspec.ErrSpec, err)
@@ -246,6 +253,9 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 	for _, problem := range tuning.Validate(changes, p.known, allowed) {
 		all = append(all, sentence(problem.Message))
 	}
+	for _, problem := range p.placementProblems(spec, configurations) {
+		all = append(all, sentence(problem))
+	}
 	for _, o := range p.obstacles(spec) {
 		if !o.Waits {
 			all = append(all, sentence(o.Message))
@@ -266,6 +276,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 	}
 	if target.ScratchPool != nil {
 		demand.DeviceClass = target.ScratchPool.DeviceClass
+		demand.OnOSDs = fewestOSDs(spec)
 	}
 	if target.ExistingPool != nil {
 		demand.Pool = string(target.ExistingPool.Name)

@@ -43,6 +43,7 @@ func TestStories(t *testing.T) {
 		"inert":   inertStories(),
 		"crash":   crashStories(),
 		"restore": restoreStories(),
+		"osds":    osdStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -37,6 +37,8 @@ type Client interface {
 	OSDMap(ctx context.Context, at Connection) (*OSDMap, error)
 	// OSDs is `ceph osd df`: device class, size, fill and PGs of each OSD.
 	OSDs(ctx context.Context, at Connection) ([]OSD, error)
+	// OSDTree is `ceph osd tree`: where each OSD is in the CRUSH hierarchy.
+	OSDTree(ctx context.Context, at Connection) ([]OSDLocation, error)
 	// DF is `ceph df detail`: room of the cluster, what each pool stores and uses.
 	DF(ctx context.Context, at Connection) (*DF, error)
 	// OSDPerf is `ceph osd perf`: commit and apply latency of each OSD.

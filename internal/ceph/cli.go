@@ -78,6 +78,11 @@ func (c *CLI) OSDs(ctx context.Context, at Connection) ([]OSD, error) {
 	return ask(ctx, c, at, "osd df", parseOSDs)
 }
 
+// OSDTree implements Client.
+func (c *CLI) OSDTree(ctx context.Context, at Connection) ([]OSDLocation, error) {
+	return ask(ctx, c, at, "osd tree", parseOSDTree)
+}
+
 // DF implements Client.
 func (c *CLI) DF(ctx context.Context, at Connection) (*DF, error) {
 	return ask(ctx, c, at, "df detail", parseDF)

@@ -51,6 +51,9 @@ func pretend(args []string) int {
 	if err := os.WriteFile(os.Getenv("FAKE_NOTE"), []byte(note), 0o600); err != nil {
 		return 99
 	}
+	if appendLine(os.Getenv("FAKE_NOTE")+".all", strings.Join(kept, " ")) != nil {
+		return 99
+	}
 	if os.Getenv("FAKE_ECHO") != "" {
 		return echo(string(stdin))
 	}
@@ -95,15 +98,30 @@ func removeWithMissing(args []string) int {
 			fmt.Fprintf(os.Stderr, "error removing p>cephtune-ns/%s: (2) No such file or directory\n", object)
 			return 1
 		}
-		file, err := os.OpenFile(os.Getenv("FAKE_NOTE")+".removed", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return 99
-		}
-		if _, err := fmt.Fprintln(file, object); errors.Join(err, file.Close()) != nil {
+		if appendLine(os.Getenv("FAKE_NOTE")+".removed", object) != nil {
 			return 99
 		}
 	}
 	return 0
+}
+
+func appendLine(path, line string) error {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(file, line)
+	return errors.Join(err, file.Close())
+}
+
+// commands are all that a fake CLI has executed, sorted: some are executed side by side.
+func commands(t *testing.T, cli *CLI) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(cli.programs, "note.all"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return slices.Sorted(strings.SplitSeq(strings.TrimSpace(string(content)), "\n"))
 }
 
 type fake struct {

@@ -144,6 +144,11 @@ func (s *Sidecar) OSDs(ctx context.Context, at Connection) ([]OSD, error) {
 	return call[[]OSD](ctx, s, "osds", at, nothing{})
 }
 
+// OSDTree implements Client.
+func (s *Sidecar) OSDTree(ctx context.Context, at Connection) ([]OSDLocation, error) {
+	return call[[]OSDLocation](ctx, s, "osdTree", at, nothing{})
+}
+
 // DF implements Client.
 func (s *Sidecar) DF(ctx context.Context, at Connection) (*DF, error) {
 	return call[*DF](ctx, s, "df", at, nothing{})

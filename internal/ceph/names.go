@@ -13,6 +13,8 @@ import (
 const (
 	ownPrefix   = "cephtune"
 	benchPrefix = "benchmark_data_"
+	// scratchPrefix begins the names of scratch pools, which come and go with benchmarks.
+	scratchPrefix = ownPrefix + "-scratch"
 )
 
 // Names become arguments of commands, so none may begin with a dash.
@@ -68,6 +70,17 @@ func ownObjects(namespace, name string) error {
 	if !strings.HasPrefix(namespace, ownPrefix) && !strings.HasPrefix(strings.TrimPrefix(name, benchPrefix), ownPrefix) {
 		return &InvalidError{fmt.Sprintf("neither the RADOS namespace %q nor %q begins with %q: the objects of others are left alone",
 			namespace, name, ownPrefix)}
+	}
+	return nil
+}
+
+// scratchPool refuses pools that hold anything but what a benchmark has made.
+func scratchPool(name string) error {
+	if err := named("a pool", name, poolName); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(name, scratchPrefix) {
+		return &InvalidError{fmt.Sprintf("%q does not begin with %q: the placement groups of other pools are left where they are", name, scratchPrefix)}
 	}
 	return nil
 }

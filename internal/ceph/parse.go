@@ -164,6 +164,11 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 			Up     int   `json:"up"`
 			UpFrom int64 `json:"up_from"`
 		} `json:"osds"`
+		Upmaps []struct {
+			PG   string `json:"pgid"`
+			OSDs []int  `json:"osds"`
+		} `json:"pg_upmap"`
+		MinCompatClient string `json:"require_min_compat_client"`
 	}
 	if err := decode(out, &raw); err != nil {
 		return nil, err
@@ -172,6 +177,13 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		FSID: raw.FSID, Epoch: raw.Epoch, Flags: setFlags(raw.Flags),
 		Pools:     make([]Pool, 0, len(raw.Pools)),
 		FullRatio: ratio(raw.FullRatio), BackfillFullRatio: ratio(raw.BackfillFullRatio), NearFullRatio: ratio(raw.NearFullRatio),
+		MinCompatClient: raw.MinCompatClient,
+	}
+	if len(raw.Upmaps) > 0 {
+		m.PGUpmaps = make(map[string][]int, len(raw.Upmaps))
+	}
+	for _, upmap := range raw.Upmaps {
+		m.PGUpmaps[upmap.PG] = upmap.OSDs
 	}
 	for _, pool := range raw.Pools {
 		m.Pools = append(m.Pools, pool.pool())
@@ -386,9 +398,58 @@ func parsePGs(out []byte) ([]PG, error) {
 		if err != nil {
 			return nil, fmt.Errorf("placement group %q is of no pool", pg.ID)
 		}
-		pgs = append(pgs, PG{PoolID: id, Acting: onOSDs(pg.Acting), Primary: pg.Primary})
+		pgs = append(pgs, PG{ID: pg.ID, PoolID: id, Acting: onOSDs(pg.Acting), Primary: pg.Primary})
 	}
 	return pgs, nil
+}
+
+// treeNode is a bucket or an OSD of `ceph osd tree`.
+type treeNode struct {
+	ID          int     `json:"id"`
+	Name        string  `json:"name"`
+	Type        string  `json:"type"`
+	DeviceClass string  `json:"device_class"`
+	Status      string  `json:"status"`
+	Reweight    float64 `json:"reweight"`
+	Children    []int   `json:"children"`
+}
+
+func parseOSDTree(out []byte) ([]OSDLocation, error) {
+	var raw struct {
+		Nodes []treeNode `json:"nodes"`
+		// Stray are the OSDs that are in no bucket.
+		Stray []treeNode `json:"stray"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	above := map[int]treeNode{}
+	for _, node := range raw.Nodes {
+		for _, child := range node.Children {
+			above[child] = node
+		}
+	}
+	var osds []OSDLocation
+	for _, node := range append(raw.Nodes, raw.Stray...) {
+		if node.Type != "osd" {
+			continue
+		}
+		osd := OSDLocation{ID: node.ID, DeviceClass: node.DeviceClass, Up: node.Status == "up", In: node.Reweight > 0}
+		bucket, inside := above[node.ID]
+		for range raw.Nodes { // No hierarchy is deeper.
+			if !inside {
+				break
+			}
+			if osd.Buckets == nil {
+				osd.Buckets = map[string]string{}
+			}
+			osd.Buckets[bucket.Type] = bucket.Name
+			bucket, inside = above[bucket.ID]
+		}
+		osds = append(osds, osd)
+	}
+	slices.SortFunc(osds, func(a, b OSDLocation) int { return cmp.Compare(a.ID, b.ID) })
+	return osds, nil
 }
 
 // noOSD is CRUSH_ITEM_NONE: a place in an acting set for which there is no OSD.

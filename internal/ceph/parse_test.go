@@ -126,6 +126,47 @@ func TestOSDPerfHasSecondsFromMillisecondsAlone(t *testing.T) {
 	}
 }
 
+func TestOSDTreeHasTheBucketsAbove(t *testing.T) {
+	got, err := parseOSDTree([]byte(`{"nodes":[
+		{"id":-1,"name":"default","type":"root","type_id":11,"children":[-5,-3]},
+		{"id":-3,"name":"node-a","type":"host","type_id":1,"pool_weights":{},"children":[1,0]},
+		{"id":0,"device_class":"ssd","name":"osd.0","type":"osd","type_id":0,"crush_weight":0.0098,"depth":2,"exists":1,"status":"up","reweight":1,"primary_affinity":1},
+		{"id":1,"device_class":"hdd","name":"osd.1","type":"osd","type_id":0,"exists":1,"status":"down","reweight":1},
+		{"id":-5,"name":"node-b","type":"host","children":[2]},
+		{"id":2,"device_class":"ssd","name":"osd.2","type":"osd","exists":1,"status":"up","reweight":0}],
+		"stray":[{"id":3,"name":"osd.3","type":"osd","exists":1,"status":"up","reweight":0.5}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []OSDLocation{
+		{ID: 0, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": "node-a", "root": "default"}},
+		{ID: 1, DeviceClass: "hdd", In: true, Buckets: map[string]string{"host": "node-a", "root": "default"}},
+		{ID: 2, DeviceClass: "ssd", Up: true, Buckets: map[string]string{"host": "node-b", "root": "default"}},
+		{ID: 3, Up: true, In: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A tree that bites its own tail is no reason to hang.
+func TestOSDTreeEnds(t *testing.T) {
+	got, err := parseOSDTree([]byte(`{"nodes":[{"id":-1,"name":"a","type":"host","children":[-2]},{"id":-2,"name":"b","type":"rack","children":[-1,0]},{"id":0,"type":"osd"}]}`))
+	if err != nil || len(got) != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestOSDMapHasUpmaps(t *testing.T) {
+	got, err := parseOSDMap([]byte(`{"fsid":"f","pg_upmap":[{"pgid":"2.1f","osds":[3,1]}],"pg_upmap_items":[{"pgid":"2.0","mappings":[{"from":1,"to":2}]}],"require_min_compat_client":"jewel"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]int{"2.1f": {3, 1}}, got.PGUpmaps); diff != "" || got.MinCompatClient != "jewel" {
+		t.Errorf("clients of %q, -want +got:\n%s", got.MinCompatClient, diff)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("[WRN]\n{\"a\":nan}"))
 	f.Fuzz(func(_ *testing.T, out []byte) {

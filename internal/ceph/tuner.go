@@ -27,7 +27,16 @@ type Tuner interface {
 	// SetFlag is `ceph osd set FLAG` or `ceph osd unset FLAG`, for FlagNoScrub and
 	// FlagNoDeepScrub and no other flag.
 	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
+	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced
+	// placement groups of a scratch pool. Those of other pools are refused, and so is a
+	// list that does not have as many OSDs as the pool has copies or chunks. What is told
+	// goes with the pool: the monitor forgets it when the pool is removed.
+	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
 }
+
+// MaxPlaced is how many placement groups one call of PlacePGs places: as many as a slow
+// cluster takes within LongestChange.
+const MaxPlaced = 32
 
 // The flags that SetFlag knows.
 const (

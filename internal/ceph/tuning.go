@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -17,6 +20,9 @@ const (
 	// half a second.
 	maxAsked    = 256
 	askedAtOnce = 4
+	// placedAtOnce is how many placement groups are placed at a time, likewise. Monitors
+	// gather what they are told for a second, so that several cost no more than one.
+	placedAtOnce = 4
 	// maxOptions is how many options are asked for.
 	maxOptions = 64
 )
@@ -191,6 +197,66 @@ func (c *CLI) SetFlag(ctx context.Context, at Connection, fence Fence, flag stri
 		return c.change(ctx, at, fence, "osd set", flag)
 	}
 	return c.change(ctx, at, fence, "osd unset", flag)
+}
+
+// PlacePGs implements Tuner.
+func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error {
+	if err := scratchPool(pool); err != nil {
+		return err
+	}
+	if len(pgs) > MaxPlaced {
+		return &InvalidError{fmt.Sprintf("at most %d placement groups can be placed at once", MaxPlaced)}
+	}
+	ctx, leave, err := c.fences.enter(ctx, fence)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	// The pool is looked up here, and not named by its number: no caller can mean another
+	// one, and numbers are never given twice.
+	osdMap, err := c.OSDMap(ctx, at)
+	if err != nil {
+		return err
+	}
+	found := slices.IndexFunc(osdMap.Pools, func(p Pool) bool { return p.Name == pool })
+	if found < 0 {
+		return &InvalidError{fmt.Sprintf("there is no pool %s", pool)}
+	}
+	into := osdMap.Pools[found]
+	for _, pg := range pgs {
+		if err := into.takes(pg); err != nil {
+			return err
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(placedAtOnce)
+	for _, pg := range pgs {
+		group.Go(func() error {
+			_, err := c.ceph(ctx, at, "osd pg-upmap", append([]string{pg.ID(into.ID)}, numbers(pg.OSDs)...)...)
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// takes refuses a placement that Ceph would refuse, or take and forget.
+func (p Pool) takes(pg PGPlacement) error {
+	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
+	switch {
+	case pg.Number < 0 || pg.Number >= p.PGNum:
+		return &InvalidError{fmt.Sprintf("pool %s has %d placement groups, and none of number %d", p.Name, p.PGNum, pg.Number)}
+	case len(pg.OSDs) != p.Size || len(distinct) != p.Size || distinct[0] < 0:
+		return &InvalidError{fmt.Sprintf("placement group %s is to be on OSDs %v, and pool %s keeps it on %d different ones", pg.ID(p.ID), pg.OSDs, p.Name, p.Size)}
+	}
+	return nil
+}
+
+func numbers(osds []int) []string {
+	var texts []string
+	for _, osd := range osds {
+		texts = append(texts, strconv.Itoa(osd))
+	}
+	return texts
 }
 
 // tunablePool refuses names that are none, and the pools of Ceph's own.

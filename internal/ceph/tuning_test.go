@@ -125,6 +125,66 @@ func TestChangesAreTheseCommands(t *testing.T) {
 	}
 }
 
+func TestPlacementGroupsAreThoseOfTheScratchPool(t *testing.T) {
+	const dump = `{"fsid":"f","pools":[{"pool":1,"pool_name":"rbd","size":2,"pg_num":64},{"pool":12,"pool_name":"cephtune-scratch","size":2,"pg_num":32}]}`
+	place := func(number int, osds ...int) []PGPlacement { return []PGPlacement{{Number: number, OSDs: osds}} }
+	many := make([]PGPlacement, MaxPlaced+1)
+	tests := map[string]struct {
+		pool  string
+		pgs   []PGPlacement
+		fence Fence
+		want  []string // commands; without, it is refused before anything is changed
+		error string
+	}{
+		"two of them": {
+			"cephtune-scratch", append(place(31, 0, 2), place(0, 2, 1)...), inHours(1),
+			[]string{"ceph osd pg-upmap 12.0 2 1", "ceph osd pg-upmap 12.1f 0 2"}, "",
+		},
+		"of another pool":                {"rbd", place(1, 0, 2), inHours(1), nil, "are left where they are"},
+		"of a pool that is not there":    {"cephtune-scratch-data", place(1, 0, 2), inHours(1), nil, "there is no pool cephtune-scratch-data"},
+		"of a pool like a flag":          {"--cephtune-scratch", place(1, 0, 2), inHours(1), nil, "not the name of a pool"},
+		"one that there is not":          {"cephtune-scratch", place(32, 0, 2), inHours(1), nil, "none of number 32"},
+		"one below nought":               {"cephtune-scratch", place(-1, 0, 2), inHours(1), nil, "none of number -1"},
+		"on fewer OSDs than copies":      {"cephtune-scratch", place(1, 0), inHours(1), nil, "keeps it on 2 different ones"},
+		"on more":                        {"cephtune-scratch", place(1, 0, 1, 2), inHours(1), nil, "keeps it on 2 different ones"},
+		"on one OSD twice":               {"cephtune-scratch", place(1, 2, 2), inHours(1), nil, "keeps it on 2 different ones"},
+		"on an OSD that there never is":  {"cephtune-scratch", place(1, 2, -1), inHours(1), nil, "keeps it on 2 different ones"},
+		"far too many":                   {"cephtune-scratch", many, inHours(1), nil, "at most 32"},
+		"without an epoch":               {"cephtune-scratch", place(1, 0, 2), inHours(0), nil, "no epoch"},
+		"one wrong one among right ones": {"cephtune-scratch", append(place(1, 0, 2), place(2, 0)...), inHours(1), nil, "keeps it on 2"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, _ := fakeCLI(t, fake{stdout: dump})
+			err := cli.PlacePGs(t.Context(), someone, test.fence, test.pool, test.pgs)
+			var got []string
+			for _, command := range commands(t, cli) {
+				if strings.HasPrefix(command, "ceph osd pg-upmap") {
+					got = append(got, command)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if (err == nil) != (test.error == "") || err != nil && !strings.Contains(err.Error(), test.error) {
+				t.Errorf("error is %v, want %q", err, test.error)
+			}
+		})
+	}
+}
+
+// Of a change that was superseded nothing is carried out.
+func TestPlacementIsFenced(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{stdout: `{"fsid":"f","pools":[{"pool":12,"pool_name":"cephtune-scratch","size":1,"pg_num":8}]}`})
+	if err := cli.SetBalancer(t.Context(), someone, inHours(3), false); err != nil {
+		t.Fatal(err)
+	}
+	err := cli.PlacePGs(t.Context(), someone, inHours(2), "cephtune-scratch", []PGPlacement{{Number: 0, OSDs: []int{1}}})
+	if _, fenced := errors.AsType[*FencedError](err); !fenced || len(commands(t, cli)) != 1 {
+		t.Errorf("error is %v, and Ceph was told %q", err, commands(t, cli))
+	}
+}
+
 func TestWhatIsAskedBeforeAChange(t *testing.T) {
 	tests := map[string]struct {
 		fake

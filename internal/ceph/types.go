@@ -108,6 +108,12 @@ type OSDMap struct {
 	NearFullRatio     float64 `json:"nearFullRatio"`
 	// OSDs are all that exist, in order.
 	OSDs []OSDState `json:"osds,omitempty"`
+	// PGUpmaps are the placement groups that somebody has put on OSDs by `osd pg-upmap`,
+	// by ID, such as 3.1f, in the order in which they serve it.
+	PGUpmaps map[string][]int `json:"pgUpmaps,omitempty"`
+	// MinCompatClient is the oldest release of clients that the cluster has to serve, such
+	// as "luminous", before which none understands PGUpmaps.
+	MinCompatClient string `json:"minCompatClient,omitempty"`
 }
 
 // OSDState is what the map says of an OSD.
@@ -182,8 +188,31 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
+// OSDLocation is where an OSD is in the CRUSH hierarchy.
+type OSDLocation struct {
+	ID          int    `json:"id"`
+	DeviceClass string `json:"deviceClass,omitempty"`
+	Up          bool   `json:"up"`
+	In          bool   `json:"in"`
+	// Buckets are the names of those that it is in, by their type, such as "host".
+	Buckets map[string]string `json:"buckets,omitempty"`
+}
+
+// PGPlacement is which OSDs are to serve a placement group.
+type PGPlacement struct {
+	// Number counts the placement groups of a pool, from 0.
+	Number int `json:"number"`
+	// OSDs are their IDs, that of the primary first.
+	OSDs []int `json:"osds"`
+}
+
+// ID is how Ceph names the placement group in a pool.
+func (p PGPlacement) ID(pool int64) string { return fmt.Sprintf("%d.%x", pool, p.Number) }
+
 // PG is a placement group.
 type PG struct {
+	// ID is such as 3.1f.
+	ID string `json:"id,omitempty"`
 	// PoolID is that of its pool.
 	PoolID int64 `json:"poolID"`
 	// Acting are the IDs of the OSDs that serve it, Primary that of the one that clients

@@ -141,6 +141,7 @@ func readingVerbs() map[string]verb {
 		"status":     read(Client.Status),
 		"osdMap":     read(Client.OSDMap),
 		"osds":       read(Client.OSDs),
+		"osdTree":    read(Client.OSDTree),
 		"df":         read(Client.DF),
 		"osdPerf":    read(Client.OSDPerf),
 		"pgs":        read(Client.PGs),

@@ -31,6 +31,10 @@ type (
 		Option string    `json:"option"`
 		Value  string    `json:"value,omitempty"`
 	}
+	placeArgs struct {
+		Pool string        `json:"pool"`
+		PGs  []PGPlacement `json:"pgs"`
+	}
 	switchArgs struct {
 		Flag string `json:"flag,omitempty"`
 		On   bool   `json:"on"`
@@ -57,6 +61,9 @@ func changingVerbs() map[string]verb {
 		}),
 		"setFlag": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a switchArgs) error {
 			return to.SetFlag(ctx, at, f, a.Flag, a.On)
+		}),
+		"placePGs": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a placeArgs) error {
+			return to.PlacePGs(ctx, at, f, a.Pool, a.PGs)
 		}),
 	}
 }
@@ -126,4 +133,9 @@ func (s *Sidecar) SetBalancer(ctx context.Context, at Connection, fence Fence, o
 // SetFlag implements Tuner.
 func (s *Sidecar) SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error {
 	return s.changed(ctx, "setFlag", at, fence, switchArgs{Flag: flag, On: on})
+}
+
+// PlacePGs implements Tuner.
+func (s *Sidecar) PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error {
+	return s.changed(ctx, "placePGs", at, fence, placeArgs{Pool: pool, PGs: pgs})
 }

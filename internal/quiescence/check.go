@@ -49,6 +49,9 @@ type Demand struct {
 	// PGReplicas is the number of PGs of pools to be made, times their copies or
 	// chunks.
 	PGReplicas int
+	// OnOSDs is on how many OSDs all of that is to be, whichever they are; 0 for all that
+	// there are.
+	OnOSDs int
 }
 
 // Obstacle is a reason not to measure now.

@@ -169,6 +169,15 @@ var checkCases = map[string]struct {
 		want:   []obstacle{{code: "TooManyPGs", says: "201 PGs each, more than 80% of mon_max_pg_per_osd 250", stays: true}},
 	},
 	"a higher limit of PGs": {change: func(f *Facts) { f.Demand.PGReplicas, f.MaxPGsPerOSD = 3*(200-33)+1, 1000 }},
+	"room on one OSD, where there is room on three": {
+		change: func(f *Facts) { f.OSDs[2].UsedBytes, f.Demand.OnOSDs = 0, 1 },
+		want:   []obstacle{{code: "NoRoom", says: "18Gi, with copies", stays: true}},
+	},
+	"as many PGs as may be, on one OSD": {change: func(f *Facts) { f.Demand = Demand{PGReplicas: 200 - 33, OnOSDs: 1} }},
+	"one PG more, on one OSD": {
+		change: func(f *Facts) { f.Demand = Demand{PGReplicas: 200 - 33 + 1, OnOSDs: 1} },
+		want:   []obstacle{{code: "TooManyPGs", says: "an OSD would have 201 PGs, more than 80% of mon_max_pg_per_osd 250", stays: true}},
+	},
 	"other clients": {
 		change: func(f *Facts) { f.PoolIO[1].ReadOperationsPerSecond++ },
 		want:   []obstacle{{code: "ForeignIO", says: "51 operations per second, more than quiescence.foreignIOPS 50"}},

@@ -34,6 +34,8 @@ type Inputs struct {
 	// are those that it is on.
 	Background      string
 	BackgroundNodes []Node
+	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
+	ConfinedTo []int
 }
 
 // Node is a node of Kubernetes.
@@ -66,6 +68,8 @@ type Detail struct {
 	// of the cluster are, and BackgroundNodes are where it came from.
 	Background      string `json:"background,omitempty"`
 	BackgroundNodes []Node `json:"backgroundNodes,omitempty"`
+	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
+	ConfinedTo []int `json:"confinedTo,omitempty"`
 }
 
 // OSDClass are the OSDs of one device class.
@@ -82,6 +86,7 @@ func Describe(in Inputs) Detail {
 		FSID: in.FSID, RookVersion: in.RookVersion,
 		OSDs: classes(in.OSDs, in.DeviceClass), Images: maps.Clone(in.Images),
 		Nodes: sortedNodes(in.Nodes), Background: in.Background, BackgroundNodes: sortedNodes(in.BackgroundNodes),
+		ConfinedTo: slices.Sorted(slices.Values(in.ConfinedTo)),
 	}
 	if in.Versions != nil {
 		d.CephVersions = slices.Sorted(maps.Keys(in.Versions.Overall))
@@ -213,6 +218,9 @@ func (d Detail) facts() map[string]string {
 	}
 	for _, class := range d.OSDs {
 		facts["OSDs of class "+cmp.Or(class.DeviceClass, "(none)")] = fmt.Sprintf("%d of %d bytes together", class.Count, class.TotalBytes)
+	}
+	if len(d.ConfinedTo) > 0 {
+		facts["OSDs of the scratch pool"] = strings.Trim(fmt.Sprint(d.ConfinedTo), "[]")
 	}
 	for _, pool := range d.Pools {
 		poolFacts(facts, pool)

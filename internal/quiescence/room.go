@@ -56,8 +56,11 @@ func noRoom(in input) *Obstacle {
 	for _, osd := range osds {
 		total += osd.TotalBytes
 	}
-	added := float64(in.Demand.RawBytes) / float64(total)
 	for _, osd := range osds {
+		added := float64(in.Demand.RawBytes) / float64(total)
+		if in.Demand.OnOSDs > 0 { // Evenly, whatever their size.
+			added = float64(in.Demand.RawBytes) / float64(in.Demand.OnOSDs) / float64(osd.TotalBytes)
+		}
 		fill := float64(osd.UsedBytes)/float64(osd.TotalBytes) + added
 		if fill < in.nearFullRatio() || in.Demand.RawBytes == 0 {
 			continue
@@ -107,10 +110,27 @@ func pgsPerOSD(in input) *Obstacle {
 		replicas += osd.PGs
 	}
 	allowed := limit * pgShare / 100
+	if most := in.mostPGs(osds); most > allowed {
+		return stays("TooManyPGs", "an OSD would have %d PGs, more than %d%% of mon_max_pg_per_osd %d; use a smaller pg_num, or more OSDs", most, pgShare, limit)
+	}
 	if mean := (replicas + len(osds) - 1) / len(osds); mean > allowed {
 		return stays("TooManyPGs", "OSDs would have %d PGs each, more than %d%% of mon_max_pg_per_osd %d; use a smaller pg_num", mean, pgShare, limit)
 	}
 	return nil
+}
+
+// mostPGs is how many PGs an OSD would have at most that is one of those that a pool is
+// confined to; 0 if none is. Ceph counts the mean of all OSDs when a pool is made, but
+// an OSD that is given far too many leaves PGs inactive.
+func (in input) mostPGs(osds []ceph.OSD) int {
+	if in.Demand.OnOSDs == 0 {
+		return 0
+	}
+	most := 0
+	for _, osd := range osds {
+		most = max(most, osd.PGs)
+	}
+	return most + (in.Demand.PGReplicas+in.Demand.OnOSDs-1)/in.Demand.OnOSDs
 }
 
 // MaxPGsPerOSD is mon_max_pg_per_osd as the central configuration has it.

@@ -254,13 +254,13 @@ func scratchPools(spec v1alpha1.ScratchPool) []scratchPool {
 		if spec.Replicated != nil {
 			size = spec.Replicated.Size
 		}
-		return []scratchPool{{name: settings.ScratchPool, spec: replicatedSpec(spec, size, parameters(spec.Parameters))}}
+		return []scratchPool{{name: settings.ScratchPool, spec: replicatedSpec(spec, size, parameters(spec, spec.Parameters))}}
 	}
 	ec := spec.ErasureCoded
-	data := commonSpec(spec, parameters(spec.Parameters))
+	data := commonSpec(spec, parameters(spec, spec.Parameters))
 	data["erasureCoded"] = map[string]any{"dataChunks": int64(ec.DataChunks), "codingChunks": int64(ec.CodingChunks)}
 	return []scratchPool{
-		{name: settings.ScratchPool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(ec.Metadata.Parameters))},
+		{name: settings.ScratchPool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(spec, ec.Metadata.Parameters))},
 		{name: settings.ScratchDataPool, spec: data},
 	}
 }
@@ -295,21 +295,22 @@ func commonSpec(spec v1alpha1.ScratchPool, params map[string]any) map[string]any
 }
 
 // parameters are those of a pool. A number of PGs that was asked for stays only with
-// the autoscaler off.
-func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
+// the autoscaler off, and so does that of a pool that is confined to some OSDs: what is
+// split off later would not be.
+func parameters(spec v1alpha1.ScratchPool, asked map[string]v1alpha1.ParameterValue) map[string]any {
 	params := map[string]any{}
-	for name, value := range wantedParameters(asked) {
+	for name, value := range wantedParameters(spec, asked) {
 		params[name] = value
 	}
 	return params
 }
 
-func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]string {
+func wantedParameters(spec v1alpha1.ScratchPool, asked map[string]v1alpha1.ParameterValue) map[string]string {
 	wanted := make(map[string]string, len(asked)+1)
 	for name, value := range asked {
 		wanted[name] = string(value)
 	}
-	if _, given := wanted[paramAutoscaleMode]; !given && wanted[paramPGNum] != "" {
+	if _, given := wanted[paramAutoscaleMode]; !given && (wanted[paramPGNum] != "" || spec.OSDs != nil) {
 		wanted[paramAutoscaleMode] = autoscalerOff
 	}
 	return wanted

@@ -49,6 +49,10 @@ func TestScratchPools(t *testing.T) {
 				"cephtune-scratch-data": {"failureDomain": "osd", "deviceClass": "ssd", "erasureCoded": spec{"dataChunks": int64(4), "codingChunks": int64(2)}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"}},
 			},
 		},
+		"a pool on some OSDs keeps the number of PGs that it is made with": {
+			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, OSDs: &v1alpha1.OSDSelection{Count: 2}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_autoscale_mode": "off"}}},
+		},
 		"metadata have parameters of their own": {
 			spec: v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{
 				DataChunks: 2, CodingChunks: 1,

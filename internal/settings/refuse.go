@@ -31,6 +31,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 		return "The operator has no identity that may drop the caches of OSDs. " +
 			"Ask the administrator to grant that power, or set template.osdCaches to Keep."
 	}
+	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && cluster.Identities.Tuner == "" {
+		return NoPlacer
+	}
 	return ""
 }
 
@@ -53,3 +56,7 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 	}
 	return names[at]
 }
+
+// NoPlacer is said where nobody may confine a scratch pool to some OSDs.
+const NoPlacer = "The operator has no identity that may put placement groups on chosen OSDs. " +
+	"Ask the administrator to name one in identities.tuner of the cluster, or leave out scratchPool.osds and osdCount."

@@ -87,9 +87,15 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []
 		if out.Patches, err = Patches(spec, winner.Values, pools); err != nil {
 			return Outcome{}, err
 		}
+		if VariesOSDCount(spec) {
+			out.Summary = cut(c.Sentence, maxSummary-len(noPatchForOSDs)) + noPatchForOSDs
+		}
 	}
 	return out, nil
 }
+
+// noPatchForOSDs is said of a winner that nobody can put into Git.
+const noPatchForOSDs = " The number of OSDs is not a setting, so there is no patch for it."
 
 // table is a row for each configuration, the baseline first.
 func table(planner *sweep.Planner, rows []sweep.Row, ledger []Entry) []v1alpha1.ConfigurationResult {

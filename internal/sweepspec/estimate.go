@@ -21,7 +21,8 @@ const (
 	settleFor     = 30 * time.Second // where the spec does not say
 	poolTime      = 30 * time.Second // to make a scratch pool, and to remove it
 	pgTime        = 1500 * time.Millisecond
-	osdTime       = time.Minute // to restart one OSD, until PGs are clean
+	placeTime     = 400 * time.Millisecond // to put one PG on chosen OSDs
+	osdTime       = time.Minute            // to restart one OSD, until PGs are clean
 	restoreTime   = 2 * time.Minute
 	writeRate     = 100 << 20 // bytes per second that a cluster takes
 	smallRate     = 2000      // writes per second, of small blocks
@@ -92,6 +93,9 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
 		each += poolTime
+		if e.confines() {
+			each += time.Duration(e.total.pgs) * placeTime / time.Duration(e.maxRuns)
+		}
 	} else {
 		each += time.Duration(e.total.pgs) * pgTime / time.Duration(e.maxRuns)
 	}
@@ -109,6 +113,11 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	plan.RunDuration = &metav1.Duration{Duration: each.Round(time.Second)}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore.Round(time.Second)}
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
+}
+
+// confines reports whether runs put the PGs of their pools on chosen OSDs.
+func (e *estimator) confines() bool {
+	return e.spec.Template.Target.ScratchPool.OSDs != nil || VariesOSDCount(e.spec)
 }
 
 func (e *estimator) noise() stats.Noise {

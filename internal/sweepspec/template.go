@@ -43,6 +43,8 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 				return out, refuse("%s=%s is %s", p.Name, value, "not a value of the load")
 			}
 			setLoad(&out, *p.Workload, number, value.Text)
+		case p.OSDCount != nil:
+			setOSDCount(out.Target.ScratchPool, value)
 		default:
 			setScratch(out.Target.ScratchPool, *p.PoolOption, value)
 		}
@@ -288,6 +290,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	if template.Background != nil && len(c.BackgroundNodes) > 0 {
 		template.Background.Nodes = c.BackgroundNodes
 	}
+	c.drawOSDs(template.Target.ScratchPool)
 	quiet := *spec.Quiescence.DeepCopy()
 	if quiet.Scrub == v1alpha1.ScrubPause { // The sweep pauses them.
 		quiet.Scrub = v1alpha1.ScrubRecord

@@ -45,6 +45,12 @@ func TestTemplates(t *testing.T) {
 		"PGs of a scratch pool": {
 			`{}`, map[string]string{"pg_num": "16"}, 1, []string{`pg_num: "16"`, `pg_autoscale_mode: "off"`}, nil,
 		},
+		"a number of OSDs": {
+			onOSDs, map[string]string{"osds": "2"}, 1, []string{"osds:\n      count: 2"}, []string{"seed"},
+		},
+		"a number of OSDs that the template does not have": {
+			`{parameters: [{name: osds, osdCount: {}, values: ["3"]}], baseline: {values: {osds: "5"}}}`, map[string]string{"osds": "5"}, 1, []string{"osds:\n      count: 5"}, nil,
+		},
 		"PGs that nobody gave stay put": {
 			`{}`, map[string]string{"pg_num": "Unset"}, 1, []string{`pg_autoscale_mode: "off"`}, []string{"pg_num:"},
 		},

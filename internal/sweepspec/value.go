@@ -31,6 +31,11 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 	switch {
 	case p.Workload != nil:
 		return wantedOfLoad(p, value)
+	case p.OSDCount != nil:
+		if !isWithin(value, 1, maxOSDs) {
+			return "a number of OSDs between 1 and 1000"
+		}
+		return ""
 	case p.PoolOption == nil:
 		return ""
 	}

@@ -84,6 +84,11 @@ func (c *Cluster) SetFlag(ctx context.Context, at ceph.Connection, fence ceph.Fe
 	}, flag, on)
 }
 
+// PlacePGs implements ceph.Tuner.
+func (c *Cluster) PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool string, pgs []ceph.PGPlacement) error {
+	return c.change(ctx, "PlacePGs", at, fence, func() error { return c.Answers.place(pool, pgs) }, pool, pgs)
+}
+
 // UnsetPoolOption implements ceph.Tuner.
 func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option string) error {
 	return c.change(ctx, "UnsetPoolOption", at, fence, func() error {

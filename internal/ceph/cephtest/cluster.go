@@ -63,7 +63,7 @@ var (
 	_ ceph.Tuner  = (*Cluster)(nil)
 )
 
-// NewCluster returns a quiet cluster of three OSDs, with pools of 32 PGs whose
+// NewCluster returns a quiet cluster of three OSDs on three hosts, with pools of 32 PGs whose
 // autoscaler is on, an active balancer, and options of each kind.
 func NewCluster(pools ...string) *Cluster {
 	c := &Cluster{
@@ -79,6 +79,9 @@ func NewCluster(pools ...string) *Cluster {
 	for id := range 3 {
 		c.Answers.OSDs = append(c.Answers.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up"})
 		c.Answers.OSDMap.OSDs = append(c.Answers.OSDMap.OSDs, ceph.OSDState{ID: id, Up: true})
+		c.Answers.OSDTree = append(c.Answers.OSDTree, ceph.OSDLocation{
+			ID: id, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": fmt.Sprintf("node-%d", id), "root": "default"},
+		})
 	}
 	for i, name := range pools {
 		c.Answers.OSDMap.Pools = append(c.Answers.OSDMap.Pools, ceph.Pool{

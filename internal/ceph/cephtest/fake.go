@@ -3,6 +3,7 @@ package cephtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,6 +40,7 @@ type Answers struct {
 	DF         ceph.DF
 	OSDPerf    []ceph.OSDLatency
 	PGs        []ceph.PG
+	OSDTree    []ceph.OSDLocation
 	PoolIO     []ceph.PoolIO
 	Versions   ceph.Versions
 	ConfigDump []ceph.ConfigEntry
@@ -115,6 +117,42 @@ func (f *Fake) OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, er
 func (f *Fake) OSDs(ctx context.Context, at ceph.Connection) (osds []ceph.OSD, err error) {
 	err = f.answer(ctx, "OSDs", at, func() { osds = slices.Clone(f.Answers.OSDs) })
 	return osds, err
+}
+
+// OSDTree implements ceph.Client.
+func (f *Fake) OSDTree(ctx context.Context, at ceph.Connection) (osds []ceph.OSDLocation, err error) {
+	err = f.answer(ctx, "OSDTree", at, func() { osds = slices.Clone(f.Answers.OSDTree) })
+	return osds, err
+}
+
+// PlacePGs has placement groups where they are to be, as ceph.Tuner has them.
+func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
+	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.Answers.place(pool, pgs) }, pool, pgs)
+	return errors.Join(failed, err)
+}
+
+// place notes upmaps, and has OSDs follow at once.
+func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
+	at := slices.IndexFunc(a.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == pool })
+	if at < 0 {
+		return &ceph.InvalidError{Message: "there is no pool " + pool}
+	}
+	upmaps := maps.Clone(a.OSDMap.PGUpmaps)
+	if upmaps == nil {
+		upmaps = map[string][]int{}
+	}
+	a.PGs = slices.Clone(a.PGs)
+	for _, pg := range pgs {
+		id := pg.ID(a.OSDMap.Pools[at].ID)
+		upmaps[id] = pg.OSDs
+		for i := range a.PGs {
+			if a.PGs[i].ID == id {
+				a.PGs[i].Acting, a.PGs[i].Primary = pg.OSDs, pg.OSDs[0]
+			}
+		}
+	}
+	a.OSDMap.PGUpmaps = upmaps
+	return nil
 }
 
 // DF implements ceph.Client.

@@ -1,0 +1,186 @@
+package cephbenchmark
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// A scratch pool may be confined to some OSDs. Its placement groups are put on them by
+// `osd pg-upmap` before anything is written to it, and looked at before the first run and
+// after each. Nothing has to be put back: the monitor forgets what it was told with the
+// pool.
+
+// annotationOSDs on a Job has the IDs of the OSDs that the scratch pool is confined to,
+// by commas, so that a manager that was restarted knows them.
+const annotationOSDs = "cephtune.dev/osds"
+
+const placementGroupsMoved = "The placement groups of the scratch pool are being put on its OSDs."
+
+// confined is which OSDs the scratch pool is to be on; nil for all.
+func (f facts) confined() *v1alpha1.OSDSelection {
+	if pool := f.spec.Template.Target.ScratchPool; pool != nil {
+		return pool.OSDs
+	}
+	return nil
+}
+
+// chooseOSDs draws the OSDs of the session. Who draws again, after a restart, may draw
+// others if some went away meanwhile: nothing was measured yet.
+func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connection) (placement.Chosen, error) {
+	want := seen.confined()
+	if want == nil {
+		return placement.Chosen{}, nil
+	}
+	tree, err := r.ceph.OSDTree(ctx, at)
+	if err != nil {
+		return placement.Chosen{}, err
+	}
+	chosen, err := placement.Choose(tree, placement.WishOf(*seen.spec.Template.Target.ScratchPool, 0))
+	if err != nil {
+		return placement.Chosen{}, err
+	}
+	seen.memory.osds = chosen.Sorted()
+	return chosen, nil
+}
+
+// placePGs tells Ceph where the placement groups of the scratch pool are to be, as far as
+// it does not know yet, and reports whether there is nothing left to tell.
+func (r *Reconciler) placePGs(ctx context.Context, seen facts, at ceph.Connection, chosen placement.Chosen, osdMap *ceph.OSDMap) (bool, error) {
+	if seen.confined() == nil {
+		return true, nil
+	}
+	if err := placement.Understood(osdMap); err != nil {
+		return false, err
+	}
+	pgs, err := r.ceph.PGs(ctx, at)
+	if err != nil {
+		return false, err
+	}
+	told := true
+	for _, pool := range osdMap.Pools {
+		if !slices.Contains(seen.targetPools(), pool.Name) {
+			continue
+		}
+		wanted := chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})
+		for some := range slices.Chunk(placement.Missing(pool, wanted, osdMap, seen.memory.placed, pgs), ceph.MaxPlaced) {
+			told = false
+			if err := r.tellPlaces(ctx, seen, pool, some); err != nil {
+				return false, err
+			}
+		}
+	}
+	return told, nil
+}
+
+// tellPlaces makes sure of the lock, at once before, and tells Ceph where some placement
+// groups are to be.
+func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool, some []ceph.PGPlacement) error {
+	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return err
+	}
+	tuner, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Tuner)
+	if err != nil {
+		return err
+	}
+	grant, err := r.lock.Acquire(ctx, observer, seen.fsid(), seen.holder(), r.now())
+	if err != nil {
+		return fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+	}
+	if !grant.Held {
+		return fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
+	}
+	fence := ceph.Fence{FSID: seen.fsid(), Epoch: grant.Epoch, Until: grant.Expires}
+	if err := r.ceph.PlacePGs(ctx, tuner, fence, pool.Name, some); err != nil {
+		return fmt.Errorf("put the placement groups of pool %s on chosen OSDs: %w", pool.Name, err)
+	}
+	for _, pg := range some {
+		seen.memory.placed[pg.ID(pool.ID)] = pg.OSDs
+	}
+	return nil
+}
+
+// osds are those that the scratch pool is confined to: as this process has drawn them, or
+// as an earlier one has noted.
+func (f facts) osds() []int {
+	if f.memory.osds == nil && f.job != nil {
+		f.memory.osds = osdsOf(f.job.Annotations[annotationOSDs])
+	}
+	return f.memory.osds
+}
+
+func osdsOf(text string) []int {
+	var osds []int
+	for word := range strings.SplitSeq(text, ",") {
+		if id, err := strconv.Atoi(word); err == nil {
+			osds = append(osds, id)
+		}
+	}
+	return osds
+}
+
+func (m *memory) osdsText() string {
+	var words []string
+	for _, id := range m.osds {
+		words = append(words, strconv.Itoa(id))
+	}
+	return strings.Join(words, ",")
+}
+
+// noteOSDs puts them into status.
+func (f facts) noteOSDs(s *v1alpha1.CephBenchmarkStatus) {
+	s.OSDs = nil
+	for _, id := range f.osds() {
+		s.OSDs = append(s.OSDs, int32(id)) //nolint:gosec // Ceph has fewer.
+	}
+}
+
+// misplaced says how the scratch pool is not where it was to be; "" if it is.
+func (f facts) misplaced(pgs []ceph.PG) string {
+	if f.confined() == nil {
+		return ""
+	}
+	pools := f.pools()
+	for _, name := range f.targetPools() {
+		at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+		if at < 0 {
+			return "there is no pool " + name
+		}
+		osds := f.osds()
+		if name == settings.ScratchPool && len(f.targetPools()) > 1 {
+			// The few objects of metadata may be on fewer of them, and on no others.
+			osds = placement.Used(pools[at], pgs, osds)
+		}
+		if wrong := placement.Wrong(pools[at], pgs, osds); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// stillPlaced says how the scratch pool has left its OSDs during a run; "" if it has not.
+func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error) {
+	if seen.confined() == nil {
+		return "", nil
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return "", err
+	}
+	pgs, err := r.ceph.PGs(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	if wrong := seen.misplaced(pgs); wrong != "" {
+		return "OSDs: " + wrong, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,180 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of scratch pools that are confined to some OSDs.
+func osdStories() map[string]story {
+	return map[string]story{
+		"on two of three OSDs":                          onTwoOSDs,
+		"the manager is restarted on the way":           onOneOSDRestarted,
+		"a placement group leaves its OSDs":             aPlacementGroupLeaves,
+		"more OSDs than there are":                      moreOSDsThanThereAre,
+		"nobody may place":                              nobodyMayPlace,
+		"clients that do not understand it":             clientsThatDoNotUnderstand,
+		"somebody else holds the lock when it is to be": placedWithoutTheLock,
+	}
+}
+
+// confinedTo is a benchmark on so many OSDs.
+func confinedTo(count int32) func(*v1alpha1.CephBenchmark) {
+	return func(b *v1alpha1.CephBenchmark) {
+		pool := b.Spec.Template.Target.ScratchPool
+		pool.Replicated.Size, pool.OSDs = 1, &v1alpha1.OSDSelection{Count: count, Seed: new(int64(5))}
+	}
+}
+
+// spreadOut has three hosts with an OSD each, and pools of one copy that are all over them.
+func (w *world) spreadOut() {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.OSDTree, a.PGs = nil, nil
+		for id := range 3 {
+			a.OSDTree = append(a.OSDTree, ceph.OSDLocation{
+				ID: id, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": fmt.Sprintf("node-%d", id), "root": "default"},
+			})
+		}
+		for i := range a.OSDMap.Pools {
+			pool := &a.OSDMap.Pools[i]
+			pool.Size = 1
+			for number := range pool.PGNum {
+				osds := []int{number % 3}
+				a.PGs = append(a.PGs, ceph.PG{ID: ceph.PGPlacement{Number: number}.ID(pool.ID), PoolID: pool.ID, Acting: osds, Primary: osds[0]})
+			}
+		}
+	})
+}
+
+// places are the OSDs of each placement group of a pool, as text.
+func (w *world) places(pool int64) string {
+	var words []string
+	w.ceph.Change(func(a *cephtest.Answers) {
+		for _, pg := range a.PGs {
+			if pg.PoolID == pool {
+				words = append(words, fmt.Sprint(pg.Acting))
+			}
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+func onTwoOSDs(w *world) {
+	w.spreadOut()
+	others := w.places(3)
+	b := w.benchmark("b", oneWrite, confinedTo(2))
+	w.untilComplete(b)
+	if len(b.Status.OSDs) != 2 || states(b) != "Valid" {
+		w.t.Fatalf("runs %+v on OSDs %v, want a valid one on two", b.Status.Runs, b.Status.OSDs)
+	}
+	first, second := fmt.Sprintf("[%d]", b.Status.OSDs[0]), fmt.Sprintf("[%d]", b.Status.OSDs[1])
+	if places := w.places(2); strings.Count(places, first) != 4 || strings.Count(places, second) != 4 {
+		w.t.Errorf("the scratch pool is on %s, want four placement groups on each of %v", places, b.Status.OSDs)
+	}
+	if now := w.places(3); now != others {
+		w.t.Errorf("another pool was at %s and is at %s", others, now)
+	}
+	for _, call := range w.ceph.Calls("PlacePGs") {
+		if call.At.User != "tuner" || !strings.HasPrefix(call.Args, "cephtune-scratch ") {
+			w.t.Errorf("%+v, want the tuner to be asked, and for the scratch pool", call)
+		}
+	}
+	run := w.archived(b)
+	at := slices.IndexFunc(run.Placement, func(p archive.Placement) bool { return p.Pool == "cephtune-scratch" })
+	if at < 0 || len(run.Placement[at].OSDs) != 2 || !strings.Contains(string(run.Environment), `"confinedTo":[`) {
+		w.t.Errorf("the archive has the placement %+v and the environment %s", run.Placement, run.Environment)
+	}
+	w.delete(b)
+}
+
+func (w *world) archived(b *v1alpha1.CephBenchmark) *archive.Run {
+	w.t.Helper()
+	maps := w.results()
+	if len(maps) != 1 {
+		w.t.Fatalf("%d archives of %s, want one", len(maps), b.Name)
+	}
+	run, err := archive.FromConfigMap(&maps[0])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return run
+}
+
+// The next manager knows the OSDs from the Job, although those that it would draw are others.
+func onOneOSDRestarted(w *world) {
+	w.spreadOut()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite, confinedTo(1))
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.restart()
+	w.ceph.Change(func(a *cephtest.Answers) { a.OSDTree = a.OSDTree[:0] })
+	w.untilComplete(b)
+	if states(b) != "Valid" || len(b.Status.OSDs) != 1 {
+		w.t.Errorf("runs %+v on OSDs %v", b.Status.Runs, b.Status.OSDs)
+	}
+}
+
+func aPlacementGroupLeaves(w *world) {
+	w.spreadOut()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 500 * time.Millisecond})
+	b := w.benchmark("b", oneWrite, confinedTo(1))
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.ceph.Change(func(a *cephtest.Answers) {
+		pgs := slices.Clone(a.PGs)
+		for i := range pgs {
+			if pgs[i].ID == "2.3" {
+				pgs[i].Acting = []int{(pgs[i].Acting[0] + 1) % 3}
+			}
+		}
+		a.PGs = pgs
+	})
+	w.untilReason(b, v1alpha1.ReasonNoValidRun)
+	if run := b.Status.Runs[0]; run.State != v1alpha1.RunInvalid || !strings.Contains(run.Reason, "OSDs: placement group 2.3 is on osd.") {
+		w.t.Errorf("the run is %+v, want it Invalid, naming the placement group", run)
+	}
+	w.wantClean()
+}
+
+func moreOSDsThanThereAre(w *world) {
+	w.spreadOut()
+	b := w.benchmark("b", oneWrite, confinedTo(4))
+	w.untilFailed(b, v1alpha1.ReasonNotPossible, "4 OSDs: 3 are up and in")
+	if w.rook.made != 0 || len(w.ceph.Calls("PlacePGs")) > 0 {
+		w.t.Errorf("%d pools were made, and %v was asked", w.rook.made, w.ceph.Calls("PlacePGs"))
+	}
+}
+
+func nobodyMayPlace(w *world) {
+	w.wantStalled(w.benchmark("b", oneWrite, confinedTo(1), on("powerless")), "identities.tuner")
+}
+
+func clientsThatDoNotUnderstand(w *world) {
+	w.spreadOut()
+	w.ceph.Change(func(a *cephtest.Answers) { a.OSDMap.MinCompatClient = "jewel" })
+	b := w.benchmark("b", oneWrite, confinedTo(1))
+	w.untilFailed(b, v1alpha1.ReasonNotPossible, "set-require-min-compat-client luminous")
+}
+
+// The lock is made sure of at once before placement groups are placed.
+func placedWithoutTheLock(w *world) {
+	w.spreadOut()
+	w.rook.making = "Rook is slow"
+	b := w.benchmark("b", oneWrite, confinedTo(1))
+	w.untilReason(b, v1alpha1.ReasonPreparing, "slow")
+	w.lockElsewhere()
+	w.rook.set(func(f *fakeRook) { f.making = "" })
+	w.until(b, "told who has the lock", func() bool { return strings.Contains(messageOf(b), "has the lock of the Ceph cluster") })
+	if calls := w.ceph.Calls("PlacePGs"); len(calls) > 0 {
+		w.t.Errorf("%v was asked without the lock", calls)
+	}
+	w.delete(b)
+}

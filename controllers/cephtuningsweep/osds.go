@@ -1,0 +1,80 @@
+package cephtuningsweep
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// confines reports whether scratch pools of a sweep are on some OSDs only.
+func confines(spec *sweepspec.Spec) bool {
+	pool := spec.Template.Target.ScratchPool
+	return pool != nil && (pool.OSDs != nil || sweepspec.VariesOSDCount(spec))
+}
+
+// placementProblems are why configurations cannot be on as many OSDs as they ask for.
+func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []sweep.Configuration) []string {
+	if !confines(spec) {
+		return nil
+	}
+	var problems []string
+	add := func(err error) {
+		if err != nil && !slices.Contains(problems, err.Error()) {
+			problems = append(problems, err.Error())
+		}
+	}
+	add(placement.Understood(p.cluster.OSDMap))
+	for _, c := range configurations {
+		template, err := sweepspec.Template(spec, c.Values, 1)
+		if err != nil {
+			add(err)
+			continue
+		}
+		_, err = placement.Choose(p.tree, placement.WishOf(*template.Target.ScratchPool, p.defaultPGs()))
+		add(err)
+	}
+	return problems
+}
+
+// fewestOSDs is on how many OSDs the scratch pool of some configuration is, at least; 0
+// for all that there are.
+func fewestOSDs(spec *sweepspec.Spec) int {
+	fewest := 0
+	least := func(count int) {
+		if count > 0 && (fewest == 0 || count < fewest) {
+			fewest = count
+		}
+	}
+	if pool := spec.Template.Target.ScratchPool; pool != nil && pool.OSDs != nil {
+		least(int(pool.OSDs.Count))
+	}
+	for _, p := range spec.Parameters {
+		if p.OSDCount == nil {
+			continue
+		}
+		values := slices.Clone(p.Values)
+		if spec.Baseline != nil {
+			values = append(values, spec.Baseline.Values[string(p.Name)])
+		}
+		for _, c := range spec.Configurations {
+			values = append(values, c.Values[string(p.Name)])
+		}
+		for _, value := range values {
+			count, _ := strconv.Atoi(string(value)) // What is no number was refused.
+			least(count)
+		}
+	}
+	return fewest
+}
+
+// share is the part of all OSDs that the data of a run is on at least.
+func (p *preflight) share(spec *sweepspec.Spec) float64 {
+	fewest := fewestOSDs(spec)
+	if fewest == 0 || len(p.known.OSDs) == 0 {
+		return 1
+	}
+	return min(1, float64(fewest)/float64(len(p.known.OSDs)))
+}

@@ -1,0 +1,134 @@
+package cephtuningsweep
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+)
+
+func osdStories() map[string]story {
+	return map[string]story{
+		"more OSDs help":                 moreOSDsHelp,
+		"more OSDs than there are":       moreOSDsThanThereAre,
+		"copies that cannot be apart":    copiesThatCannotBeApart,
+		"OSDs and nobody who may place":  nobodyMayPlace,
+		"a run whose OSDs were not kept": osdsWereNotKept,
+	}
+}
+
+// onOSDs varies on how many of three OSDs a pool is.
+const onOSDs = `
+template:
+  target: {scratchPool: {replicated: {size: 1}, osds: {count: 1}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+parameters:
+- {name: osds, osdCount: {}, values: ["2", "3"]}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`
+
+func moreOSDsHelp(w *world) {
+	before := w.state()
+	seeds := map[string]map[int64]bool{} // by block and attempt
+	w.bench.set(func(b *bench) {
+		b.speed = func(child *v1alpha1.CephBenchmark) float64 {
+			osds := child.Spec.Template.Target.ScratchPool.OSDs
+			block := strings.Join(strings.Split(string(child.Spec.RunID), ".")[:2], ".")
+			if seeds[block] == nil {
+				seeds[block] = map[int64]bool{}
+			}
+			seeds[block][*osds.Seed] = true
+			return 1000 + 200*float64(osds.Count)
+		}
+	})
+	s := w.create("s", onOSDs)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "osds=3" {
+		w.t.Errorf("verdict %s on %s, want Superior on osds=3: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
+	}
+	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, "there is no patch for it") {
+		w.t.Errorf("patches %+v and the summary %q, want it to say that there is none", s.Status.Patches, s.Status.Summary)
+	}
+	drawn := map[int64]bool{}
+	w.bench.set(func(*bench) {
+		for block, of := range seeds {
+			if len(of) != 1 {
+				w.t.Errorf("block %s has the draws %v, want one", block, of)
+			}
+			for seed := range of {
+				drawn[seed] = true
+			}
+		}
+		if len(drawn) != len(seeds) || len(seeds) < 6 {
+			w.t.Errorf("%d blocks have %d draws, want one for each", len(seeds), len(drawn))
+		}
+	})
+	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetFlag", "PlacePGs"} {
+		if calls := w.ceph.Calls(verb); len(calls) > 0 {
+			w.t.Errorf("%s was asked of Ceph by the sweep itself: %+v", verb, calls)
+		}
+	}
+	if calls := w.ceph.Calls("SetBalancer"); len(calls) != 2 {
+		w.t.Errorf("the balancer was told %+v, want off once and on once", calls)
+	}
+	w.wantState(before)
+}
+
+func moreOSDsThanThereAre(w *world) {
+	s := w.create("s", "mode: Plan\n"+strings.Replace(onOSDs, `["2", "3"]`, `["2", "4"]`, 1))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "could not be carried out")
+	if refusals := fmt.Sprint(s.Status.Plan.Refusals); refusals != "[A pool cannot be confined to 4 OSDs: 3 are up and in.]" {
+		w.t.Errorf("refusals %s", refusals)
+	}
+}
+
+func copiesThatCannotBeApart(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		for i := range a.OSDTree {
+			a.OSDTree[i].Buckets = map[string]string{"host": "node-0", "root": "default"}
+		}
+		a.OSDMap.MinCompatClient = "jewel"
+	})
+	s := w.create("s", strings.NewReplacer("size: 1", "size: 2", "count: 1", "count: 2", `["2", "3"]`, `["3"]`).Replace(onOSDs))
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "use failureDomain osd, or a smaller size")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "set-require-min-compat-client luminous")
+	if n := len(w.children()); n > 0 {
+		w.t.Errorf("%d benchmarks were begun, want none", n)
+	}
+}
+
+func nobodyMayPlace(w *world) {
+	w.stop()
+	w.allowed.Clusters[0].Identities.Tuner, w.allowed.Clusters[0].Options = "", nil
+	w.start()
+	s := w.create("s", onOSDs)
+	w.await(s, "stalled", hasReason(v1alpha1.ReasonNotAllowed))
+	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "leave out scratchPool.osds and osdCount")
+}
+
+// What the benchmark says of its OSDs makes the run no evidence, and it is repeated once.
+func osdsWereNotKept(w *world) {
+	const why = "OSDs: placement group 9.3 is on osd.2, which is not among the 1 OSDs of the pool"
+	w.bench.set(func(b *bench) {
+		b.spoil = func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun {
+			if b.ended > 1 {
+				return nil
+			}
+			return &v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunInvalid, Reason: why}
+		}
+	})
+	s := w.create("s", onOSDs)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if n := runsThatAre(s, v1alpha1.SweepRunDisturbed); n != 1 {
+		w.t.Errorf("%d runs are Disturbed, want the first: %v", n, s.Status.Runs)
+	}
+	w.awaitEvent("RunInvalid", why)
+}

@@ -1,0 +1,320 @@
+// Package placement confines a pool to some of the OSDs of a Ceph cluster: which OSDs
+// those are, which of them each placement group gets, and whether that is so.
+//
+// It is pure: it reads no clock and no cluster. Ceph is told by `osd pg-upmap`, one
+// placement group after another; docs/sweeps.md says why that and no CRUSH rule.
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+const (
+	// typeOSD is the failure domain that is the OSD itself.
+	typeOSD  = "osd"
+	typeRoot = "root"
+	// defaultRoot is the root of the CRUSH hierarchy, where a cluster has several.
+	defaultRoot = "default"
+	// defaultDomain is the failure domain of a pool that names none.
+	defaultDomain = "host"
+	// firstRelease is the first of which clients know of upmaps.
+	firstRelease = "luminous"
+)
+
+// Wish is what OSDs are to be chosen for.
+type Wish struct {
+	// Count is how many OSDs.
+	Count int
+	// Pools are what is to be placed on them.
+	Pools []Pool
+	// FailureDomain is the type of CRUSH bucket on which copies are kept apart.
+	FailureDomain string
+	// DeviceClass is that of the OSDs; empty for any, if there is one only.
+	DeviceClass string
+	// Seed draws the OSDs.
+	Seed int64
+}
+
+// Pool is a pool to be placed.
+type Pool struct {
+	// Copies is how many OSDs each placement group is on: copies, or chunks.
+	Copies int
+	// PGs is the number of placement groups; 0 if it is not known.
+	PGs int
+}
+
+// WishOf is what a scratch pool asks for. A pool that is made without a number of placement
+// groups gets defaultPGs, or 0 if that is not known.
+func WishOf(pool v1alpha1.ScratchPool, defaultPGs int) Wish {
+	wish := Wish{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
+	if pool.OSDs != nil {
+		wish.Count = int(pool.OSDs.Count)
+		if pool.OSDs.Seed != nil {
+			wish.Seed = *pool.OSDs.Seed
+		}
+	}
+	pgs := func(parameters map[string]v1alpha1.ParameterValue) int {
+		if n, err := strconv.Atoi(string(parameters["pg_num"])); err == nil {
+			return n
+		}
+		return defaultPGs
+	}
+	switch ec, replicated := pool.ErasureCoded, pool.Replicated; {
+	case ec != nil:
+		wish.Pools = []Pool{
+			{Copies: int(ec.DataChunks + ec.CodingChunks), PGs: pgs(pool.Parameters)},
+			// Metadata need not be on all of them: how many placement groups they have
+			// does not matter.
+			{Copies: int(ec.Metadata.Size)},
+		}
+	case replicated != nil:
+		wish.Pools = []Pool{{Copies: int(replicated.Size), PGs: pgs(pool.Parameters)}}
+	}
+	return wish
+}
+
+// Understood says why a cluster cannot place single placement groups; nil if it can.
+func Understood(m *ceph.OSDMap) error {
+	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Releases are in the order of the alphabet.
+		return refuse("the cluster serves clients of release %s, which do not understand where single placement groups are put: `ceph osd set-require-min-compat-client luminous`, if there are none of them any more", m.MinCompatClient)
+	}
+	return nil
+}
+
+// Error says why there are no such OSDs. Its message is for the user.
+type Error struct{ Message string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// Chosen are the OSDs of a wish.
+type Chosen struct {
+	// IDs in the order in which they were drawn: those of a smaller wish with the same
+	// seed are the first of them.
+	IDs []int
+	// domain is the failure domain of each.
+	domain map[int]string
+}
+
+// Sorted are their IDs by number.
+func (c Chosen) Sorted() []int { return slices.Sorted(slices.Values(c.IDs)) }
+
+// Choose draws OSDs that are up and in. One failure domain after another gives one, and
+// so on in turn, so that the copies of a placement group can be kept apart, and failure
+// domains have as many of the OSDs as each other, or one more.
+//
+// What cannot be is an *Error.
+func Choose(all []ceph.OSDLocation, w Wish) (Chosen, error) {
+	domains, err := candidates(all, w)
+	if err != nil {
+		return Chosen{}, err
+	}
+	if err := w.possible(domains); err != nil {
+		return Chosen{}, err
+	}
+	names := slices.Sorted(maps.Keys(domains))
+	shuffle(names, w.Seed, 0)
+	for i, name := range slices.Sorted(maps.Keys(domains)) {
+		slices.Sort(domains[name])
+		shuffle(domains[name], w.Seed, uint64(i+1)) //nolint:gosec // An index.
+	}
+	chosen := Chosen{domain: map[int]string{}}
+	for turn := 0; len(chosen.IDs) < w.Count; turn++ {
+		for _, name := range names {
+			if turn < len(domains[name]) && len(chosen.IDs) < w.Count {
+				id := domains[name][turn]
+				chosen.IDs = append(chosen.IDs, id)
+				chosen.domain[id] = name
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// candidates are the OSDs that can be drawn, by failure domain.
+func candidates(all []ceph.OSDLocation, w Wish) (map[string][]int, error) {
+	var roots, classes []string
+	for _, osd := range all {
+		roots, classes = with(roots, osd.Buckets[typeRoot]), with(classes, osd.DeviceClass)
+	}
+	if w.DeviceClass == "" && len(classes) > 1 {
+		slices.Sort(classes)
+		return nil, refuse("OSDs of different device classes (%s) would be drawn together, and results would depend on the draw: name one in scratchPool.deviceClass", strings.Join(classes, ", "))
+	}
+	domains := map[string][]int{}
+	nowhere := 0
+	for _, osd := range all {
+		elsewhere := slices.Contains(roots, defaultRoot) && osd.Buckets[typeRoot] != defaultRoot
+		if !osd.Up || !osd.In || elsewhere || w.DeviceClass != "" && osd.DeviceClass != w.DeviceClass {
+			continue
+		}
+		name := osd.Buckets[w.FailureDomain]
+		if w.FailureDomain == typeOSD {
+			name = fmt.Sprintf("osd.%d", osd.ID)
+		}
+		if name == "" {
+			nowhere++
+			continue
+		}
+		domains[name] = append(domains[name], osd.ID)
+	}
+	if len(domains) == 0 && nowhere > 0 {
+		return nil, refuse("no OSD is in a CRUSH bucket of type %s: `ceph osd tree` shows the types that there are, one of which scratchPool.failureDomain has to name", w.FailureDomain)
+	}
+	return domains, nil
+}
+
+// with is a list with one more name, if it is not there.
+func with(names []string, name string) []string {
+	if name == "" || slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// possible says why a wish cannot be fulfilled.
+func (w Wish) possible(domains map[string][]int) error {
+	there := 0
+	for _, osds := range domains {
+		there += len(osds)
+	}
+	if w.Count > there {
+		return refuse("a pool cannot be confined to %d OSDs: %d%s are up and in", w.Count, there, w.ofClass())
+	}
+	for _, pool := range w.Pools {
+		switch {
+		case pool.Copies > w.Count:
+			return refuse("a pool with %d copies or chunks cannot be confined to %d OSDs: it takes as many OSDs as that, or a smaller size", pool.Copies, w.Count)
+		case pool.Copies > len(domains):
+			return refuse("%d copies or chunks are to be kept apart by %s, and the OSDs%s that are up and in are in %d of those: use failureDomain osd, or a smaller size",
+				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
+		case pool.PGs > 0 && pool.PGs*pool.Copies < w.Count:
+			return refuse("%d placement groups of %d copies or chunks cannot use all of %d OSDs: use a larger pg_num", pool.PGs, pool.Copies, w.Count)
+		}
+	}
+	return nil
+}
+
+func (w Wish) ofClass() string {
+	if w.DeviceClass == "" {
+		return ""
+	}
+	return " of device class " + w.DeviceClass
+}
+
+// shuffle is Fisher–Yates on a PCG stream, written out so that a draw survives an upgrade
+// of the toolchain, which does not fix what rand.Shuffle makes of a stream.
+func shuffle[T any](xs []T, seed int64, stream uint64) {
+	source := rand.NewPCG(uint64(seed), stream) //nolint:gosec // Any bits will do.
+	for i := len(xs) - 1; i > 0; i-- {
+		j, _ := bits.Mul64(source.Uint64(), uint64(i+1)) //nolint:gosec // Positive.
+		xs[i], xs[j] = xs[j], xs[i]
+	}
+}
+
+// Spread gives each placement group of a pool its OSDs, the primary first: each in a
+// failure domain of its own, every OSD as often as any other, as far as failure domains
+// allow that, and as often first.
+func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
+	load, first := map[int]int{}, map[int]int{}
+	all := make([]ceph.PGPlacement, pool.PGs)
+	for number := range all {
+		osds := c.leastLoaded(load, pool.Copies)
+		slices.SortStableFunc(osds, func(a, b int) int { return cmp.Compare(first[a], first[b]) })
+		first[osds[0]]++
+		for _, osd := range osds {
+			load[osd]++
+		}
+		all[number] = ceph.PGPlacement{Number: number, OSDs: osds}
+	}
+	return all
+}
+
+// leastLoaded are so many OSDs of different failure domains: of the domains with the least
+// load for each of their OSDs, the OSD with the least.
+func (c Chosen) leastLoaded(load map[int]int, count int) []int {
+	var domains []string
+	members := map[string][]int{}
+	for _, osd := range c.IDs {
+		domains = with(domains, c.domain[osd])
+		members[c.domain[osd]] = append(members[c.domain[osd]], osd)
+	}
+	byLoad := func(a, b int) int { return cmp.Compare(load[a], load[b]) }
+	mean := func(domain string) float64 {
+		sum := 0
+		for _, osd := range members[domain] {
+			sum += load[osd]
+		}
+		return float64(sum) / float64(len(members[domain]))
+	}
+	slices.SortStableFunc(domains, func(a, b string) int { return cmp.Compare(mean(a), mean(b)) })
+	var osds []int
+	for _, domain := range domains[:min(count, len(domains))] {
+		osds = append(osds, slices.MinFunc(members[domain], byLoad))
+	}
+	return osds
+}
+
+// Missing are the placements that Ceph has not been told, and has not by itself. Told are
+// those of this process, by ID: Ceph forgets one that is what CRUSH says anyway, and does
+// not show it any more.
+func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, told map[string][]int, pgs []ceph.PG) []ceph.PGPlacement {
+	acting := map[string][]int{}
+	for _, pg := range pgs {
+		acting[pg.ID] = pg.Acting
+	}
+	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
+		id := p.ID(pool.ID)
+		upmap, mapped := m.PGUpmaps[id]
+		return slices.Equal(upmap, p.OSDs) || !mapped && (slices.Equal(told[id], p.OSDs) || slices.Equal(acting[id], p.OSDs))
+	})
+}
+
+// Used are those of some OSDs that a pool has placement groups on.
+func Used(pool ceph.Pool, pgs []ceph.PG, osds []int) []int {
+	return slices.DeleteFunc(slices.Clone(osds), func(osd int) bool {
+		return !slices.ContainsFunc(pgs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd) })
+	})
+}
+
+// Wrong says how the placement groups of a pool are not confined to OSDs: they are on
+// others, or not on all of these. It is "" if they are.
+func Wrong(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
+	used, count := map[int]bool{}, 0
+	for _, pg := range pgs {
+		if pg.PoolID != pool.ID {
+			continue
+		}
+		count++
+		if len(pg.Acting) != pool.Size {
+			return fmt.Sprintf("placement group %s is on %d OSDs, not on %d", pg.ID, len(pg.Acting), pool.Size)
+		}
+		for _, osd := range pg.Acting {
+			if !slices.Contains(osds, osd) {
+				return fmt.Sprintf("placement group %s is on osd.%d, which is not among the %d OSDs of the pool", pg.ID, osd, len(osds))
+			}
+			used[osd] = true
+		}
+	}
+	if count != pool.PGNum {
+		return fmt.Sprintf("Ceph tells where %d of %d placement groups of pool %s are", count, pool.PGNum, pool.Name)
+	}
+	for _, osd := range osds {
+		if !used[osd] {
+			return fmt.Sprintf("osd.%d has no placement group of pool %s, which was to use %d OSDs", osd, pool.Name, len(osds))
+		}
+	}
+	return ""
+}

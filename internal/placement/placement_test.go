@@ -1,0 +1,280 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// hosts are OSDs, up and in, so many on each host.
+func hosts(counts ...int) []ceph.OSDLocation {
+	var all []ceph.OSDLocation
+	for host, count := range counts {
+		for range count {
+			all = append(all, ceph.OSDLocation{
+				ID: len(all), DeviceClass: "ssd", Up: true, In: true,
+				Buckets: map[string]string{"host": fmt.Sprintf("node-%d", host), "root": "default"},
+			})
+		}
+	}
+	return all
+}
+
+func but(all []ceph.OSDLocation, change func([]ceph.OSDLocation)) []ceph.OSDLocation {
+	change(all)
+	return all
+}
+
+func TestChoose(t *testing.T) {
+	one := func(copies, pgs int) []Pool { return []Pool{{Copies: copies, PGs: pgs}} }
+	for name, tc := range map[string]struct {
+		osds []ceph.OSDLocation
+		wish Wish
+		want string // OSDs by number; or, where there are none, a part of the refusal
+	}{
+		"all OSDs": {hosts(1, 1, 1), Wish{Count: 3, Pools: one(3, 8), FailureDomain: "host"}, "[0 1 2]"},
+		"one of one host, with the failure domain OSD": {
+			hosts(1), Wish{Count: 1, Pools: one(1, 8), FailureDomain: "osd"}, "[0]",
+		},
+		"the OSD that is down is not drawn": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[1].Up = false }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 2]",
+		},
+		"nor the one that is out": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[2].In = false }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 1]",
+		},
+		"nor one of another class": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
+			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"}, "[1 2]",
+		},
+		"nor one of another root": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[1 2]",
+		},
+		"a root of another name, if it is the only one": {
+			but(hosts(1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"], o[1].Buckets["root"] = "attic", "attic" }),
+			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 1]",
+		},
+		"more than there are": {
+			hosts(1, 1, 1), Wish{Count: 4, Pools: one(1, 8), FailureDomain: "host"}, "cannot be confined to 4 OSDs: 3 are up and in",
+		},
+		"more than there are of the class": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
+			Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"}, "2 of device class ssd are up and in",
+		},
+		"of two classes at once": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host"}, "different device classes (hdd, ssd)",
+		},
+		"more copies than OSDs": {
+			hosts(1, 1, 1), Wish{Count: 2, Pools: one(3, 8), FailureDomain: "host"}, "3 copies or chunks cannot be confined to 2 OSDs",
+		},
+		"more copies than hosts": {
+			hosts(3), Wish{Count: 3, Pools: one(2, 8), FailureDomain: "host"}, "in 1 of those: use failureDomain osd",
+		},
+		"the second of two pools": {
+			hosts(3, 3), Wish{Count: 4, Pools: []Pool{{Copies: 2, PGs: 8}, {Copies: 3, PGs: 8}}, FailureDomain: "host"}, "3 copies or chunks are to be kept apart by host",
+		},
+		"fewer placement groups than OSDs": {
+			hosts(2, 2), Wish{Count: 4, Pools: one(1, 2), FailureDomain: "host"}, "2 placement groups of 1 copies or chunks cannot use all of 4 OSDs",
+		},
+		"a number of placement groups that is not known": {hosts(2, 2), Wish{Count: 4, Pools: one(1, 0), FailureDomain: "host"}, "[0 1 2 3]"},
+		"a failure domain that there is not":             {hosts(2, 2), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "rack"}, "no OSD is in a CRUSH bucket of type rack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chosen, err := Choose(tc.osds, tc.wish)
+			if problem, refused := errors.AsType[*Error](err); refused {
+				if strings.HasPrefix(tc.want, "[") || !strings.Contains(problem.Message, tc.want) {
+					t.Errorf("refused: %q, want %q", problem.Message, tc.want)
+				}
+				return
+			}
+			if got := fmt.Sprint(chosen.Sorted()); err != nil || got != tc.want {
+				t.Errorf("chosen %s, %v, want %s", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// A smaller draw is the beginning of a larger one, so that in a block levels differ by
+// OSDs that are added and by nothing else; and each of the first has a host of its own.
+func TestDrawsAreNestedAndInTurn(t *testing.T) {
+	osds := hosts(3, 3, 2)
+	for seed := range int64(20) {
+		var before []int
+		for count := 1; count <= len(osds); count++ {
+			chosen, err := Choose(osds, Wish{Count: count, Pools: []Pool{{Copies: 1, PGs: 16}}, FailureDomain: "host", Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(chosen.IDs) != count || !slices.Equal(chosen.IDs[:count-1], before) {
+				t.Fatalf("seed %d: %d OSDs are %v, and one less %v", seed, count, chosen.IDs, before)
+			}
+			used := map[string]int{}
+			for _, id := range chosen.IDs {
+				used[chosen.domain[id]]++
+			}
+			if count >= 3 && len(used) != 3 {
+				t.Errorf("seed %d: %v are on %d hosts, want all three", seed, chosen.IDs, len(used))
+			}
+			before = chosen.IDs
+		}
+	}
+}
+
+// Every OSD is drawn first about as often as every other, and a seed draws the same always.
+func TestDrawsAreFair(t *testing.T) {
+	wish := Wish{Count: 1, Pools: []Pool{{Copies: 1, PGs: 8}}, FailureDomain: "osd"}
+	first := map[int]int{}
+	const draws = 600
+	for seed := range int64(draws) {
+		wish.Seed = seed
+		chosen, err := Choose(hosts(3), wish)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Choose(hosts(3), wish)
+		if err != nil || !slices.Equal(chosen.IDs, again.IDs) {
+			t.Fatalf("seed %d draws %v and then %v, %v", seed, chosen.IDs, again.IDs, err)
+		}
+		first[chosen.IDs[0]]++
+	}
+	for osd := range 3 {
+		// Six standard deviations of a binomial with a third: one in a billion.
+		if n := first[osd]; n < draws/3-70 || n > draws/3+70 {
+			t.Errorf("osd.%d was drawn first %d times of %d", osd, n, draws)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	for name, tc := range map[string]struct {
+		osds          []ceph.OSDLocation
+		count, copies int
+		domain        string
+		pgs           int
+		// most and least are how many placement groups an OSD has, and how many of those it
+		// is the first of.
+		least, most, leastFirst, mostFirst int
+	}{
+		"one OSD":                           {hosts(3), 1, 1, "osd", 8, 8, 8, 8, 8},
+		"two OSDs, one copy":                {hosts(3), 2, 1, "osd", 8, 4, 4, 4, 4},
+		"three OSDs, one copy":              {hosts(3), 3, 1, "osd", 8, 2, 3, 2, 3},
+		"three OSDs, two copies":            {hosts(3), 3, 2, "osd", 9, 6, 6, 3, 3},
+		"three hosts, three copies":         {hosts(1, 1, 1), 3, 3, "host", 32, 32, 32, 10, 11},
+		"six OSDs of three hosts":           {hosts(2, 2, 2), 6, 3, "host", 32, 16, 16, 5, 6},
+		"nine OSDs of three hosts":          {hosts(3, 3, 3), 9, 2, "host", 36, 8, 8, 4, 4},
+		"hosts that cannot share evenly":    {hosts(2, 1, 1), 4, 3, "host", 16, 8, 16, 4, 4},
+		"chunks on more OSDs than they are": {hosts(1, 1, 1, 1, 1), 5, 3, "host", 20, 12, 12, 4, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chosen, err := Choose(tc.osds, Wish{Count: tc.count, Pools: []Pool{{Copies: tc.copies, PGs: tc.pgs}}, FailureDomain: tc.domain, Seed: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			load, first := map[int]int{}, map[int]int{}
+			for i, pg := range chosen.Spread(Pool{Copies: tc.copies, PGs: tc.pgs}) {
+				domains := map[string]bool{}
+				for _, osd := range pg.OSDs {
+					load[osd]++
+					domains[chosen.domain[osd]] = true
+				}
+				first[pg.OSDs[0]]++
+				if pg.Number != i || len(pg.OSDs) != tc.copies || len(domains) != tc.copies {
+					t.Errorf("placement group %d is %+v, in %d failure domains, want %d copies apart", i, pg, len(domains), tc.copies)
+				}
+			}
+			for _, osd := range chosen.IDs {
+				if load[osd] < tc.least || load[osd] > tc.most || first[osd] < tc.leastFirst || first[osd] > tc.mostFirst {
+					t.Errorf("osd.%d has %d placement groups and is first of %d, want %d to %d, and %d to %d",
+						osd, load[osd], first[osd], tc.least, tc.most, tc.leastFirst, tc.mostFirst)
+				}
+			}
+			if len(load) != tc.count {
+				t.Errorf("%d OSDs are used, want %d", len(load), tc.count)
+			}
+		})
+	}
+}
+
+func TestMissing(t *testing.T) {
+	pool := ceph.Pool{ID: 5, Name: "cephtune-scratch", Size: 2, PGNum: 5}
+	wanted := []ceph.PGPlacement{
+		{Number: 0, OSDs: []int{1, 2}}, {Number: 1, OSDs: []int{2, 1}}, {Number: 2, OSDs: []int{1, 2}}, {Number: 3, OSDs: []int{2, 1}}, {Number: 4, OSDs: []int{1, 2}},
+	}
+	osdMap := &ceph.OSDMap{PGUpmaps: map[string][]int{"5.0": {1, 2}, "5.1": {1, 2}, "4.2": {1, 2}}}
+	pgs := []ceph.PG{{ID: "5.2", PoolID: 5, Acting: []int{1, 0}}, {ID: "5.3", PoolID: 5, Acting: []int{2, 1}}, {ID: "5.4", PoolID: 5, Acting: []int{2, 1}}}
+	told := map[string][]int{"5.1": {2, 1}, "5.4": {1, 2}}
+	var got []int
+	for _, p := range Missing(pool, wanted, osdMap, told, pgs) {
+		got = append(got, p.Number)
+	}
+	// 0 is in the map, 3 is so by itself, 4 was told and is as CRUSH has it; somebody has
+	// put 1 elsewhere, and 2 was not told.
+	if diff := cmp.Diff([]int{1, 2}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWrong(t *testing.T) {
+	pool := ceph.Pool{ID: 5, Name: "cephtune-scratch", Size: 2, PGNum: 2}
+	two := func(a, b []int) []ceph.PG {
+		return []ceph.PG{{ID: "4.0", PoolID: 4, Acting: []int{9}}, {ID: "5.0", PoolID: 5, Acting: a}, {ID: "5.1", PoolID: 5, Acting: b}}
+	}
+	for name, tc := range map[string]struct {
+		pgs  []ceph.PG
+		osds []int
+		want string
+	}{
+		"as wanted":                    {two([]int{0, 2}, []int{2, 0}), []int{0, 2}, ""},
+		"on another OSD":               {two([]int{0, 2}, []int{2, 1}), []int{0, 2}, "placement group 5.1 is on osd.1, which is not among the 2 OSDs"},
+		"on fewer":                     {two([]int{0, 2}, []int{2, 0}), []int{0, 1, 2}, "osd.1 has no placement group"},
+		"a copy is missing":            {two([]int{0}, []int{2, 0}), []int{0, 2}, "placement group 5.0 is on 1 OSDs, not on 2"},
+		"a placement group is missing": {two([]int{0, 2}, []int{2, 0})[:2], []int{0, 2}, "where 1 of 2 placement groups"},
+		"nothing is known":             {nil, []int{0, 2}, "where 0 of 2 placement groups"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Wrong(pool, tc.pgs, tc.osds); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("it says %q, want %q", got, tc.want)
+			}
+		})
+	}
+	if got := Used(pool, two([]int{0, 2}, []int{2, 0}), []int{0, 1, 2}); !slices.Equal(got, []int{0, 2}) {
+		t.Errorf("used are %v, want 0 and 2", got)
+	}
+}
+
+func TestWishOf(t *testing.T) {
+	pg := map[string]v1alpha1.ParameterValue{"pg_num": "16"}
+	for name, tc := range map[string]struct {
+		pool v1alpha1.ScratchPool
+		want Wish
+	}{
+		"copies": {
+			v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, FailureDomain: "osd", DeviceClass: "hdd", Parameters: pg, OSDs: &v1alpha1.OSDSelection{Count: 3, Seed: new(int64(9))}},
+			Wish{Count: 3, Pools: []Pool{{Copies: 2, PGs: 16}}, FailureDomain: "osd", DeviceClass: "hdd", Seed: 9},
+		},
+		"chunks, with metadata": {
+			v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1, Metadata: v1alpha1.MetadataPool{Size: 3}}, OSDs: &v1alpha1.OSDSelection{Count: 4}},
+			Wish{Count: 4, Pools: []Pool{{Copies: 3, PGs: 32}, {Copies: 3}}, FailureDomain: "host"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, WishOf(tc.pool, 32)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnderstood(t *testing.T) {
+	for release, fine := range map[string]bool{"jewel": false, "kraken": false, "luminous": true, "reef": true, "": true, "unknown": true} {
+		if err := Understood(&ceph.OSDMap{MinCompatClient: release}); (err == nil) != fine {
+			t.Errorf("clients of %q: %v, want it possible: %t", release, err, fine)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package sweepspec
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// maxOSDs is the largest osds.count, as its schema has it.
+const maxOSDs = 1000
+
+// VariesOSDCount tells whether a parameter is on how many OSDs the scratch pool is.
+func VariesOSDCount(spec *Spec) bool {
+	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.OSDCount != nil })
+}
+
+// setOSDCount confines the scratch pool to so many OSDs.
+func setOSDCount(pool *v1alpha1.ScratchPool, value sweep.Value) {
+	count, err := strconv.ParseInt(value.Text, 10, 32)
+	if err != nil {
+		return // Refused before.
+	}
+	if pool.OSDs == nil {
+		pool.OSDs = &v1alpha1.OSDSelection{}
+	}
+	pool.OSDs.Count = int32(count)
+}
+
+// osdCountValue is what the template has.
+func osdCountValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
+	pool := spec.Template.Target.ScratchPool
+	if pool == nil || pool.OSDs == nil {
+		return sweep.Value{}, refuse("parameter %s has no baseline: set target.scratchPool.osds.count, or baseline.values", p.Name)
+	}
+	return number(pool.OSDs.Count), nil
+}
+
+// drawOSDs gives the OSDs of a run the seed that all runs of its block have. A draw is a
+// part of what a block repeats: were it the same in all of them, the verdict would be
+// about those OSDs, and one that is slow would count as an effect.
+func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
+	if pool == nil || pool.OSDs == nil || pool.OSDs.Seed != nil {
+		return
+	}
+	sweepSeed := int64(0)
+	if plan := c.Sweep.Status.Plan; plan != nil && plan.Seed != nil {
+		sweepSeed = *plan.Seed
+	}
+	// Small numbers would do: placement makes a stream of its own of each.
+	seed := (sweepSeed<<16 ^ int64(c.Slot.Block)<<8 ^ int64(c.Slot.Attempt)) & maxSeed
+	pool.OSDs.Seed = &seed
+}
