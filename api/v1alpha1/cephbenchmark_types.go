@@ -222,12 +222,12 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
-	// osds are the OSDs that the scratch pool was confined to, where
-	// target.scratchPool.osds asked for it.
+	// osds are the IDs of the OSDs that the scratch pool was confined to, by
+	// commas, where target.scratchPool.osds asked for it: as many as there is
+	// room for, of which the results have all.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=1000
-	OSDs []int32 `json:"osds,omitempty"`
+	// +kubebuilder:validation:MaxLength=256
+	OSDs string `json:"osds,omitempty"`
 
 	// spaceEfficiency is how much room the data of the target took, when there
 	// was the most of it.

@@ -312,11 +312,6 @@ func (in *CephBenchmarkStatus) DeepCopyInto(out *CephBenchmarkStatus) {
 		*out = new(Environment)
 		**out = **in
 	}
-	if in.OSDs != nil {
-		in, out := &in.OSDs, &out.OSDs
-		*out = make([]int32, len(*in))
-		copy(*out, *in)
-	}
 	if in.SpaceEfficiency != nil {
 		in, out := &in.SpaceEfficiency, &out.SpaceEfficiency
 		*out = new(SpaceEfficiency)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -99,6 +100,8 @@ func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool,
 		return fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
 	}
 	fence := ceph.Fence{FSID: seen.fsid(), Epoch: grant.Epoch, Until: grant.Expires}
+	ctx, cancel := context.WithTimeout(ctx, ceph.LongestChange)
+	defer cancel()
 	if err := r.ceph.PlacePGs(ctx, tuner, fence, pool.Name, some); err != nil {
 		return fmt.Errorf("put the placement groups of pool %s on chosen OSDs: %w", pool.Name, err)
 	}
@@ -127,20 +130,20 @@ func osdsOf(text string) []int {
 	return osds
 }
 
-func (m *memory) osdsText() string {
+func osdsText(osds []int) string {
 	var words []string
-	for _, id := range m.osds {
+	for _, id := range osds {
 		words = append(words, strconv.Itoa(id))
 	}
 	return strings.Join(words, ",")
 }
 
+// maxOSDs is the length of what status has of them, in bytes.
+const maxOSDs = 256
+
 // noteOSDs puts them into status.
 func (f facts) noteOSDs(s *v1alpha1.CephBenchmarkStatus) {
-	s.OSDs = nil
-	for _, id := range f.osds() {
-		s.OSDs = append(s.OSDs, int32(id)) //nolint:gosec // Ceph has fewer.
-	}
+	s.OSDs = kstatus.Cut(osdsText(f.osds()), maxOSDs)
 }
 
 // misplaced says how the scratch pool is not where it was to be; "" if it is.

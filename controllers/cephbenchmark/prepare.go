@@ -188,7 +188,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 		annotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
 	}
 	if len(seen.memory.osds) > 0 {
-		job.Annotations[annotationOSDs] = seen.memory.osdsText()
+		job.Annotations[annotationOSDs] = osdsText(seen.memory.osds)
 	}
 	if seen.memory.alone {
 		job.Annotations[annotationAlone] = strconv.Itoa(int(seen.currentRun()))

@@ -73,12 +73,13 @@ func onTwoOSDs(w *world) {
 	others := w.places(3)
 	b := w.benchmark("b", oneWrite, confinedTo(2))
 	w.untilComplete(b)
-	if len(b.Status.OSDs) != 2 || states(b) != "Valid" {
-		w.t.Fatalf("runs %+v on OSDs %v, want a valid one on two", b.Status.Runs, b.Status.OSDs)
+	osds := strings.Split(b.Status.OSDs, ",")
+	if len(osds) != 2 || states(b) != "Valid" {
+		w.t.Fatalf("runs %+v on OSDs %s, want a valid one on two", b.Status.Runs, b.Status.OSDs)
 	}
-	first, second := fmt.Sprintf("[%d]", b.Status.OSDs[0]), fmt.Sprintf("[%d]", b.Status.OSDs[1])
+	first, second := "["+osds[0]+"]", "["+osds[1]+"]"
 	if places := w.places(2); strings.Count(places, first) != 4 || strings.Count(places, second) != 4 {
-		w.t.Errorf("the scratch pool is on %s, want four placement groups on each of %v", places, b.Status.OSDs)
+		w.t.Errorf("the scratch pool is on %s, want four placement groups on each of %s", places, b.Status.OSDs)
 	}
 	if now := w.places(3); now != others {
 		w.t.Errorf("another pool was at %s and is at %s", others, now)
@@ -118,8 +119,8 @@ func onOneOSDRestarted(w *world) {
 	w.restart()
 	w.ceph.Change(func(a *cephtest.Answers) { a.OSDTree = a.OSDTree[:0] })
 	w.untilComplete(b)
-	if states(b) != "Valid" || len(b.Status.OSDs) != 1 {
-		w.t.Errorf("runs %+v on OSDs %v", b.Status.Runs, b.Status.OSDs)
+	if states(b) != "Valid" || len(osdsOf(b.Status.OSDs)) != 1 {
+		w.t.Errorf("runs %+v on OSDs %s", b.Status.Runs, b.Status.OSDs)
 	}
 }
 
