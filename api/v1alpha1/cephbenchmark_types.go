@@ -229,10 +229,45 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	OSDs string `json:"osds,omitempty"`
 
+	// slowOSDs were slower than their peers in more than half of the valid runs,
+	// the slowest first.
+	// +optional
+	// +listType=map
+	// +listMapKey=osd
+	// +kubebuilder:validation:MaxItems=3
+	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
+
 	// spaceEfficiency is how much room the data of the target took, when there
 	// was the most of it.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
+}
+
+// SlowOSD is an OSD whose commit latency was far above that of the OSDs of its
+// device class that serve the target too.
+type SlowOSD struct {
+	// osd is its ID.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	OSD int32 `json:"osd"`
+
+	// phase in which it stood out most.
+	// +required
+	Phase PhaseName `json:"phase"`
+
+	// commitLatency is what it told of itself in that phase, in seconds: the
+	// median of the runs in which it was slow.
+	// +required
+	CommitLatency Decimal `json:"commitLatency"`
+
+	// peersCommitLatency is the median of the OSDs of its class in those runs.
+	// +required
+	PeersCommitLatency Decimal `json:"peersCommitLatency"`
+
+	// runs is in how many valid runs it was slow.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Runs int32 `json:"runs"`
 }
 
 // SpaceEfficiency compares what was stored with what it takes on the OSDs, copies,

@@ -19,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
 // archiveRun writes all that is known of a run into a ConfigMap, and returns its
@@ -65,7 +66,7 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 func evidenceOf(run *archive.Run) runEvidence {
 	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime}
 	for _, p := range run.Phases {
-		e.phases = append(e.phases, phaseEvidence{name: p.Name, observation: p.Observation, background: p.Background})
+		e.phases = append(e.phases, phaseEvidence{name: p.Name, observation: p.Observation, background: p.Background, slow: p.SlowOSDs})
 		if p.StartSpreadSeconds != nil {
 			e.spread = max(e.spread, time.Duration(*p.StartSpreadSeconds*float64(time.Second)))
 		}
@@ -115,6 +116,7 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		Background:   e.background,
 		Clients:      valuesOf(e.reports),
 		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
+		SlowOSDs:     e.slow,
 		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
 	}
 	if !e.start.IsZero() {
@@ -213,28 +215,36 @@ func spaceOf(df *ceph.DF, pools []string) archive.Space {
 	return space
 }
 
-// pastRun is what was observed in a run that has ended: of each phase, and of the
-// background in its time.
-type pastRun struct {
-	phases, background map[v1alpha1.PhaseName]figure.Observation
-}
-
-// pastRun returns what was observed in a run that has ended, or why it is no evidence:
-// from memory, or from its archive if this process has not seen it.
-func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (pastRun, string, error) {
+// pastRun returns a run that has ended, or why it is no evidence: from memory, or from its
+// archive if this process has not seen it.
+func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (runEvidence, string, error) {
 	if e, ok := seen.memory.evidence[run]; ok {
-		return e.observations(), e.wrong, nil
+		return e, e.wrong, nil
 	}
 	for _, entry := range seen.benchmark.Status.Runs {
 		if entry.Number == run {
 			return r.readRun(ctx, seen, entry)
 		}
 	}
-	return pastRun{}, "", fmt.Errorf("status has no run %d", run)
+	return runEvidence{}, "", fmt.Errorf("status has no run %d", run)
 }
 
-func (e runEvidence) observations() pastRun {
-	past := pastRun{phases: map[v1alpha1.PhaseName]figure.Observation{}, background: map[v1alpha1.PhaseName]figure.Observation{}}
+// slowOSDs are those of each phase that were slower than their peers.
+func (e runEvidence) slowOSDs() slowosd.Named {
+	named := slowosd.Named{}
+	for _, p := range e.phases {
+		named[p.name] = p.slow
+	}
+	return named
+}
+
+// observed is what a run has measured: of each phase, and of the background in its time.
+type observed struct {
+	phases, background map[v1alpha1.PhaseName]figure.Observation
+}
+
+func (e runEvidence) observations() observed {
+	past := observed{phases: map[v1alpha1.PhaseName]figure.Observation{}, background: map[v1alpha1.PhaseName]figure.Observation{}}
 	for _, p := range e.phases {
 		if p.observation != nil {
 			past.phases[p.name] = *p.observation
@@ -246,22 +256,22 @@ func (e runEvidence) observations() pastRun {
 	return past
 }
 
-func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.BenchmarkRun) (pastRun, string, error) {
+func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.BenchmarkRun) (runEvidence, string, error) {
 	if entry.State != v1alpha1.RunValid {
-		return pastRun{}, entry.Reason, nil
+		return runEvidence{}, entry.Reason, nil
 	}
 	var cm corev1.ConfigMap
 	if err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: entry.Results}, &cm); err != nil {
 		if apierrors.IsNotFound(err) {
-			return pastRun{}, fmt.Sprintf("its results, ConfigMap %s, were deleted", entry.Results), nil
+			return runEvidence{}, fmt.Sprintf("its results, ConfigMap %s, were deleted", entry.Results), nil
 		}
-		return pastRun{}, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
+		return runEvidence{}, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
 	}
 	run, err := archive.FromConfigMap(&cm)
 	if err != nil {
-		return pastRun{}, "", err
+		return runEvidence{}, "", err
 	}
-	return evidenceOf(run).observations(), "", nil
+	return evidenceOf(run), "", nil
 }
 
 // prune deletes the results of executions that there are too many of.

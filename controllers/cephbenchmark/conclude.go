@@ -14,10 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/slowosd"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -125,6 +127,8 @@ type phaseEvidence struct {
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
 	start, end   time.Time
+	// slow are the OSDs that were slower than their peers.
+	slow []archive.SlowOSD
 }
 
 // entry is the run as status has it.
@@ -232,6 +236,10 @@ func phaseOf(seen facts, i int, id string, reports []*task.Report) (phaseEvidenc
 	if seen.isCached(p.spec) {
 		observation.Mark(v1alpha1.MarkCached)
 	}
+	e.slow = slowosd.Find(slowosd.Phase{
+		Start: e.start, End: e.end, Samples: latenciesWithin(seen.extras, e.start, e.end),
+		OSDs: seen.survey.osds, Placement: placementOf(seen.pools(), seen.pgs()),
+	})
 	e.disturbances = seen.disturbancesOf(id)
 	if len(e.disturbances) > 0 {
 		observation.Mark(v1alpha1.MarkDisturbed)
@@ -293,6 +301,7 @@ type conclusion struct {
 	summary  string
 	valid    int
 	space    *v1alpha1.SpaceEfficiency
+	slow     []v1alpha1.SlowOSD
 
 	environment v1alpha1.Environment
 }
@@ -301,6 +310,7 @@ type conclusion struct {
 func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidence) (conclusion, error) {
 	valid, beside := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
 	count, why := 0, last.wrong
+	var named []slowosd.Named
 	for run := int32(1); run <= seen.spec.Repetitions; run++ {
 		past, wrong, err := r.pastRun(ctx, seen, run)
 		if err != nil {
@@ -311,10 +321,12 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 			continue
 		}
 		count++
-		for name, observation := range past.phases {
+		named = append(named, past.slowOSDs())
+		measured := past.observations()
+		for name, observation := range measured.phases {
 			valid[name] = append(valid[name], observation)
 		}
-		for name, observation := range past.background {
+		for name, observation := range measured.background {
 			beside[name] = append(beside[name], observation)
 		}
 	}
@@ -322,7 +334,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	if err != nil {
 		return conclusion{}, err
 	}
-	c := conclusion{valid: count, summary: why, space: spaceEfficiency(seen), environment: environment}
+	c := conclusion{valid: count, summary: why, space: spaceEfficiency(seen), slow: slowosd.InMost(named), environment: environment}
 	if count == 0 {
 		return c, nil
 	}
@@ -376,6 +388,9 @@ func (c conclusion) sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	if len(marks) > 0 {
 		text += " Marked: " + strings.Join(marks, ", ") + "."
 	}
+	if len(c.slow) > 0 {
+		text += " " + slowosd.Sentence(c.slow)
+	}
 	return kstatus.Cut(text, 512)
 }
 
@@ -396,7 +411,7 @@ func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 		}
 		return
 	}
-	s.Phases, s.Headline = c.phases, c.headline
+	s.Phases, s.Headline, s.SlowOSDs = c.phases, c.headline, c.slow
 	s.Verdict, s.Expectations = c.gate.Verdict, c.gate.Results
 	kind, o := kstatus.Judge(s.Verdict, seen.spec.FailOn, c.summary)
 	setEnd(s, kind, o)

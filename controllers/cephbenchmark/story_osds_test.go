@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -24,6 +26,7 @@ func osdStories() map[string]story {
 		"nobody may place":                              nobodyMayPlace,
 		"clients that do not understand it":             clientsThatDoNotUnderstand,
 		"somebody else holds the lock when it is to be": placedWithoutTheLock,
+		"one is slower than its peers":                  oneIsSlowerThanItsPeers,
 	}
 }
 
@@ -178,4 +181,51 @@ func placedWithoutTheLock(w *world) {
 		w.t.Errorf("%v was asked without the lock", calls)
 	}
 	w.delete(b)
+}
+
+// An OSD that is slower than the others is named in status, in the sentence and in the
+// archive, from which the next manager knows it too.
+func oneIsSlowerThanItsPeers(w *world) {
+	w.spreadOut()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.OSDPerf = []ceph.OSDLatency{{ID: 0, CommitSeconds: 0.003}, {ID: 1, CommitSeconds: 0.024}, {ID: 2, CommitSeconds: 0.0032}}
+	})
+	for _, run := range []string{"r1-", "r2-"} {
+		w.kubelet.script(run, runnertest.Script{Measuring: 3 * time.Second})
+	}
+	b := w.benchmark("b", oneWrite, runs(2), func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ScratchPool.Replicated.Size = 1 })
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.lookAtOSDs(3)
+	w.until(b, "through its first run", func() bool { return strings.HasPrefix(states(b), "Valid") })
+	w.restart()
+	w.untilTask(0, "r2-write", task.Measuring)
+	w.lookAtOSDs(3)
+	w.untilComplete(b)
+	want := []v1alpha1.SlowOSD{{OSD: 1, Phase: "write", CommitLatency: "0.024", PeersCommitLatency: "0.0032", Runs: 2}}
+	if diff := cmp.Diff(want, b.Status.SlowOSDs); diff != "" {
+		w.t.Errorf("-want +got:\n%s", diff)
+	}
+	if !strings.Contains(b.Status.Summary, "osd.1 was slower than its peers") {
+		w.t.Errorf("the summary is %q", b.Status.Summary)
+	}
+}
+
+// lookAtOSDs puts the clock forward and has OSDs asked for their latencies, so many times.
+func (w *world) lookAtOSDs(times int) {
+	w.t.Helper()
+	for range times {
+		before := len(w.ceph.Calls("OSDPerf"))
+		w.wait(11 * time.Second)
+		w.eventually(func() string {
+			w.reconciler.live.mu.Lock()
+			for _, session := range w.reconciler.live.sessions {
+				session.hurry()
+			}
+			w.reconciler.live.mu.Unlock()
+			if len(w.ceph.Calls("OSDPerf")) == before {
+				return "nobody asks OSDs for their latencies"
+			}
+			return ""
+		})
+	}
 }

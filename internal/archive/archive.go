@@ -84,6 +84,8 @@ type Phase struct {
 	Clients []task.Report `json:"clients,omitempty"`
 	// OSDLatencies are what the OSDs said of themselves before, during and after.
 	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
+	// SlowOSDs are those that were slower than their peers, the slowest first.
+	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 	// Disturbances are what was seen that quiescence is about, in the form of
 	// whoever saw it.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
@@ -131,6 +133,22 @@ type OSDLatency struct {
 	ID            int     `json:"id"`
 	CommitSeconds float64 `json:"commitSeconds"`
 	ApplySeconds  float64 `json:"applySeconds"`
+}
+
+// SlowOSD is an OSD that was slower than its peers: those of its device class that serve
+// the target too.
+type SlowOSD struct {
+	ID          int    `json:"id"`
+	DeviceClass string `json:"deviceClass,omitempty"`
+	// CommitSeconds is the median of its commit latencies during the phase, PeersSeconds
+	// the median of all OSDs of the class, Peers the number of the others.
+	CommitSeconds float64 `json:"commitSeconds"`
+	PeersSeconds  float64 `json:"peersSeconds"`
+	Peers         int     `json:"peers"`
+	// PGs are its placement groups of the target, PeersPGs the median of the class: who
+	// has more of them has more to do.
+	PGs      int     `json:"pgs"`
+	PeersPGs float64 `json:"peersPGs"`
 }
 
 // Space is what `ceph df` said of the pools of the target.

@@ -39,6 +39,7 @@ func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error
 	d.add("Phases", Part{Table: phaseTable(phases)}, Part{Text: marksText(phases)})
 	d.add("Latency", latencyParts(phases, runs)...)
 	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(phases, runs)...)...)
+	d.add("OSDs slower than their peers", slowOSDs(b, runs)...)
 	d.add("The course of each run", coursePlots(runs)...)
 	d.add("Environment", environment...)
 	d.add("Method", Part{Text: benchmarkMethod})
@@ -209,6 +210,48 @@ func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 		})
 	}
 	return table
+}
+
+// slowOSDs are those of each valid run that is kept in full, or what status knows.
+func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
+	table := &Table{Header: []string{"OSD", "Phase", "Run", "To commit", "Its peers", "Placement groups", "Its peers"}}
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			for _, osd := range phase.SlowOSDs {
+				if run.State != v1alpha1.RunValid {
+					continue
+				}
+				table.Rows = append(table.Rows, []string{
+					"osd." + strconv.Itoa(osd.ID), string(phase.Name), strconv.Itoa(int(run.Number)),
+					figure.Human(v1alpha1.MetricLatencyMean, osd.CommitSeconds),
+					fmt.Sprintf("%s (%d others%s)", figure.Human(v1alpha1.MetricLatencyMean, osd.PeersSeconds), osd.Peers, ofClass(osd.DeviceClass)),
+					strconv.Itoa(osd.PGs), strconv.FormatFloat(osd.PeersPGs, 'f', -1, 64),
+				})
+			}
+		}
+	}
+	if len(runs) == 0 {
+		for _, osd := range b.Status.SlowOSDs {
+			table.Rows = append(table.Rows, []string{
+				"osd." + strconv.Itoa(int(osd.OSD)), string(osd.Phase), fmt.Sprintf("in %d", osd.Runs),
+				human(v1alpha1.MetricLatencyMean, osd.CommitLatency), human(v1alpha1.MetricLatencyMean, osd.PeersCommitLatency), "", "",
+			})
+		}
+	}
+	if len(table.Rows) == 0 {
+		return nil
+	}
+	return []Part{
+		{Table: table},
+		text("By the commit latency that OSDs tell of themselves: of writes alone, and against the median of the OSDs of their class that serve the target. One with more placement groups than its peers has more to do, and need not be the slower disk. What an OSD has read or written is not known."),
+	}
+}
+
+func ofClass(class string) string {
+	if class == "" {
+		return ""
+	}
+	return " of class " + class
 }
 
 // startSpread is the largest of all phases.

@@ -1,0 +1,224 @@
+// Package slowosd names the OSDs that were slower than their peers while a phase was
+// measured, by the commit latencies that they tell of themselves.
+//
+// It is pure. docs/results.md explains the statistic and what it cannot tell.
+package slowosd
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+const (
+	// MaxNamed is how many are named at most, the slowest first.
+	MaxNamed = 3
+
+	// leastPeers is the smallest number of OSDs of one class that are compared: of two
+	// nobody can say which one is off.
+	leastPeers = 3
+	// leastSamples is how often an OSD has to have told its latency during a phase.
+	leastSamples = 2
+	// mostDeviations is by how many standard deviations, estimated from the median
+	// absolute deviation, an OSD is above the median: the usual bound for it.
+	mostDeviations = 3.5
+	// sigmaOfMAD makes a standard deviation of a median absolute deviation, for a normal
+	// distribution.
+	sigmaOfMAD = 1.4826
+	// leastScatter, of logarithms, is what OSDs are taken to scatter by that agree better:
+	// nothing below one and a half times the median is named.
+	leastScatter = 0.12
+	// leastExcessSeconds is by how much the latency has to exceed the median: below it is
+	// the noise of OSDs that do little.
+	leastExcessSeconds = 0.002
+	// late is by how much what an OSD tells of a phase may come after its end.
+	late = 5 * time.Second
+)
+
+// Phase is what is known of the OSDs while a phase was measured.
+type Phase struct {
+	Start, End time.Time
+	Samples    []archive.OSDSample
+	// OSDs have the device classes, Placement the placement groups of the target. OSDs
+	// that have none of those are no peers; where Placement is not known, as of a claim,
+	// all are.
+	OSDs      []ceph.OSD
+	Placement []archive.Placement
+}
+
+// Find returns the OSDs that were slower than their peers, the slowest first.
+func Find(p Phase) []archive.SlowOSD {
+	byClass := map[string][]archive.SlowOSD{}
+	pgs := placementGroups(p.Placement)
+	latency := p.latencies()
+	for _, osd := range p.OSDs {
+		if seconds, told := latency[osd.ID]; told && (pgs[osd.ID] > 0 || len(p.Placement) == 0) {
+			byClass[osd.DeviceClass] = append(byClass[osd.DeviceClass], archive.SlowOSD{
+				ID: osd.ID, DeviceClass: osd.DeviceClass, CommitSeconds: seconds, PGs: pgs[osd.ID],
+			})
+		}
+	}
+	var slow []archive.SlowOSD
+	for _, peers := range byClass {
+		slow = append(slow, outliers(peers)...)
+	}
+	slices.SortFunc(slow, func(a, b archive.SlowOSD) int {
+		return cmp.Or(cmp.Compare(b.CommitSeconds/b.PeersSeconds, a.CommitSeconds/a.PeersSeconds), cmp.Compare(a.ID, b.ID))
+	})
+	return slow[:min(len(slow), MaxNamed)]
+}
+
+// latencies are the medians of what OSDs told during the phase. One that has committed
+// nothing is left out: it was idle, or only read from.
+func (p Phase) latencies() map[int]float64 {
+	told := map[int][]float64{}
+	for _, sample := range p.Samples {
+		if sample.Time.Before(p.Start) || sample.Time.After(p.End.Add(late)) {
+			continue
+		}
+		for _, osd := range sample.OSDs {
+			told[osd.ID] = append(told[osd.ID], osd.CommitSeconds)
+		}
+	}
+	latencies := map[int]float64{}
+	for id, seconds := range told {
+		if m := median(seconds); len(seconds) >= leastSamples && m > 0 {
+			latencies[id] = m
+		}
+	}
+	return latencies
+}
+
+// placementGroups are those of all pools of the target, by OSD.
+func placementGroups(placement []archive.Placement) map[int]int {
+	counts := map[int]int{}
+	for _, pool := range placement {
+		for _, osd := range pool.OSDs {
+			counts[osd.ID] += osd.PGs
+		}
+	}
+	return counts
+}
+
+// outliers are those of some peers that are far above their median.
+func outliers(peers []archive.SlowOSD) []archive.SlowOSD {
+	if len(peers) < leastPeers {
+		return nil
+	}
+	var logs, seconds, pgs []float64
+	for _, osd := range peers {
+		logs, seconds, pgs = append(logs, math.Log(osd.CommitSeconds)), append(seconds, osd.CommitSeconds), append(pgs, float64(osd.PGs))
+	}
+	middle := median(logs)
+	var deviations []float64
+	for _, l := range logs {
+		deviations = append(deviations, math.Abs(l-middle))
+	}
+	scatter := max(sigmaOfMAD*median(deviations), leastScatter)
+	typical := median(seconds)
+	var slow []archive.SlowOSD
+	for i, osd := range peers {
+		if (logs[i]-middle)/scatter < mostDeviations || osd.CommitSeconds-typical < leastExcessSeconds {
+			continue
+		}
+		osd.PeersSeconds, osd.Peers, osd.PeersPGs = typical, len(peers)-1, median(pgs)
+		slow = append(slow, osd)
+	}
+	return slow
+}
+
+// median does not change its argument. It is 0 of nothing.
+func median(of []float64) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(of))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
+	}
+	return (sorted[half-1] + sorted[half]) / 2
+}
+
+// Named is what one valid run has named in its phases.
+type Named map[v1alpha1.PhaseName][]archive.SlowOSD
+
+// InMost returns the OSDs that were named in more than half of the valid runs, each with
+// the phase in which it stood out most; the slowest first.
+func InMost(runs []Named) []v1alpha1.SlowOSD {
+	type place struct {
+		osd   int
+		phase v1alpha1.PhaseName
+	}
+	found := map[place][]archive.SlowOSD{}
+	for _, run := range runs {
+		for phase, slow := range run {
+			for _, osd := range slow {
+				at := place{osd.ID, phase}
+				found[at] = append(found[at], osd)
+			}
+		}
+	}
+	worst := map[int]v1alpha1.SlowOSD{}
+	excess := map[int]float64{}
+	for at, of := range found {
+		own, peers := median(mapped(of, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), median(mapped(of, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
+		better := own/peers > excess[at.osd] || own/peers == excess[at.osd] && at.phase < worst[at.osd].Phase
+		if 2*len(of) <= len(runs) || !better {
+			continue
+		}
+		excess[at.osd] = own / peers
+		worst[at.osd] = v1alpha1.SlowOSD{
+			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(of)), //nolint:gosec // Ceph has fewer, and runs are few.
+			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers),
+		}
+	}
+	var all []v1alpha1.SlowOSD
+	for _, osd := range worst {
+		all = append(all, osd)
+	}
+	slices.SortFunc(all, func(a, b v1alpha1.SlowOSD) int {
+		return cmp.Or(cmp.Compare(excess[int(b.OSD)], excess[int(a.OSD)]), cmp.Compare(a.OSD, b.OSD))
+	})
+	return all[:min(len(all), MaxNamed)]
+}
+
+func mapped(of []archive.SlowOSD, get func(archive.SlowOSD) float64) []float64 {
+	values := make([]float64, len(of))
+	for i, osd := range of {
+		values[i] = get(osd)
+	}
+	return values
+}
+
+// Sentence tells of them in one sentence.
+func Sentence(slow []v1alpha1.SlowOSD) string {
+	if len(slow) == 0 {
+		return ""
+	}
+	first := slow[0]
+	text := fmt.Sprintf("osd.%d was slower than its peers: %s to commit in phase %s, and they %s", first.OSD, human(first.CommitLatency), first.Phase, human(first.PeersCommitLatency))
+	switch others := slow[1:]; len(others) {
+	case 0:
+	case 1:
+		text += fmt.Sprintf("; so was osd.%d", others[0].OSD)
+	default:
+		text += fmt.Sprintf("; so were osd.%d and osd.%d", others[0].OSD, others[1].OSD)
+	}
+	return text + "."
+}
+
+func human(seconds v1alpha1.Decimal) string {
+	v, err := figure.ParseDecimal(seconds)
+	if err != nil {
+		return string(seconds)
+	}
+	return figure.Human(v1alpha1.MetricLatencyMean, v)
+}
