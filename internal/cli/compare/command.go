@@ -33,31 +33,41 @@ NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition. Only valid runs count, unl
 named.
 
 They can be compared where their environments are the same (versions, OSDs, settings of
-the pools and of Ceph, images, nodes) and their phases were specified alike. --expect names
-a difference that is meant, by how its line begins; any other makes the exit code 3.
+the pools and of Ceph, images, nodes) and their phases were specified alike. With
+--expect-difference they are compared in spite of differences that are meant, and of those
+alone: any other is told, and makes the exit code 3. So does one that is expected and not
+there: then what was to be compared has not happened. --expect names a single difference,
+by how its line begins.
 
-A and B are geometric means of the runs, also of percentiles, and RATIO is B over A. Its interval is Welch's, at 95 %, on the logarithms
+%s
+
+A and B are geometric means of the runs, also of percentiles, and RATIO is B over A. Its interval is Welch's, at 95 %%, on the logarithms
 of the runs' values. It takes three valid runs of each side; without, there is none, and the
 ratio may be chance. Whatever changed in the cluster between the two is in the ratio: who
 wants to know whether a setting is the cause needs a CephTuningSweep.
 
 Exit codes: 0 they can be compared; 1 error; 2 wrong usage; 3 they differ in something that
---expect does not name, do not differ in what it names, or it is not known.`
+is not expected, do not differ in what is, or it is not known.`
 
 const examples = `  # Before and after an upgrade of Ceph
-  %[1]s nightly@before nightly@after -n cephtune-bench --expect "Ceph version" --expect "image"
+  %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images
+
+  # Before and after disks were replaced, with one option that was changed with them
+  %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=osds --expect "config osd osd_memory_target"
 
   # Two benchmarks
-  %[1]s on-ssd on-hdd -n cephtune-bench --expect "OSDs of class" --expect "pool"
+  %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds,pools
 
   # Two repetitions of one, for a script
   %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
 
 // options are the flags.
 type options struct {
-	sides  [2]reference
-	expect []string
-	output string
+	sides [2]reference
+	// kinds and beginnings are the flags about what is expected, expect what they say.
+	kinds, beginnings []string
+	expect            []expectation
+	output            string
 }
 
 // reference is a side as it was typed.
@@ -77,7 +87,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "compare A B",
 		Short:             "Compare two benchmarks, or two runs of one",
-		Long:              longHelp,
+		Long:              fmt.Sprintf(longHelp, kindsHelp()),
 		Example:           fmt.Sprintf(examples, program+" compare"),
 		ValidArgsFunction: object.CompleteBenchmarks(connect, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,22 +101,35 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&o.expect, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
+	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of differences that are meant, by commas: "+strings.Join(kindNames(), ", "))
+	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
+	// It fails only for a flag that does not exist, which a test would show.
+	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "json", "yaml")
 	return cmd
+}
+
+// kindsHelp lists the kinds of differences.
+func kindsHelp() string {
+	var lines []string
+	for _, k := range kinds() {
+		lines = append(lines, fmt.Sprintf("  %-13s %s", k.name, k.what))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (o *options) read(args []string) error {
 	switch {
 	case len(args) != 2:
 		return exit.UsageErrorf("want two benchmarks, such as nightly@1 nightly@2, got %d arguments", len(args))
-	case slices.Contains(o.expect, ""):
-		return exit.UsageErrorf("--expect is empty: name what differs, such as \"Ceph version\"")
 	case args[0] == args[1]:
 		return exit.UsageErrorf("both sides are %s", args[0])
 	}
+	var err error
+	if o.expect, err = expectations(o.kinds, o.beginnings); err != nil {
+		return err
+	}
 	for i, arg := range args {
-		var err error
 		if o.sides[i], err = parse(arg); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ type Ratio struct {
 }
 
 // compare sets both side by side.
-func compare(a, b side, expect []string) (*comparison, error) {
+func compare(a, b side, expect []expectation) (*comparison, error) {
 	c := &comparison{A: describe(a), B: describe(b), Differences: []Difference{}, Figures: []Ratio{}}
 	texts, err := differences(a, b)
 	if err != nil {
@@ -76,15 +76,15 @@ func compare(a, b side, expect []string) (*comparison, error) {
 	for _, text := range texts {
 		d := Difference{Text: text}
 		for _, e := range expect {
-			if strings.HasPrefix(text, e) {
-				d.Expected, met[e] = true, true
+			if e.matches(text) {
+				d.Expected, met[e.name] = true, true
 			}
 		}
 		c.Differences = append(c.Differences, d)
 	}
 	for _, e := range expect {
-		if !met[e] {
-			c.Missing = append(c.Missing, e)
+		if !met[e.name] {
+			c.Missing = append(c.Missing, e.name)
 		}
 	}
 	c.ratios(a, b)
@@ -289,9 +289,9 @@ func (c *comparison) verdict() error {
 	}
 	switch {
 	case unexpected > 0:
-		return exit.UnexpectedErrorf("they cannot be compared as they are: of what differs, %d of %d are not named by --expect", unexpected, len(c.Differences))
+		return exit.UnexpectedErrorf("they cannot be compared as they are: of what differs, %d of %d are not expected: see --expect-difference", unexpected, len(c.Differences))
 	case len(c.Missing) > 0:
-		return exit.UnexpectedErrorf("they do not differ in %s, as --expect has it", strings.Join(c.Missing, ", "))
+		return exit.UnexpectedErrorf("they do not differ in %s, as was expected", strings.Join(c.Missing, ", "))
 	}
 	return exit.UnexpectedErrorf("whether they can be compared is not known")
 }

@@ -93,6 +93,10 @@ func TestGolden(t *testing.T) {
 		"another specification":         "nightly other",
 		"an environment is not known":   "nightly blind",
 		"expected and not there":        "nightly weekly --expect pool",
+		"a kind that was meant":         "nightly@1 nightly@2 --expect-difference=ceph-version",
+		"a kind of several":             "nightly@1 nightly@2 --expect-difference=ceph-version,osds",
+		"another kind than was meant":   "nightly@1 nightly@2 --expect-difference=rook-version",
+		"usage a kind that is none":     "nightly weekly --expect-difference=disks",
 		"markdown":                      "nightly@1 nightly@2 --expect Ceph -o markdown",
 		"yaml":                          "nightly weekly -o yaml",
 		"error no results":              "nightly new",
@@ -151,5 +155,44 @@ func TestTheLongestOperationHasNoRatio(t *testing.T) {
 	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
 	if got.Err != nil || strings.Contains(got.Stdout, "LatencyMax") || !strings.Contains(got.Stdout, "LatencyP99") {
 		t.Errorf("%v\n%s", got.Err, got.Stdout)
+	}
+}
+
+// Each thing that can differ between two environments is of a kind that can be expected.
+func TestKindsAreAboutEverything(t *testing.T) {
+	a := quiescence.Describe(quiescence.Inputs{
+		FSID: "f", RookVersion: "v1.17.2", Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 1}},
+		OSDs: []ceph.OSD{{ID: 0, DeviceClass: "hdd", TotalBytes: 1}}, ConfinedTo: []int{0},
+		Pools: []ceph.Pool{{Name: "p", Size: 1}}, Images: map[string]string{"tools": "a"}, Nodes: []quiescence.Node{{Name: "n"}},
+		Config: []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "1"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "315"}},
+	})
+	b := quiescence.Describe(quiescence.Inputs{
+		FSID: "g", RookVersion: "v1.18.0", Versions: &ceph.Versions{Overall: map[string]int{"19.2.3": 1}},
+		OSDs: []ceph.OSD{{ID: 0, DeviceClass: "ssd", TotalBytes: 2}}, ConfinedTo: []int{1},
+		Pools: []ceph.Pool{{Name: "p", Size: 2}}, Images: map[string]string{"tools": "b"}, Nodes: []quiescence.Node{{Name: "n", Kernel: "6"}},
+		Config: []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "2"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "99000"}},
+	})
+	lines := append(quiescence.Compare(a, b), "phase write: was specified otherwise")
+	used := map[string]int{}
+	for _, line := range lines {
+		known := false
+		for _, k := range kinds() {
+			if k.lines.MatchString(line) {
+				known = true
+				used[k.name]++
+			}
+		}
+		if !known {
+			t.Errorf("%q is of no kind", line)
+		}
+	}
+	for _, k := range kinds() {
+		if used[k.name] == 0 {
+			t.Errorf("kind %s is about nothing: %q", k.name, lines)
+		}
+	}
+	// What disks have measured of themselves goes with the disks, and other options do not.
+	if used["osds"] != 4 || used["config"] != 2 {
+		t.Errorf("osds is about %d lines, want 4, and config about %d, want 2", used["osds"], used["config"])
 	}
 }

@@ -62,6 +62,9 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 			for _, mark := range phase.Observation.Marks {
 				note(run, string(mark)+": "+report.Meaning(mark))
 			}
+			for _, osd := range phase.SlowOSDs {
+				note(run, fmt.Sprintf("osd.%d was slower to commit than its peers", osd.ID))
+			}
 			if phase.Observation.Result != nil {
 				for _, warning := range phase.Observation.Result.Warnings {
 					note(run, string(warning.Code)+": "+warning.Message)

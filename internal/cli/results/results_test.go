@@ -141,7 +141,10 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 	randrw.Mark(v1alpha1.MarkClosedLoop)
 	r.Phases = []archive.Phase{
 		{Name: "write-4m", Observation: writing, Clients: writers, StartSpreadSeconds: new(0.01 * float64(number))},
-		{Name: "randrw-4k", Observation: randrw, Clients: mixers, StartSpreadSeconds: new(0.002)},
+		{
+			Name: "randrw-4k", Observation: randrw, Clients: mixers, StartSpreadSeconds: new(0.002),
+			SlowOSDs: []archive.SlowOSD{{ID: 4, DeviceClass: "ssd", CommitSeconds: 0.0121, PeersSeconds: 0.0041, Peers: 5, PGs: 21, PeersPGs: 16}},
+		},
 	}
 	return r
 }

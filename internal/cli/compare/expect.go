@@ -1,0 +1,67 @@
+package compare
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// expectation is a difference that is meant.
+type expectation struct {
+	name string
+	// matches tells whether it is about a line.
+	matches func(line string) bool
+}
+
+// kind is a sort of differences that --expect-difference knows.
+type kind struct {
+	name string
+	// what is told in help.
+	what  string
+	lines *regexp.Regexp
+}
+
+// kinds are all of them. A test holds them against everything that an environment has.
+func kinds() []kind {
+	return []kind{
+		{"cluster", "another Ceph cluster", regexp.MustCompile(`^cluster:`)},
+		{"ceph-version", "an upgrade of Ceph", regexp.MustCompile(`^Ceph version:`)},
+		{"rook-version", "an upgrade of Rook", regexp.MustCompile(`^Rook version:`)},
+		{"osds", "device classes, number and size of OSDs, such as after disks were replaced; which of them serve the pool; and what they have measured of themselves",
+			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`)},
+		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},
+		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
+		{"images", "images of the clients", regexp.MustCompile(`^image `)},
+		{"nodes", "nodes of the clients, and their kernels", regexp.MustCompile(`^node `)},
+		{"phases", "what was asked for", regexp.MustCompile(`^phase `)},
+	}
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// expectations are those of both flags: kinds by their names, and beginnings of lines.
+func expectations(names, beginnings []string) ([]expectation, error) {
+	var all []expectation
+	for _, name := range names {
+		at := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == name })
+		if at < 0 {
+			return nil, exit.UsageErrorf("--expect-difference %q: want some of %s", name, strings.Join(kindNames(), ", "))
+		}
+		all = append(all, expectation{name, kinds()[at].lines.MatchString})
+	}
+	for _, beginning := range beginnings {
+		if beginning == "" {
+			return nil, exit.UsageErrorf("--expect is empty: name what differs, such as \"Ceph version\"")
+		}
+		all = append(all, expectation{beginning, func(line string) bool { return strings.HasPrefix(line, beginning) }})
+	}
+	return all, nil
+}
