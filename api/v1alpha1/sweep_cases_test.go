@@ -77,33 +77,37 @@ var sweepCases = map[string]specCase{
 	"a pool option of a named pool behind a claim": {claim(`poolOption: {option: pg_num, pool: p}, values: ["8"]`), ""},
 
 	// The number of OSDs.
-	"on how many OSDs":               {onOSDs(`{osds: {count: 3}}`, `osdCount: {}, values: ["1", "2", "3"]`), ""},
-	"on how many, from the baseline": {`{parameters: [{name: a, osdCount: {}, values: ["1", "2"]}], baseline: {values: {a: "3"}}}`, ""},
+	"on how many OSDs":               {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["1", "2", "3"]`), ""},
+	"on how many, from the baseline": {onOSDs(`{parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["1", "2"]`, `baseline: {values: {a: "3"}}`), ""},
 	"on how many, without a baseline": {
-		`{parameters: [{name: a, osdCount: {}, values: ["1", "2"]}]}`, "osdCount needs a baseline",
+		onOSDs(`{parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["1", "2"]`), "osdCount needs a baseline",
 	},
 	"on how many, with another baseline": {
-		`{parameters: [{name: a, osdCount: {}, values: ["1", "2"]}, {name: b, workload: {field: clients}, values: ["1", "2"]}], baseline: {values: {b: "1"}}}`,
+		onOSDs(`{parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["1", "2"]}, {name: b, workload: {field: clients}, values: ["1", "2"]`, `baseline: {values: {b: "1"}}`),
 		"osdCount needs a baseline",
 	},
-	"on no OSD":       {onOSDs(`{osds: {count: 3}}`, `osdCount: {}, values: ["0"]`), "between 1 and 1000"},
-	"on all of them":  {onOSDs(`{osds: {count: 3}}`, `osdCount: {}, values: [Unset]`), "between 1 and 1000"},
-	"on far too many": {onOSDs(`{osds: {count: 3}}`, `osdCount: {}, values: ["1001"]`), "between 1 and 1000"},
+	"on how many, of pools of any number of PGs": {onOSDs(`{osds: {count: 3}}`, `workload: {field: clients}, values: ["1"]`), "osds needs parameters.pg_num"},
+	"on how many, of pools of Ceph's number of PGs": {
+		onOSDs(`{}`, `osdCount: {}, values: ["1"]`, `baseline: {values: {a: "3"}}`), "osdCount needs target.scratchPool.parameters.pg_num",
+	},
+	"on no OSD":       {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["0"]`), "between 1 and 1000"},
+	"on all of them":  {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: [Unset]`), "between 1 and 1000"},
+	"on far too many": {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["1001"]`), "between 1 and 1000"},
 	"on how many OSDs, twice": {
-		`{template: {target: {scratchPool: {osds: {count: 3}}}}, parameters: [{name: a, osdCount: {}, values: ["3"]}, {name: b, osdCount: {}, values: ["3"]}]}`,
+		onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["3"]}, {name: b, osdCount: {}, values: ["3"]`),
 		"osdCount can be one of the parameters",
 	},
 	"on how many OSDs of an old pool": {existing(`osdCount: {}, values: ["1"]`), "osdCount needs a scratchPool as target"},
-	"more copies than OSDs":           {onOSDs(`{osds: {count: 2}}`, `osdCount: {}, values: ["3"]`), "osds.count must not be less than replicated.size"},
+	"more copies than OSDs":           {onOSDs(`{osds: {count: 2}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["3"]`), "osds.count must not be less than replicated.size"},
 	"more chunks than OSDs": {
-		onOSDs(`{replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 2}, osds: {count: 3}}`, `osdCount: {}, values: ["4"]`),
+		onOSDs(`{replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 2}, osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["4"]`),
 		"not be less than dataChunks and codingChunks together",
 	},
 	"as many OSDs as chunks": {
-		onOSDs(`{replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 2}, osds: {count: 4, seed: 7}}`, `osdCount: {}, values: ["4"]`), "",
+		onOSDs(`{replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 2}, osds: {count: 4, seed: 7}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["4"]`), "",
 	},
 	"a confined pool whose PGs split": {
-		onOSDs(`{parameters: {pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "osds needs pg_autoscale_mode off",
+		onOSDs(`{parameters: {pg_num: "8", pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "osds needs pg_autoscale_mode off",
 	},
 
 	// The space.
@@ -239,8 +243,8 @@ func constrain(constraint string) string { return fmt.Sprintf(`{constraints: [%s
 func parameter(spec string) string { return fmt.Sprintf(`{parameters: [{name: a, %s}]}`, spec) }
 
 // onOSDs is a parameter of a scratch pool with that in it.
-func onOSDs(pool, spec string) string {
-	return fmt.Sprintf(`{template: {target: {scratchPool: %s}}, parameters: [{name: a, %s}]}`, pool, spec)
+func onOSDs(pool, spec string, more ...string) string {
+	return fmt.Sprintf(`{template: {target: {scratchPool: %s}}, parameters: [{name: a, %s}]%s}`, pool, spec, strings.Join(append([]string{""}, more...), ", "))
 }
 
 func existing(spec string) string {

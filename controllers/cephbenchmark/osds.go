@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,12 +34,12 @@ func (f facts) confined() *v1alpha1.OSDSelection {
 	return nil
 }
 
-// chooseOSDs draws the OSDs of the session. Who draws again, after a restart, may draw
-// others if some went away meanwhile: nothing was measured yet.
+// chooseOSDs draws the OSDs of the session, once. Who draws again, after a restart, may
+// draw others if some went away meanwhile: nothing was measured yet.
 func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connection) (placement.Chosen, error) {
 	want := seen.confined()
-	if want == nil {
-		return placement.Chosen{}, nil
+	if want == nil || seen.memory.chosen != nil {
+		return *cmp.Or(seen.memory.chosen, &placement.Chosen{}), nil
 	}
 	tree, err := r.ceph.OSDTree(ctx, at)
 	if err != nil {
@@ -48,21 +49,17 @@ func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connect
 	if err != nil {
 		return placement.Chosen{}, err
 	}
-	seen.memory.osds = chosen.Sorted()
+	seen.memory.chosen, seen.memory.osds = &chosen, chosen.Sorted()
 	return chosen, nil
 }
 
 // placePGs tells Ceph where the placement groups of the scratch pool are to be, as far as
 // it does not know yet, and reports whether there is nothing left to tell.
-func (r *Reconciler) placePGs(ctx context.Context, seen facts, at ceph.Connection, chosen placement.Chosen, osdMap *ceph.OSDMap) (bool, error) {
+func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.Chosen, osdMap *ceph.OSDMap) (bool, error) {
 	if seen.confined() == nil {
 		return true, nil
 	}
 	if err := placement.Understood(osdMap); err != nil {
-		return false, err
-	}
-	pgs, err := r.ceph.PGs(ctx, at)
-	if err != nil {
 		return false, err
 	}
 	told := true
@@ -71,7 +68,7 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, at ceph.Connectio
 			continue
 		}
 		wanted := chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})
-		for some := range slices.Chunk(placement.Missing(pool, wanted, osdMap, seen.memory.placed, pgs), ceph.MaxPlaced) {
+		for some := range slices.Chunk(placement.Missing(pool, wanted, osdMap, seen.memory.placed), ceph.MaxPlaced) {
 			told = false
 			if err := r.tellPlaces(ctx, seen, pool, some); err != nil {
 				return false, err

@@ -103,7 +103,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		seen.memory.cleanSince = time.Time{}
 		return false, "Ceph does not have the scratch pool as it was asked for: " + strings.Join(wrong, "; "), nil
 	}
-	if placed, err := r.placePGs(ctx, seen, at, chosen, osdMap); err != nil || !placed {
+	if placed, err := r.placePGs(ctx, seen, chosen, osdMap); err != nil || !placed {
 		seen.memory.cleanSince = time.Time{}
 		return false, placementGroupsMoved, err
 	}

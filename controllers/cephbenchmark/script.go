@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -103,8 +104,9 @@ type memory struct {
 	// cleanSince is since when the PGs of the scratch pool, in their final number, are
 	// called clean; zero while they are not.
 	cleanSince time.Time
-	// osds are those that the scratch pool is confined to, and placed the placement groups
+	// chosen and osds are those that the scratch pool is confined to, and placed the placement groups
 	// that Ceph was told the OSDs of, by ID.
+	chosen *placement.Chosen
 	osds   []int
 	placed map[string][]int
 	// poolsRemade counts the scratch pools that were given up and made anew.

@@ -267,18 +267,15 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing are the placements that Ceph has not been told, and has not by itself. Told are
-// those of this process, by ID: Ceph forgets one that is what CRUSH says anyway, and does
-// not show it any more.
-func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, told map[string][]int, pgs []ceph.PG) []ceph.PGPlacement {
-	acting := map[string][]int{}
-	for _, pg := range pgs {
-		acting[pg.ID] = pg.Acting
-	}
+// Missing are the placements that Ceph has not been told. Told are those of this process,
+// by ID: Ceph forgets one that is what CRUSH says anyway, and does not show it any more.
+func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, told map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)
-		upmap, mapped := m.PGUpmaps[id]
-		return slices.Equal(upmap, p.OSDs) || !mapped && (slices.Equal(told[id], p.OSDs) || slices.Equal(acting[id], p.OSDs))
+		if upmap, mapped := m.PGUpmaps[id]; mapped {
+			return slices.Equal(upmap, p.OSDs)
+		}
+		return slices.Equal(told[id], p.OSDs)
 	})
 }
 
