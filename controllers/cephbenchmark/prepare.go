@@ -103,6 +103,12 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		seen.memory.cleanSince = time.Time{}
 		return false, "Ceph does not have the scratch pool as it was asked for: " + strings.Join(wrong, "; "), nil
 	}
+	return r.settlePool(ctx, seen, at, chosen, osdMap)
+}
+
+// settlePool reports whether the placement groups of a pool that Ceph has as it was asked
+// for are where they are to be, and at rest, and otherwise what it waits for.
+func (r *Reconciler) settlePool(ctx context.Context, seen facts, at ceph.Connection, chosen placement.Chosen, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	if placed, err := r.placePGs(ctx, seen, chosen, osdMap); err != nil || !placed {
 		seen.memory.cleanSince = time.Time{}
 		return false, placementGroupsMoved, err

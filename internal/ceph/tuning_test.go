@@ -138,7 +138,8 @@ func TestPlacementGroupsAreThoseOfTheScratchPool(t *testing.T) {
 	}{
 		"two of them": {
 			"cephtune-scratch", append(place(31, 0, 2), place(0, 2, 1)...), inHours(1),
-			[]string{"ceph osd pg-upmap 12.0 2 1", "ceph osd pg-upmap 12.1f 0 2"}, "",
+			[]string{"ceph osd pg-upmap 12.0 2 1", "ceph osd pg-upmap 12.1f 0 2"},
+			"",
 		},
 		"of another pool":                {"rbd", place(1, 0, 2), inHours(1), nil, "are left where they are"},
 		"of a pool that is not there":    {"cephtune-scratch-data", place(1, 0, 2), inHours(1), nil, "there is no pool cephtune-scratch-data"},

@@ -128,7 +128,7 @@ func Choose(all []ceph.OSDLocation, w Wish) (Chosen, error) {
 	shuffle(names, w.Seed, 0)
 	for i, name := range slices.Sorted(maps.Keys(domains)) {
 		slices.Sort(domains[name])
-		shuffle(domains[name], w.Seed, uint64(i+1)) //nolint:gosec // An index.
+		shuffle(domains[name], w.Seed, uint64(i+1))
 	}
 	chosen := Chosen{domain: map[int]string{}}
 	for turn := 0; len(chosen.IDs) < w.Count; turn++ {
@@ -219,7 +219,7 @@ func (w Wish) ofClass() string {
 func shuffle[T any](xs []T, seed int64, stream uint64) {
 	source := rand.NewPCG(uint64(seed), stream) //nolint:gosec // Any bits will do.
 	for i := len(xs) - 1; i > 0; i-- {
-		j, _ := bits.Mul64(source.Uint64(), uint64(i+1)) //nolint:gosec // Positive.
+		j, _ := bits.Mul64(source.Uint64(), uint64(i+1))
 		xs[i], xs[j] = xs[j], xs[i]
 	}
 }

@@ -51,21 +51,24 @@ func TestChoose(t *testing.T) {
 		},
 		"nor one of another class": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
-			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"}, "[1 2]",
+			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
+			"[1 2]",
 		},
 		"nor one of another root": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[1 2]",
 		},
 		"a root of another name, if it is the only one": {
 			but(hosts(1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"], o[1].Buckets["root"] = "attic", "attic" }),
-			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 1]",
+			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"},
+			"[0 1]",
 		},
 		"more than there are": {
 			hosts(1, 1, 1), Wish{Count: 4, Pools: one(1, 8), FailureDomain: "host"}, "cannot be confined to 4 OSDs: 3 are up and in",
 		},
 		"more than there are of the class": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
-			Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"}, "2 of device class ssd are up and in",
+			Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
+			"2 of device class ssd are up and in",
 		},
 		"of two classes at once": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host"}, "different device classes (hdd, ssd)",

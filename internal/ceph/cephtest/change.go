@@ -86,7 +86,7 @@ func (c *Cluster) SetFlag(ctx context.Context, at ceph.Connection, fence ceph.Fe
 
 // PlacePGs implements ceph.Tuner.
 func (c *Cluster) PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool string, pgs []ceph.PGPlacement) error {
-	return c.change(ctx, "PlacePGs", at, fence, func() error { return c.Answers.place(pool, pgs) }, pool, pgs)
+	return c.change(ctx, "PlacePGs", at, fence, func() error { return c.place(pool, pgs) }, pool, pgs)
 }
 
 // UnsetPoolOption implements ceph.Tuner.

@@ -127,7 +127,7 @@ func (f *Fake) OSDTree(ctx context.Context, at ceph.Connection) (osds []ceph.OSD
 
 // PlacePGs has placement groups where they are to be, as ceph.Tuner has them.
 func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
-	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.Answers.place(pool, pgs) }, pool, pgs)
+	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.place(pool, pgs) }, pool, pgs)
 	return errors.Join(failed, err)
 }
 

@@ -29,8 +29,10 @@ func kinds() []kind {
 		{"cluster", "another Ceph cluster", regexp.MustCompile(`^cluster:`)},
 		{"ceph-version", "an upgrade of Ceph", regexp.MustCompile(`^Ceph version:`)},
 		{"rook-version", "an upgrade of Rook", regexp.MustCompile(`^Rook version:`)},
-		{"osds", "device classes, number and size of OSDs, such as after disks were replaced; which of them serve the pool; and what they have measured of themselves",
-			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`)},
+		{
+			"osds", "device classes, number and size of OSDs, such as after disks were replaced; which of them serve the pool; and what they have measured of themselves",
+			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`),
+		},
 		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},
 		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
