@@ -42,15 +42,21 @@ func TestOnlyTheManagerReachesBenchmarks(t *testing.T) {
 	if from.PodSelector == nil || from.NamespaceSelector == nil || !selects(t, from.PodSelector, pod) || !selects(t, from.NamespaceSelector, namespace) {
 		t.Fatalf("%+v is let in, and the manager is not: its pod has %v in namespace %s", from, pod, manager.Namespace)
 	}
+	wantNoOtherPod(t, from.PodSelector, pod)
+	if selects(t, from.NamespaceSelector, map[string]string{"kubernetes.io/metadata.name": "cephtune-bench"}) {
+		t.Error("pods beside the benchmarks are let in, too")
+	}
+}
+
+// wantNoOtherPod checks that a selector of a pod selects none that differs in a label.
+func wantNoOtherPod(t *testing.T, by *metav1.LabelSelector, pod map[string]string) {
+	t.Helper()
 	for label := range pod {
 		other := maps.Clone(pod)
 		other[label] = "other"
-		if label != "app.kubernetes.io/part-of" && selects(t, from.PodSelector, other) {
+		if label != "app.kubernetes.io/part-of" && selects(t, by, other) {
 			t.Errorf("a pod with another %s is let in, too", label)
 		}
-	}
-	if selects(t, from.NamespaceSelector, map[string]string{"kubernetes.io/metadata.name": "cephtune-bench"}) {
-		t.Error("pods beside the benchmarks are let in, too")
 	}
 }
 

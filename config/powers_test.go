@@ -86,14 +86,19 @@ func tooMuch(p power) []string {
 	if p.resource == "secrets" && (slices.ContainsFunc(p.verbs, func(verb string) bool { return verb != "create" && verb != "get" }) || slices.Contains(p.verbs, "get") != named) {
 		problems = append(problems, "Secrets are made, or read by their name, and nothing else")
 	}
-	harmless := strings.HasPrefix(p.resource, "cephtune.dev/") ||
-		slices.Contains([]string{"events.k8s.io/events", "authentication.k8s.io/tokenreviews", "authorization.k8s.io/subjectaccessreviews"}, p.resource)
-	if p.who == manager && p.where == everywhere && !harmless && slices.ContainsFunc(p.verbs, func(verb string) bool {
-		return !slices.Contains([]string{"get", "list", "watch"}, verb)
-	}) {
+	if p.who == manager && p.where == everywhere && changesOthers(p) {
 		problems = append(problems, "it changes something in namespaces that are none of benchmarks")
 	}
 	return problems
+}
+
+// changesOthers reports whether a power is to write what is not the manager's own.
+func changesOthers(p power) bool {
+	harmless := strings.HasPrefix(p.resource, "cephtune.dev/") ||
+		slices.Contains([]string{"events.k8s.io/events", "authentication.k8s.io/tokenreviews", "authorization.k8s.io/subjectaccessreviews"}, p.resource)
+	return !harmless && slices.ContainsFunc(p.verbs, func(verb string) bool {
+		return !slices.Contains([]string{"get", "list", "watch"}, verb)
+	})
 }
 
 // powersOf lists what is given to whom by bindings, and by roles that wait for one.

@@ -79,8 +79,8 @@ func aNamespaceThatIsNoneOfBenchmarks(w *world) {
 	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonNotAllowed, "config/bench")
-	if !isTrue(b, v1alpha1.ConditionStalled) || len(b.Finalizers) > 0 || w.key(lockKey) != "" || w.rook.poolOwner().UID != "" {
-		w.t.Errorf("%+v; the lock is %q, the scratch pool that of %s", b, w.key(lockKey), w.rook.poolOwner())
+	if !isTrue(b, v1alpha1.ConditionStalled) || len(b.Finalizers) > 0 || w.lockInCeph() != "" || w.rook.poolOwner().UID != "" {
+		w.t.Errorf("%+v; the lock is %q, the scratch pool that of %s", b, w.lockInCeph(), w.rook.poolOwner())
 	}
 	giveBack()
 	w.look()
@@ -150,7 +150,7 @@ func aSweepHasNotPutBack(w *world) {
 	}
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonQueued, "far/away", "put everything back")
-	if w.rook.made > 0 || w.key(lockKey) != "" {
+	if w.rook.made > 0 || w.lockInCeph() != "" {
 		w.t.Error("a pool was made, or the lock taken, which the sweep needs")
 	}
 	journal.Entries[0].State = tuning.Restored

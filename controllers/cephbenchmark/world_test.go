@@ -401,7 +401,7 @@ func (w *world) wantClean() {
 		if owner := w.rook.poolOwner(); owner.UID != "" && owner.UID != stranger {
 			return fmt.Sprintf("the scratch pool of %s is left", owner)
 		}
-		if left := w.key(lockKey); strings.Contains(left, "this-cluster") {
+		if left := w.lockInCeph(); strings.Contains(left, "this-cluster") {
 			return "the lock is left: " + left
 		}
 		return ""

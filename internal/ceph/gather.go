@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,11 +15,16 @@ import (
 // gatherFor is how long a question waits for others to be asked together with.
 const gatherFor = 5 * time.Millisecond
 
-// served says who answers the questions that are asked together. Those of monitors do not
-// wait for a manager daemon that is away.
-var served = map[string]string{
-	"status": "mon", "osd dump": "mon", "df detail": "mon", "versions": "mon", "config dump": "mon",
-	"osd df": "mgr", "osd perf": "mgr", "osd pool stats": "mgr", "pg dump pgs_brief": "mgr",
+// serverOf says who answers a question that can be asked together with others; false, if it
+// cannot. Those of monitors do not wait for a manager daemon that is away.
+func serverOf(verb string) (string, bool) {
+	switch verb {
+	case "status", "osd dump", "df detail", "versions", "config dump":
+		return "mon", true
+	case "osd df", "osd perf", "osd pool stats", "pg dump pgs_brief":
+		return "mgr", true
+	}
+	return "", false
 }
 
 // gathering has questions that are asked at the same time answered by one process. To start
@@ -50,7 +56,7 @@ type round struct {
 // together returns the answer to a question that was asked with others, and false if it
 // has to be asked alone.
 func (c *CLI) together(ctx context.Context, at Connection, verb string) ([]byte, bool) {
-	server, ok := served[verb]
+	server, ok := serverOf(verb)
 	if !ok {
 		return nil, false
 	}
@@ -73,7 +79,7 @@ func (g *gathering) join(ctx context.Context, key gatherKey, verb string, ask fu
 	if r == nil {
 		r = &round{done: make(chan struct{})}
 		g.open[key] = r
-		time.AfterFunc(gatherFor, func() { g.begin(key, r, ask) })
+		time.AfterFunc(gatherFor, func() { g.begin(key, r, ask) }) //nolint:contextcheck // It is for others too, who may wait for longer.
 	}
 	r.askers++
 	deadline, bounded := ctx.Deadline()
@@ -83,12 +89,9 @@ func (g *gathering) join(ctx context.Context, key gatherKey, verb string, ask fu
 	if deadline.After(r.until) {
 		r.until = deadline
 	}
-	for _, v := range r.verbs {
-		if v == verb {
-			return r
-		}
+	if !slices.Contains(r.verbs, verb) {
+		r.verbs = append(r.verbs, verb)
 	}
-	r.verbs = append(r.verbs, verb)
 	return r
 }
 
