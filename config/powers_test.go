@@ -82,14 +82,19 @@ func tooMuch(p power) []string {
 	if slices.Contains([]string{"exec", "attach", "portforward", "proxy", "ephemeralcontainers", "token"}, kind) || p.resource == "pods" && slices.Contains(p.verbs, "create") {
 		problems = append(problems, "it makes somebody else's rights its own")
 	}
-	named := len(p.names) > 0
-	if p.resource == "secrets" && (slices.ContainsFunc(p.verbs, func(verb string) bool { return verb != "create" && verb != "get" }) || slices.Contains(p.verbs, "get") != named) {
+	if p.resource == "secrets" && readsSecretsOfOthers(p) {
 		problems = append(problems, "Secrets are made, or read by their name, and nothing else")
 	}
 	if p.who == manager && p.where == everywhere && changesOthers(p) {
 		problems = append(problems, "it changes something in namespaces that are none of benchmarks")
 	}
 	return problems
+}
+
+// readsSecretsOfOthers reports whether Secrets may be more than made, or read by their name.
+func readsSecretsOfOthers(p power) bool {
+	other := slices.ContainsFunc(p.verbs, func(verb string) bool { return verb != "create" && verb != "get" })
+	return other || slices.Contains(p.verbs, "get") != (len(p.names) > 0)
 }
 
 // changesOthers reports whether a power is to write what is not the manager's own.
