@@ -42,7 +42,7 @@ import (
 const (
 	rookNamespace = "rook-ceph"
 	// soon is the deadline of whatever should happen soon.
-	soon = 30 * time.Second
+	soon = 90 * time.Second
 )
 
 // world is a namespace of a real API server with a controller, and around it what a

@@ -49,7 +49,7 @@ const (
 	rookNamespace = "rook-ceph"
 	clusterName   = "my-cluster"
 	// soon is the deadline of whatever should happen soon.
-	soon = 3 * time.Minute
+	soon = 8 * time.Minute
 )
 
 // world is a namespace of a real API server with a controller, and around it what a
