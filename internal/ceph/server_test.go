@@ -227,7 +227,7 @@ func TestEightVerbsAreCarriedOutAtATime(t *testing.T) {
 		<-cluster.entered
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	if _, err := client.Status(ctx, someone); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "busy") {
 		t.Errorf("the ninth: %v, want it to wait in vain", err)
