@@ -20,7 +20,7 @@ import (
 
 // A gate of three repetitions says what it rests on; a new run ID runs again, with
 // other expectations, and pushes the results of the first out of the history.
-func TestBenchmarkGateAndRunAgain(t *testing.T) {
+func TestLongBenchmarkGateAndRunAgain(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("gate", c.replicatedScratch(), radosWrite("write"))
 	b.Spec.Repetitions = 3
