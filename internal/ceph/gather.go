@@ -67,7 +67,7 @@ func (c *CLI) together(ctx context.Context, at Connection, verb string) ([]byte,
 		answer, ok := r.answers[verb]
 		return answer, ok
 	case <-ctx.Done():
-		return nil, false // The process that is started alone says why.
+		return nil, false // Asked alone there is no time left either, and that says so.
 	}
 }
 

@@ -63,7 +63,7 @@ func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs
 		return nil
 	}
 	confidence := confidenceOf(s)
-	parts := []Part{text(everyPhaseText, percentOf(s.Spec.Confidence), minimumEffect(s), int(math.Round(1/(1-confidence))))}
+	parts := []Part{text(everyPhaseText, percentOf(confidence), minimumEffect(s), int(math.Round(1/(1-confidence))))}
 	if missing > 0 {
 		parts = append(parts, text("%d of %d valid runs are not in it, because their benchmarks are gone (historyLimit).", missing, counted))
 	}
@@ -182,9 +182,9 @@ func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string 
 	}
 	switch {
 	case bounds.Low > 1+least:
-		return above + " by " + signless(least)
+		return above + " by " + percentOf(least)
 	case bounds.High < 1-least:
-		return below + " by " + signless(least)
+		return below + " by " + percentOf(least)
 	case bounds.Low > 1:
 		return above
 	case bounds.High < 1:
@@ -196,8 +196,6 @@ func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string 
 func signed(fraction float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*fraction)
 }
-
-func signless(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
 func minimumEffect(s *v1alpha1.CephTuningSweep) string {
 	return orElse(string(s.Spec.Objective.MinimumEffect), "10%")

@@ -29,7 +29,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 	d := sweepHead(s, ledger)
 	objective := s.Spec.Objective
 	d.add("Configurations",
-		text("Ratios of %s to the baseline, with %s intervals. %s", FigureName(objective.MetricReference), percentOf(s.Spec.Confidence), better(objective.Metric)),
+		text("Ratios of %s to the baseline, with %s intervals. %s", FigureName(objective.MetricReference), percentOf(confidenceOf(s)), better(objective.Metric)),
 		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
 	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
@@ -61,7 +61,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Object", s.Namespace+"/"+s.Name+", run ID "+string(status.ObservedRunID))
 	d.fact("Ceph cluster", s.Spec.ClusterRef.Namespace+"/"+s.Spec.ClusterRef.Name)
 	d.fact("Best", strings.TrimSpace(status.Best+" "+string(status.Effect)))
-	d.fact("Objective", fmt.Sprintf("%s, better by at least %s", FigureName(s.Spec.Objective.MetricReference), orElse(string(s.Spec.Objective.MinimumEffect), "10%")))
+	d.fact("Objective", fmt.Sprintf("%s, better by at least %s", FigureName(s.Spec.Objective.MetricReference), minimumEffect(s)))
 	d.fact("Began", at(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Runs", Census(ledger))
@@ -88,14 +88,8 @@ func better(metric v1alpha1.Metric) string {
 
 func lowerIsBetter(metric v1alpha1.Metric) bool { return strings.HasPrefix(string(metric), "Latency") }
 
-// percentOf writes a confidence such as 0.95 as a percentage.
-func percentOf(confidence string) string {
-	v, err := strconv.ParseFloat(confidence, 64)
-	if err != nil {
-		v = 0.95 // As its schema has it.
-	}
-	return strconv.FormatFloat(100*v, 'g', 4, 64) + "%"
-}
+// percentOf writes a fraction such as 0.95 as a percentage.
+func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
 func orElse(text, otherwise string) string {
 	if text == "" {

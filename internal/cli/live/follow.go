@@ -145,8 +145,7 @@ func (s *session) look(ctx context.Context) {
 	running := map[string]bool{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		running[pod.Name] = pod.Annotations[settings.AnnotationBenchmark] == s.subject.Benchmark &&
-			pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+		running[pod.Name] = isClientOf(s.subject.Benchmark, pod) && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
 		if running[pod.Name] && s.clients[pod.Name] == nil {
 			s.begin(ctx, pod.Name)
 		}
@@ -157,6 +156,12 @@ func (s *session) look(ctx context.Context) {
 		}
 		return !running[name]
 	})
+}
+
+// isClientOf reports whether a pod measures for a benchmark. That of a background tells how
+// fast it is, too, and is no part of what is measured.
+func isClientOf(benchmark string, pod *corev1.Pod) bool {
+	return pod.Annotations[settings.AnnotationBenchmark] == benchmark && pod.Labels[settings.LabelRole] != settings.RoleBackground
 }
 
 func (s *session) begin(ctx context.Context, pod string) {

@@ -105,11 +105,13 @@ func nightly() Subject { return Subject{Namespace: namespace, Benchmark: "nightl
 func TestFollow(t *testing.T) {
 	const fast = "cephtune-progress-1 task=r1-a seconds=1 MiB/s=300 IOPS=30"
 	const slow = "cephtune-progress-1 task=r1-a seconds=1 MiB/s=100 IOPS=10"
-	logs := &printer{says: map[string]string{"nightly-0": fast, "nightly-1": slow, "nightly-2": fast, "weekly-0": fast}}
+	logs := &printer{says: map[string]string{"nightly-0": fast, "nightly-1": slow, "nightly-2": fast, "weekly-0": fast, "nightly-bg": fast}}
+	beside := pod("nightly-bg", "nightly", corev1.PodRunning)
+	beside.Labels[settings.LabelRole] = settings.RoleBackground
 	pods := fake.NewClientBuilder().WithObjects(
 		pod("nightly-0", "nightly", corev1.PodRunning), pod("nightly-1", "nightly", corev1.PodRunning),
-		// One that has ended, and one of somebody else.
-		pod("nightly-2", "nightly", corev1.PodFailed), pod("weekly-0", "weekly", corev1.PodRunning),
+		// One that has ended, one of somebody else, and the load beside the clients.
+		pod("nightly-2", "nightly", corev1.PodFailed), pod("weekly-0", "weekly", corev1.PodRunning), beside,
 	).Build()
 	got := follow(t, pods, logs.follow, nightly, func(f Figure) bool { return f.Clients == 2 })
 	if want := "a at 1s: 400 MiB/s, 40 IOPS (2 clients)"; got.String() != want {

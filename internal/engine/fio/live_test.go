@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/engine/parse/parsetest"
 )
 
 // statusOf339 is what fio 3.39 printed with --eta=always --eta-newline=1 while two jobs were
@@ -29,7 +30,7 @@ func TestLiveRatesOfARun(t *testing.T) {
 }
 
 func TestLiveRate(t *testing.T) {
-	for line, want := range map[string]*parse.Rate{
+	parsetest.Rates(t, liveRate, map[string]*parse.Rate{
 		"Jobs: 1 (f=1): [m(1)][50.0%][r=136MiB/s,w=58.5MiB/s][r=34.8k,w=14.8k IOPS][eta 00m:01s]": {BytesPerSecond: 194.5 * (1 << 20), OperationsPerSecond: 49600},
 		"Jobs: 4 (f=4): [w(4)][3.3%][w=8192KiB/s][w=2048 IOPS][eta 01m:12s]":                      {BytesPerSecond: 8 << 20, OperationsPerSecond: 2048},
 		"Jobs: 1 (f=1): [r(1)][10.0%][r=1025B/s][r=1 IOPS][eta 00m:09s]":                          {BytesPerSecond: 1025, OperationsPerSecond: 1},
@@ -42,16 +43,5 @@ func TestLiveRate(t *testing.T) {
 		"Jobs: 1 (f=1): [r(1)][10.0%][r=fastMiB/s][r=3.1k IOPS][eta 00m:09s]":             nil,
 		"fio: pid=0, err=5/file:io_u.c:1845, func=io_u error, error=Input/output error[]": nil,
 		"": nil,
-	} {
-		got, ok := liveRate([]byte(line))
-		if ok != (want != nil) {
-			t.Errorf("%q: %t, %+v", line, ok, got)
-			continue
-		}
-		if want != nil {
-			if diff := cmp.Diff(*want, got); diff != "" {
-				t.Errorf("%q (-want +got):\n%s", line, diff)
-			}
-		}
-	}
+	})
 }

@@ -6,13 +6,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/engine/parse/parsetest"
 )
 
 func TestLiveRate(t *testing.T) {
-	for line, want := range map[string]*parse.Rate{
+	parsetest.Rates(t, liveRate, map[string]*parse.Rate{
 		"    1      3808   3839.36    15 MiB/s":                              {BytesPerSecond: 15 << 20, OperationsPerSecond: 3839.36},
 		"    2      6160   3094.19   1.2 GiB/s":                              {BytesPerSecond: 1.2 * (1 << 30), OperationsPerSecond: 3094.19},
 		"    3       -12      0.50   512 B/s":                                {BytesPerSecond: 512, OperationsPerSecond: 0.5},
@@ -25,18 +24,7 @@ func TestLiveRate(t *testing.T) {
 		"    1      3808   3839.36    15 iM/s":                               nil,
 		"    1      3808   nan    15 MiB/s":                                  nil,
 		"":                                                                   nil,
-	} {
-		got, ok := liveRate([]byte(line))
-		if ok != (want != nil) {
-			t.Errorf("%q: %t, %+v", line, ok, got)
-			continue
-		}
-		if want != nil {
-			if diff := cmp.Diff(*want, got); diff != "" {
-				t.Errorf("%q (-want +got):\n%s", line, diff)
-			}
-		}
-	}
+	})
 }
 
 // Each row of a run is told, and the last ones, which are means, are near what the run

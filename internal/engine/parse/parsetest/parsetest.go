@@ -211,3 +211,21 @@ func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { Check(t, parser, data) })
 }
+
+// Rates checks what each line says of how fast a tool is: nil where it says nothing.
+func Rates(t *testing.T, of parse.LiveFunc, want map[string]*parse.Rate) {
+	t.Helper()
+	for line, rate := range want {
+		got, ok := of([]byte(line))
+		if ok != (rate != nil) {
+			t.Errorf("%q: %t, %+v", line, ok, got)
+			continue
+		}
+		if rate == nil {
+			continue
+		}
+		if diff := cmp.Diff(*rate, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
