@@ -54,6 +54,9 @@ func (w *writes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	if review.Request.SubResource != "" {
 		kind += "/" + review.Request.SubResource
 	}
+	if review.Request.Resource.Resource == "leases" {
+		kind += " " + review.Request.Name // The lock's are a run's, the leader's are not.
+	}
 	w.mu.Lock()
 	w.counts[kind]++
 	w.mu.Unlock()
