@@ -27,7 +27,7 @@ const (
 // installations are what can be applied, in the order of the page: what make deploy takes,
 // and each folder that adds something to it or replaces a part of it.
 func installations() []string {
-	return []string{"namespaced", "default", "ceph-cache-dropper", "ceph-osd-restarter"}
+	return []string{"namespaced", "default", "ceph-cache-dropper", "ceph-osd-restarter", "ceph-osd-stopper"}
 }
 
 // power is something that somebody may do.
@@ -221,6 +221,7 @@ func titles() map[string]string {
 		"default":            "With `config/default` in place of `config/namespaced`",
 		"ceph-cache-dropper": "With `config/ceph-cache-dropper`",
 		"ceph-osd-restarter": "With `config/ceph-osd-restarter`",
+		"ceph-osd-stopper":   "With `config/ceph-osd-stopper`",
 	}
 }
 
@@ -230,6 +231,7 @@ func comments() map[string]string {
 		"default":            "The manager handles CRs in all namespaces. What else it needs is what `config/bench` and `config/ceph` give, as above.",
 		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. Off, unless it is applied and `identities.cacheDropper` is set.",
 		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. Off, unless it is applied and `restartOSDs` is set.",
+		"ceph-osd-stopper":   "For `template.disruption`. Off, unless it is applied, and `identities.osdStopper` and `stopOSDs` are set.",
 	}
 }
 

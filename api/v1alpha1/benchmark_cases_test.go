@@ -1,5 +1,7 @@
 package v1alpha1_test
 
+import "strings"
+
 const minimalBenchmark = `
 apiVersion: cephtune.dev/v1alpha1
 kind: CephBenchmark
@@ -40,6 +42,34 @@ var benchmarkCases = map[string]specCase{
 	},
 	"twenty repetitions":     {`{repetitions: 20}`, ""},
 	"twenty-one repetitions": {`{repetitions: 21}`, "should be less than or equal to 20"},
+
+	// Disruptions.
+	"a disruption of a phase with a rate": {disrupted(`{}`, `rateIOPS: 500, duration: 5m`), ""},
+	"a disruption of jobs with rates": {
+		disrupted(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b, rateBandwidth: 1Mi}]`), "",
+	},
+	"a disruption in an open loop":   {disrupted(`{}`, `duration: 5m`), "set its rateIOPS or rateBandwidth"},
+	"a disruption of a job in one":   {disrupted(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b}]`), "set its rateIOPS or rateBandwidth"},
+	"a disruption of rados bench":    {`{template: {disruption: {phase: write, osds: [1]}}}`, "make it a fio phase"},
+	"a disruption of no phase":       {`{template: {disruption: {phase: nope, osds: [1]}}}`, "must name a phase"},
+	"a disruption in too short time": {disrupted(`{}`, `rateIOPS: 500, duration: 2m`), "at least 1m of recovery"},
+	"a disruption of no OSD":         {disrupted(`{osds: []}`, `rateIOPS: 500, duration: 5m`), "at least 1 items"},
+	"a disruption of nine OSDs":      {disrupted(`{osds: [0, 1, 2, 3, 4, 5, 6, 7, 8]}`, `rateIOPS: 500, duration: 5m`), "at most 8 items"},
+	"a disruption of one OSD twice":  {disrupted(`{osds: [1, 1]}`, `rateIOPS: 500, duration: 5m`), "Duplicate value"},
+	"a disruption of an OSD below 0": {disrupted(`{osds: [-1]}`, `rateIOPS: 500, duration: 5m`), "greater than or equal to 0"},
+	"a long outage":                  {disrupted(`{outage: 10m}`, `rateIOPS: 500, duration: 30m`), "set backfill to Expect"},
+	"a long outage for backfill":     {disrupted(`{outage: 15m, backfill: Expect}`, `rateIOPS: 500, duration: 30m`), ""},
+	"an outage of no time":           {disrupted(`{outage: 5s}`, `rateIOPS: 500, duration: 5m`), "between 20s and 4h"},
+	"consent for other pools":        {disrupted(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
+	"the time to be whole again": {
+		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
+			`expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "",
+	},
+	"that time as a number": {
+		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
+			`expectations: [{phase: fio, metric: TimeToClean, atMost: 90k}]}`, "is a time, such as 20ms",
+	},
+	"that time of another phase": {`{expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names"},
 
 	// Targets.
 	"two targets": {
@@ -309,4 +339,17 @@ var benchmarkChanges = map[string]specCase{
 	"a background":         {`{template: {background: {fio: {pattern: Read}}}}`, "change runID in the same edit"},
 	"an expectation":       {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
 	"more often":           {`{repetitions: 4}`, "change runID in the same edit"},
+}
+
+// disrupted is a benchmark with a disruption of osd.1, changed as the first text has it, in
+// the only phase, of which the second one is a part.
+func disrupted(change, phase string) string {
+	var fields string
+	if change = strings.TrimSuffix(strings.TrimPrefix(change, "{"), "}"); !strings.Contains(change, "osds:") {
+		fields = "osds: [1]"
+	}
+	if change != "" && fields != "" {
+		fields += ", "
+	}
+	return `{template: {disruption: {phase: fio, ` + fields + change + `}, phases: [{name: fio, fio: {pattern: RandWrite, ` + phase + `}}]}}`
 }

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // ClusterReference names a CephCluster.
 type ClusterReference struct {
@@ -63,11 +67,13 @@ type RunID string
 //   - LatencyMean, LatencyMax: mean and longest time of an operation, in seconds.
 //   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which that
 //     share of operations completed, in seconds. LatencyP999 is 99.9 %.
+//   - TimeToClean: how long the cluster took to be whole again after a disruption, in
+//     seconds. It is a figure of the phase of template.disruption and of no other.
 //
 // Not every engine can tell every metric: fio gives all of them, radosBench
 // gives Bandwidth, IOPS, LatencyMean and LatencyMax, rbdBench gives Bandwidth
 // and IOPS.
-// +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999
+// +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean
 type Metric string
 
 // The metrics.
@@ -80,7 +86,13 @@ const (
 	MetricLatencyP95  Metric = "LatencyP95"
 	MetricLatencyP99  Metric = "LatencyP99"
 	MetricLatencyP999 Metric = "LatencyP999"
+	MetricTimeToClean Metric = "TimeToClean"
 )
+
+// LowerIsBetter reports whether a metric is a time, of which less is better.
+func (m Metric) LowerIsBetter() bool {
+	return strings.HasPrefix(string(m), "Latency") || m == MetricTimeToClean
+}
 
 // Direction selects the operations that a metric is about.
 // +kubebuilder:validation:Enum=Total;Read;Write
@@ -104,7 +116,7 @@ type MetricReference struct {
 
 	// metric is the figure of that phase. fio gives every metric; radosBench
 	// gives Bandwidth, IOPS, LatencyMean and LatencyMax; rbdBench gives
-	// Bandwidth and IOPS.
+	// Bandwidth and IOPS. TimeToClean is of the phase of template.disruption.
 	// +required
 	Metric Metric `json:"metric"`
 

@@ -134,6 +134,11 @@ const (
 	ReasonResultsNotKept = "ResultsNotKept"
 	// ReasonLockLost says that somebody else has taken the lock of the Ceph cluster.
 	ReasonLockLost = "LockLost"
+	// ReasonDisruptionRefused says that OSDs cannot be stopped on this cluster as the
+	// template asks for.
+	ReasonDisruptionRefused = "DisruptionRefused"
+	// ReasonLettingOSDsBack says that OSDs which the benchmark has stopped are not up yet.
+	ReasonLettingOSDsBack = "LettingOSDsBack"
 	// ReasonNoValidRun says that no run is evidence.
 	ReasonNoValidRun = "NoValidRun"
 )

@@ -25,6 +25,17 @@ spec:
 var sweepCases = map[string]specCase{
 	"the minimal sweep": {`{}`, ""},
 
+	// Disruptions.
+	"how soon the cluster is whole again": {
+		disruptedSweep(`objective: {phase: fio, metric: TimeToClean}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]`), "",
+	},
+	"that as a constraint":  {disruptedSweep(`objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]`), ""},
+	"that of writes alone":  {strings.Replace(disruptedSweep(`objective: {phase: fio, metric: TimeToClean, direction: Write}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
+	"that of another phase": {`{objective: {phase: fio, metric: TimeToClean}}`, "the phase that template.disruption names"},
+	"a constraint of no disruption": {
+		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names",
+	},
+
 	// Parameters.
 	"no parameters":    {`{parameters: []}`, "should have at least 1 items"},
 	"seven parameters": {`{parameters: [` + repeat(7, `{name: p%d, workload: {field: clients}, values: ["1"]}`) + `]}`, "must have at most 6 items"},
@@ -272,4 +283,9 @@ func repeat(n int, format string) string {
 		items[i] = fmt.Sprintf(format, i)
 	}
 	return strings.Join(items, ", ")
+}
+
+// disruptedSweep is a sweep whose only phase has a disruption.
+func disruptedSweep(rest string) string {
+	return `{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` + rest + `}`
 }

@@ -17,6 +17,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.background.fio) || !has(self.background.fio.engine) || has(self.target.persistentVolumeClaim) == (self.background.fio.engine in ['LibAIO', 'IOUring'])",message="background.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and background has a pod of its own: use persistentVolumeClaim.template, which makes a claim for each"
 // +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.background.radosBench) || self.background.radosBench.destination != 'OMap' || !has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded)",message="erasure-coded pools have no omap: use destination Object or XAttr for the background, or a replicated pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.exists(p, p.name == self.disruption.phase)",message="disruption.phase must name a phase of phases"
+// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="a disruption needs a phase whose rate is fixed, because what is written meanwhile decides how much has to be recovered: make it a fio phase, and set its rateIOPS or rateBandwidth to what the cluster bears with ease"
+// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || !has(p.fio) || duration(p.fio.duration) >= duration(self.disruption.before) + duration(self.disruption.outage) + duration('1m'))",message="the phase of a disruption has to last for before and outage and at least 1m of recovery: raise its duration"
 type BenchmarkTemplate struct {
 	// target is what the load is put on.
 	// +required
@@ -48,6 +51,11 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Rest *metav1.Duration `json:"rest,omitempty"`
+
+	// disruption has OSDs down during one of the phases, and measures what that costs.
+	// It is a power that the administrator has to grant.
+	// +optional
+	Disruption *Disruption `json:"disruption,omitempty"`
 
 	// phases are run in order; all clients start each phase together.
 	// +required

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/uuid"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,12 +30,14 @@ type platform struct {
 	// namespace is the manager's own, where its locks, its key and its journals are.
 	namespace string
 	// direct reads Secrets, and what Rook has, by name, and never keeps them.
-	direct    client.Client
-	core      *corev1client.CoreV1Client
-	sidecar   *ceph.Sidecar
-	lock      *lock.Both
-	journals  *journals.ConfigMaps
-	places    *namespaces.Checker
+	direct   client.Client
+	core     *corev1client.CoreV1Client
+	sidecar  *ceph.Sidecar
+	lock     *lock.Both
+	journals *journals.ConfigMaps
+	places   *namespaces.Checker
+	// writer names this process, and no earlier or later one.
+	writer    string
 	masterKey []byte
 	counts    *exporter.Events
 }
@@ -63,6 +66,11 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace), lock.NewRecords(p.sidecar, id))
 	p.journals = journals.New(p.direct, p.direct, p.namespace)
 	p.places = namespaces.New(p.direct)
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name this manager: %w", err)
+	}
+	p.writer = host + "/" + string(uuid.NewUUID())
 	return p, nil
 }
 

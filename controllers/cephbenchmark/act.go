@@ -87,6 +87,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.replaceJob(ctx, seen, p)
 	case stepMove:
 		return r.makeMove(ctx, seen, p)
+	case stepDisrupt, stepLetOSDsUp:
+		return r.carryOutDisruption(ctx, seen, p)
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
 	case stepFail:

@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/slowosd"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // archiveRun writes all that is known of a run into a ConfigMap, and returns its
@@ -66,7 +67,9 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 func evidenceOf(run *archive.Run) runEvidence {
 	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime}
 	for _, p := range run.Phases {
-		e.phases = append(e.phases, phaseEvidence{name: p.Name, observation: p.Observation, background: p.Background, slow: p.SlowOSDs})
+		e.phases = append(e.phases, phaseEvidence{
+			name: p.Name, observation: p.Observation, background: p.Background, slow: p.SlowOSDs, disruption: p.Disruption,
+		})
 		if p.StartSpreadSeconds != nil {
 			e.spread = max(e.spread, time.Duration(*p.StartSpreadSeconds*float64(time.Second)))
 		}
@@ -112,11 +115,12 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		SpecDigest:   e.digest,
 		StartTime:    orNil(e.start),
 		EndTime:      orNil(e.end),
-		Observation:  e.observation,
+		Observation:  e.observation.WithoutLatencyWindows(),
 		Background:   e.background,
-		Clients:      valuesOf(e.reports),
+		Clients:      withoutLatencyWindows(valuesOf(e.reports)),
 		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
 		SlowOSDs:     e.slow,
+		Disruption:   e.disruption,
 		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
 	}
 	if !e.start.IsZero() {
@@ -131,6 +135,16 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		return archive.Phase{}, fmt.Errorf("write the disturbances: %w", err)
 	}
 	return phase, nil
+}
+
+// withoutLatencyWindows leaves out what windows of a disruption were made of.
+func withoutLatencyWindows(reports []task.Report) []task.Report {
+	for i := range reports {
+		if reports[i].Result != nil {
+			reports[i].Result = reports[i].Result.WithoutLatencyWindows()
+		}
+	}
+	return reports
 }
 
 // placementOf counts the placement groups of pools on each OSD.

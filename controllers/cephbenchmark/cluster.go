@@ -35,12 +35,12 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	if len(f.extras) > 0 {
 		df = f.extras[len(f.extras)-1].df
 	}
-	return quiescence.Check(quiescence.Facts{
+	return append(quiescence.Check(quiescence.Facts{
 		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: df,
 		OSDMap: f.survey.osdMap, OSDs: f.survey.osds, Versions: f.survey.versions,
 		MaxPGsPerOSD: quiescence.MaxPGsPerOSD(f.survey.config),
 		OwnPools:     f.targetPools(), Demand: f.demand(),
-	}, f.spec.Quiescence, f.expectedWarnings())
+	}, f.spec.Quiescence, f.expectedWarnings()), f.unrested()...)
 }
 
 // demand is what the benchmark adds to the cluster. What time-bound phases write is
@@ -142,14 +142,14 @@ func (f facts) disturbances(run int32) []quiescence.Disturbance {
 	var all []quiescence.Disturbance
 	for _, p := range f.script.phases {
 		if id := taskID(run, p.name); f.tasks.has(id) {
-			all = append(all, f.disturbancesOf(id)...)
+			all = append(all, f.disturbancesOf(run, id)...)
 		}
 	}
 	return all
 }
 
 // disturbancesOf are those of one task; none if it has not begun.
-func (f facts) disturbancesOf(id string) []quiescence.Disturbance {
+func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	start := f.memory.startedAt[id]
 	if start.IsZero() {
 		start = f.tasks.startTime(id) // By a node's clock, after a restart of the manager.
@@ -163,7 +163,7 @@ func (f facts) disturbancesOf(id string) []quiescence.Disturbance {
 	}
 	return quiescence.Judge(quiescence.Observation{
 		Start: start, End: end, Samples: samplesUntil(f.samples, end),
-		OwnPools: f.targetPools(), Expected: f.expectedWarnings(),
+		OwnPools: f.targetPools(), Expected: f.expectedWarnings(), Disruption: f.expectedDisruption(run),
 	}, f.spec.Quiescence)
 }
 

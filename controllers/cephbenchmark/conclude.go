@@ -126,6 +126,7 @@ type phaseEvidence struct {
 	reports      []*task.Report
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
+	disruption   *v1alpha1.DisruptionResult // of the phase in which it happened
 	start, end   time.Time
 	// slow are the OSDs that were slower than their peers.
 	slow []archive.SlowOSD
@@ -140,6 +141,9 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	}
 	if e.spread > 0 {
 		run.StartSpread = figure.Decimal(e.spread.Seconds())
+	}
+	for _, p := range e.phases {
+		run.Disruption = cmp.Or(run.Disruption, p.disruption)
 	}
 	return run
 }
@@ -197,7 +201,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 		if err != nil {
 			return runEvidence{}, err
 		}
-		evidence, wrong := phaseOf(seen, i, id, reports)
+		evidence, wrong := phaseOf(seen, p.run, i, reports)
 		e.wrong = cmp.Or(e.wrong, wrong)
 		e.spread = max(e.spread, evidence.spread)
 		e.phases = append(e.phases, evidence)
@@ -222,8 +226,9 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 }
 
 // phaseOf judges one phase of a run. It is pure.
-func phaseOf(seen facts, i int, id string, reports []*task.Report) (phaseEvidence, string) {
+func phaseOf(seen facts, run int32, i int, reports []*task.Report) (phaseEvidence, string) {
 	p := seen.script.phases[i]
+	id := taskID(run, p.name)
 	e := phaseEvidence{
 		name: p.name, reports: reports, digest: phaseDigest(p.spec, seen.spec.Template.Background),
 		spread: seen.memory.spread[id], start: seen.memory.startedAt[id], end: seen.memory.endedAt[id],
@@ -240,12 +245,13 @@ func phaseOf(seen facts, i int, id string, reports []*task.Report) (phaseEvidenc
 		Start: e.start, End: e.end, Samples: latenciesWithin(seen.extras, e.start, e.end),
 		OSDs: seen.survey.osds, Placement: placementOf(seen.pools(), seen.pgs()),
 	})
-	e.disturbances = seen.disturbancesOf(id)
+	e.disturbances = seen.disturbancesOf(run, id)
 	if len(e.disturbances) > 0 {
 		observation.Mark(v1alpha1.MarkDisturbed)
 	}
 	e.observation = &observation
-	return e, e.wrong(len(reports))
+	disrupted := seen.disruptionOf(run, p.name, &e)
+	return e, cmp.Or(disrupted, e.wrong(len(reports)))
 }
 
 // wrong says why a phase makes its run no evidence; "" if it does not.

@@ -31,9 +31,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Name of the controller in logs, metrics and events.
@@ -41,13 +41,6 @@ const Name = "cephbenchmark"
 
 // Finalizer keeps a CephBenchmark until everything that it made is removed.
 const Finalizer = "cephtune.dev/cleanup"
-
-// Ceph is what a Reconciler asks, and the one thing that it changes: where the placement
-// groups of its own scratch pool are.
-type Ceph interface {
-	ceph.Client
-	PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool string, pgs []ceph.PGPlacement) error
-}
 
 // Options are what a Reconciler works with.
 type Options struct {
@@ -58,9 +51,18 @@ type Options struct {
 	Recorder events.EventRecorder
 	Settings *settings.Settings
 	Rook     Rook
-	Ceph     Ceph
+	Ceph     tuning.Ceph
 	Lock     Lock
 	Journals Journals
+	// Disruptions keeps the journals of OSDs that are kept down.
+	Disruptions tuning.Store
+	// Writer names this process, and no earlier or later one.
+	Writer string
+	// KeepEvery is how often it is looked for OSDs that nobody lets up; 0 for never.
+	KeepEvery time.Duration
+	// Reached is called at each step of a change. It is for tests, which kill the process
+	// in it; nil does nothing.
+	Reached func(tuning.Step) error
 	// Namespaces are asked before anything is begun.
 	Namespaces Namespaces
 	Dial       Dial
@@ -77,19 +79,23 @@ type Options struct {
 
 // Reconciler moves one CephBenchmark one step forward.
 type Reconciler struct {
-	client    client.Client
-	reader    client.Reader
-	recorder  events.EventRecorder
-	settings  *settings.Settings
-	rook      Rook
-	ceph      Ceph
-	lock      Lock
-	journals  Journals
-	places    Namespaces
-	logs      Logs
-	masterKey []byte
-	counts    *exporter.Events
-	now       func() time.Time
+	client      client.Client
+	reader      client.Reader
+	recorder    events.EventRecorder
+	settings    *settings.Settings
+	rook        Rook
+	ceph        tuning.Ceph
+	lock        Lock
+	journals    Journals
+	disruptions tuning.Store
+	places      Namespaces
+	writer      string
+	reached     func(tuning.Step) error
+	keepEvery   time.Duration
+	logs        Logs
+	masterKey   []byte
+	counts      *exporter.Events
+	now         func() time.Time
 	// poolSettle is for how long the PGs of a new pool have to be clean.
 	poolSettle time.Duration
 	live       *live
@@ -100,7 +106,11 @@ var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
+	if o.Reached == nil {
+		o.Reached = func(tuning.Step) error { return nil }
+	}
 	r := &Reconciler{
+		disruptions: o.Disruptions, writer: o.Writer, reached: o.Reached, keepEvery: o.KeepEvery,
 		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
 		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
@@ -130,6 +140,11 @@ const (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(r.live); err != nil {
 		return fmt.Errorf("follow sessions: %w", err)
+	}
+	if r.keepEvery > 0 {
+		if err := mgr.Add(&keeper{Reconciler: r, every: r.keepEvery, engines: map[string]kept{}}); err != nil {
+			return fmt.Errorf("look after OSDs that are kept down: %w", err)
+		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).

@@ -38,6 +38,10 @@ const (
 	stepReplace step = "Replace"
 	// stepMove does the next thing with the clients.
 	stepMove step = "Move"
+	// stepDisrupt stops OSDs in mid-phase, or looks at what follows.
+	stepDisrupt step = "Disrupt"
+	// stepLetOSDsUp lets them up again.
+	stepLetOSDsUp step = "LetOSDsUp"
 	// stepConcludeRun turns the reports of a run into evidence, or says why it is
 	// none.
 	stepConcludeRun step = "ConcludeRun"
@@ -95,37 +99,41 @@ type rule func(facts) (plan, bool)
 // The first rule that applies decides; reading the list is reading the behaviour.
 func decide(seen facts) plan {
 	for _, apply := range []rule{
-		leaveDeletedAlone,      // nothing is left of it
-		letGoDeleted,           // nothing is left of what it made
-		tearDownDeleted,        // the finalizer keeps it until then
-		tearDownEnded,          // results are in status; now the rest
-		leaveEndedAlone,        // until the run ID changes
-		acknowledgeEnded,       // changes that ask for no run
-		pauseWhileSuspended,    // after the phase at work
-		stallOnSettings,        // what the administrator does not allow
-		stallInNamespace,       // where benchmarks may not run
-		begin,                  // a new run ID, or one that was paused
-		protect,                // before anything is made
-		failWithForeignJob,     // which nobody has admitted
-		failWithoutJob,         // what was made is gone
-		failWithoutCluster,     // a CephCluster that is not there, or not Rook's to manage
-		waitForSurvey,          // what Ceph is like decides what to write to it
-		waitForClaim,           // a claim that is the target has to be there
-		failWithoutScript,      // what cannot be done here
-		queueForLock,           // one at a time
-		waitForQuiet,           // healthy, with room, and quiet
-		finishReplacing,        // a client that could not be reached
-		prepareClients,         // pool, Secret, Job
-		followLog,              // a client that works alone
-		concludeFromLogs,       // what pods that ended have left
-		failWithJob,            // a pod that ended, a deadline
-		failWithoutBackground,  // the same for the load beside the phases
-		waitForPods,            // scheduling, images, quotas
-		workAlone,              // if there is no way to it
-		waitForRunners,         // the way to them
-		abortDisturbedRun,      // what must not go on
-		concludeFailedRun,      // a tool that failed is no slow one
-		concludeRunWithoutMore, // all phases have ended
+		leaveDeletedAlone,        // nothing is left of it
+		letGoDeleted,             // nothing is left of what it made
+		tearDownDeleted,          // the finalizer keeps it until then
+		tearDownEnded,            // results are in status; now the rest
+		leaveEndedAlone,          // until the run ID changes
+		acknowledgeEnded,         // changes that ask for no run
+		pauseWhileSuspended,      // after the phase at work
+		stallOnSettings,          // what the administrator does not allow
+		stallInNamespace,         // where benchmarks may not run
+		begin,                    // a new run ID, or one that was paused
+		protect,                  // before anything is made
+		letOSDsUp,                // that were stopped, when it is time
+		failWithForeignJob,       // which nobody has admitted
+		failWithoutJob,           // what was made is gone
+		failWithoutCluster,       // a CephCluster that is not there, or not Rook's to manage
+		waitForSurvey,            // what Ceph is like decides what to write to it
+		waitForClaim,             // a claim that is the target has to be there
+		failWithoutScript,        // what cannot be done here
+		refuseDisruption,         // OSDs that cannot be stopped here
+		queueForLock,             // one at a time
+		waitForQuiet,             // healthy, with room, and quiet
+		finishReplacing,          // a client that could not be reached
+		prepareClients,           // pool, Secret, Job
+		followLog,                // a client that works alone
+		concludeFromLogs,         // what pods that ended have left
+		failWithJob,              // a pod that ended, a deadline
+		failWithoutBackground,    // the same for the load beside the phases
+		waitForPods,              // scheduling, images, quotas
+		workAlone,                // if there is no way to it
+		waitForRunners,           // the way to them
+		concludeFailedDisruption, // what is not measured any more
+		abortDisturbedRun,        // what must not go on
+		concludeFailedRun,        // a tool that failed is no slow one
+		concludeRunWithoutMore,   // all phases have ended
+		disrupt,                  // OSDs, in mid-phase
 	} {
 		if p, applies := apply(seen); applies {
 			return seen.orGiveUp(p)
@@ -196,8 +204,8 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 		return plan{}, false
 	case !seen.atWork():
 		return plan{step: stepIdle, outcome: suspended()}, true
-	case seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured:
-		return plan{}, false // What has been measured counts.
+	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured):
+		return plan{}, false // What has been measured counts, unless OSDs would stay down for it.
 	}
 	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",

@@ -111,7 +111,7 @@ func (l *podLog) take(reports []task.Report, problems map[string]string, err err
 	}
 	l.problems, l.err, l.readAt = problems, err, now
 	if podEnded(pod) {
-		l.ended = howEnded(pod) + disruption(pod)
+		l.ended = howEnded(pod) + eviction(pod)
 	}
 	switch {
 	case err == nil:

@@ -71,6 +71,8 @@ type facts struct {
 	script    *script
 	scriptErr error // the spec cannot be carried out on this cluster
 
+	disruption disruptionView
+
 	runners map[int]runnerView
 	logs    map[int]*podLog // of clients that only they tell of
 	tasks   clientTasks     // nil if not all runners have answered yet
@@ -104,6 +106,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if err := r.observeRunners(ctx, &seen); err != nil {
 		return facts{}, err
 	}
+	seen.noteDisruption()
 	return seen, nil
 }
 

@@ -86,15 +86,15 @@ func jobFailure(job *batchv1.Job, pods []corev1.Pod) (reason, message string) {
 func podFailure(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
-		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s is being deleted, and not by the operator%s.", pod.Name, disruption(pod))
+		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s is being deleted, and not by the operator%s.", pod.Name, eviction(pod))
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s has ended too early: %s%s.", pod.Name, howEnded(pod), disruption(pod))
+		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s has ended too early: %s%s.", pod.Name, howEnded(pod), eviction(pod))
 	}
 	return "", ""
 }
 
-// disruption says what Kubernetes did to a pod, if it did.
-func disruption(pod *corev1.Pod) string {
+// eviction says what Kubernetes did to a pod, if it did.
+func eviction(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
 			return fmt.Sprintf(" (%s: %s)", condition.Reason, condition.Message)

@@ -52,6 +52,16 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	case !grant.Held:
 		return queued(fmt.Sprintf("%s has the lock of the Ceph cluster; this run is next.", grant.Holder)), nil
 	}
+	return r.begunWith(ctx, seen, grant)
+}
+
+// begunWith is what comes of a lock that is held: nothing is done under it before OSDs are
+// up that somebody has left down.
+func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant) (effect, error) {
+	waits, err := r.letLeftUp(ctx, seen)
+	if err != nil || waits != "" {
+		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waits}}, err
+	}
 	seen.memory.lock, seen.memory.lockedAt = &grant, seen.now
 	return now(), nil
 }

@@ -28,6 +28,8 @@ type script struct {
 	dropCaches bool
 	// background is the load beside the phases; nil if there is none.
 	background *background
+	// disrupted is the phase in which OSDs go down; "" for none.
+	disrupted v1alpha1.PhaseName
 }
 
 // phase is a phase of the template with the load that it stands for.
@@ -43,6 +45,9 @@ func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place, backgr
 	s := &script{places: places, dropCaches: template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase}
 	if template.Rest != nil {
 		s.rest = template.Rest.Duration
+	}
+	if template.Disruption != nil {
+		s.disrupted = template.Disruption.Phase
 	}
 	var err error
 	if s.background, err = newBackground(template.Background, backgroundPlace); err != nil {
@@ -132,6 +137,8 @@ type memory struct {
 	logs    map[types.UID]*podLog
 	// leftToManager tells that the clients could not remove what they had made.
 	leftToManager bool
+	// disruption is that of the current run.
+	disruption disrupting
 	// finished tells that the clients were told to end, and when.
 	finished   bool
 	finishedAt time.Time
@@ -314,7 +321,9 @@ func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now ti
 
 // execution is one execution of a phase.
 func (s *script) execution(i int, run int32, m *memory) engine.Run {
-	return engine.Run{ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m)}
+	return engine.Run{
+		ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.phases[i].name == s.disrupted,
+	}
 }
 
 // tidyUp removes what the phases have written that have ended in this session.

@@ -45,15 +45,16 @@ func TestStories(t *testing.T) {
 	config := apiserver.Start(t)
 	number := 0
 	for topic, stories := range map[string]map[string]story{
-		"life":     lifeStories(),
-		"results":  resultStories(),
-		"failures": failureStories(),
-		"restarts": restartStories(),
-		"cluster":  clusterStories(),
-		"deletion": deletionStories(),
-		"logs":     logStories(),
-		"beside":   backgroundStories(),
-		"osds":     osdStories(),
+		"life":        lifeStories(),
+		"results":     resultStories(),
+		"failures":    failureStories(),
+		"restarts":    restartStories(),
+		"cluster":     clusterStories(),
+		"deletion":    deletionStories(),
+		"logs":        logStories(),
+		"beside":      backgroundStories(),
+		"osds":        osdStories(),
+		"disruptions": disruptionStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -63,7 +63,7 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 	type part = func(context.Context, facts) (string, error)
 	parts := []part{r.cleanUpByBackground, r.cleanUpByClients, r.endClients}
 	if inCeph {
-		parts = append(parts, r.cleanUpInCeph, r.removeScratchPool)
+		parts = slices.Concat([]part{r.letOwnUp}, parts, []part{r.cleanUpInCeph, r.removeScratchPool})
 	}
 	parts = append(parts, r.removeJob, r.prune)
 	if inCeph {

@@ -22,8 +22,8 @@ const (
 )
 
 // quietCeph is a healthy cluster of three OSDs with nothing to do.
-func quietCeph() *cephtest.Fake {
-	fake := &cephtest.Fake{}
+func quietCeph() *cephtest.Cluster {
+	fake := cephtest.NewCluster()
 	fake.Change(func(a *cephtest.Answers) {
 		a.Status = ceph.Status{
 			FSID: fsid, Health: ceph.Health{Status: "HEALTH_OK"},
@@ -34,7 +34,9 @@ func quietCeph() *cephtest.Fake {
 			FSID: fsid, Epoch: 7, FullRatio: 0.95, BackfillFullRatio: 0.9, NearFullRatio: 0.85,
 			Pools: []ceph.Pool{poolInCeph(2, settings.ScratchPool), poolInCeph(3, "open")},
 		}
+		a.OSDs = nil
 		for id := range 3 {
+			a.OSDMap.OSDs = append(a.OSDMap.OSDs, ceph.OSDState{ID: id, Up: true})
 			a.OSDs = append(a.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 1 << 40, AvailableBytes: 1 << 40, PGs: 33})
 		}
 		a.DF = ceph.DF{TotalBytes: 3 << 40, AvailableBytes: 3 << 40}
@@ -59,6 +61,7 @@ func (w *world) cutCeph() (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
 		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
+		"SetNoUp", "MarkOSDsDown", "PGs", "OKToStop",
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for _, verb := range verbs {
@@ -78,7 +81,7 @@ func (w *world) lockInCeph() (value string) {
 func (w *world) lockElsewhere() {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Keys[lockKey] = fmt.Sprintf(`{"cluster":"other","holder":"CephTuningSweep/far/away/1","epoch":4,"since":%[1]q,"renewed":%[1]q}`,
-			time.Now().Format(time.RFC3339))
+			w.now().Format(time.RFC3339))
 	})
 }
 
@@ -92,6 +95,8 @@ type fakeRook struct {
 	clusterIs error
 	// making and removing are what it waits for; "" for nothing.
 	making, removing string
+	// removesOSDs is removeOSDsIfOutAndSafeToRemove of the CephCluster.
+	removesOSDs bool
 }
 
 func (f *fakeRook) set(change func(*fakeRook)) {
@@ -108,7 +113,7 @@ func (f *fakeRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (ro
 	}
 	return rook.ClusterInfo{
 		Namespace: ref.Namespace, Name: ref.Name, FSID: fsid,
-		Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2",
+		Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2", RemovesOSDs: f.removesOSDs,
 	}, nil
 }
 

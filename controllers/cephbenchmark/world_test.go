@@ -37,6 +37,7 @@ import (
 	"github.com/cephtune/cephtune/internal/namespaces"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/rights"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 const (
@@ -50,17 +51,24 @@ const (
 // can be put forward.
 type world struct {
 	client.Client
-	t          *testing.T
-	server     *rest.Config // of the manager, which may do what the manifests allow
-	namespace  string
-	ceph       *cephtest.Fake
-	rook       *fakeRook
-	kubelet    *kubelet
-	logs       *podPrinter
-	writes     *writes
-	counted    *prometheus.Registry
-	counts     *exporter.Events
-	ahead      atomic.Int64 // of the clock, in nanoseconds
+	t         *testing.T
+	server    *rest.Config // of the manager, which may do what the manifests allow
+	namespace string
+	ceph      *cephtest.Cluster
+	rook      *fakeRook
+	kubelet   *kubelet
+	logs      *podPrinter
+	writes    *writes
+	counted   *prometheus.Registry
+	counts    *exporter.Events
+	ahead     atomic.Int64 // of the clock, in nanoseconds
+	started   int
+	// kill is the step of a change of OSDs at which the manager dies, once; died tells
+	// that it did.
+	kill atomic.Pointer[tuning.Step]
+	died chan struct{}
+	// keepEvery is how often managers that start look for OSDs that nobody lets up.
+	keepEvery  time.Duration
 	reconciler *Reconciler
 	stop       context.CancelFunc
 }
@@ -79,6 +87,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	w := &world{
 		Client: c, t: t, namespace: namespace,
 		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{}, counted: prometheus.NewRegistry(),
+		died: make(chan struct{}, 1),
 	}
 	w.counts = exporter.NewEvents(w.counted)
 	w.logs = &podPrinter{world: w}
@@ -118,22 +127,27 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	counted := interceptor.NewClient(direct, w.writes.funcs())
+	w.started++
+	ctx, stop := context.WithCancel(w.t.Context())
 	w.reconciler = New(Options{
 		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
 		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
-		Lock:       lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
-		Journals:   journals.New(counted, counted, w.namespace),
-		Namespaces: namespaces.New(direct),
-		Dial:       w.kubelet.dial,
-		Logs:       w.logs,
-		MasterKey:  make([]byte, 32),
-		Counts:     w.counts,
-		Now:        w.now,
+		Lock:        lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Journals:    journals.New(counted, counted, w.namespace),
+		Disruptions: journals.New(counted, counted, w.namespace).ForDisruptions(),
+		Namespaces:  namespaces.New(direct),
+		Writer:      fmt.Sprintf("manager-%d", w.started),
+		KeepEvery:   w.keepEvery,
+		Reached:     func(step tuning.Step) error { return w.reached(step, stop) },
+		Dial:        w.kubelet.dial,
+		Logs:        w.logs,
+		MasterKey:   make([]byte, 32),
+		Counts:      w.counts,
+		Now:         w.now,
 	})
 	if err := w.reconciler.SetupWithManager(mgr); err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -157,7 +171,8 @@ func allowances() *settings.Settings {
 		Clusters: []settings.Cluster{
 			{
 				Namespace: rookNamespace, Name: "my-cluster", ExistingPools: []string{"open"},
-				Identities: settings.Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner"},
+				Identities: settings.Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner", OSDStopper: "stopper"},
+				StopOSDs:   true,
 			},
 			{
 				Namespace: rookNamespace, Name: "powerless", Identities: settings.Identities{Observer: "observer", IO: "io"},

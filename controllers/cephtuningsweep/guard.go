@@ -17,9 +17,9 @@ type dangerError struct{ message string }
 func (e *dangerError) Error() string { return sentence(e.message) }
 
 // endangered returns a *dangerError for a cluster in which the sweep must not go on: at
-// once, or where two looks running show it.
-func (m *memory) endangered(status *ceph.Status) error {
-	danger := quiescence.DangerOf(status)
+// once, or where two looks running show it. So many OSDs may be down on purpose.
+func (m *memory) endangered(status *ceph.Status, stopped int) error {
+	danger := quiescence.DangerBeside(status, stopped)
 	if danger == nil {
 		m.dangers = 0
 		return nil
@@ -45,7 +45,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	if err := seen.memory.endangered(status); err != nil {
+	if err := seen.memory.endangered(status, seen.stoppedOSDs()); err != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
 	}
 	limits := seen.sweep.Spec.Guardrails.ForeignClients

@@ -59,6 +59,9 @@ type memory struct {
 	// engine is for these connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
+	// letsUp lets OSDs up again that others have left down, by these connections.
+	letsUp   *tuning.Engine
+	letsUpBy tuning.Cluster
 
 	lock     *lock.Grant
 	lockedAt time.Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -31,6 +32,10 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
 		}}, nil
+	}
+	if waits, err := r.letLeftUp(ctx, seen); err != nil || waits != "" {
+		seen.memory.lockedAt = time.Time{} // The pass that follows asks again.
+		return lettingUp(waits), err
 	}
 	return effect{}, nil
 }

@@ -35,15 +35,16 @@ func TestStories(t *testing.T) {
 	config := apiserver.Start(t)
 	number := 0
 	for topic, stories := range map[string]map[string]story{
-		"keep":    keepStories(),
-		"restart": restartStories(),
-		"life":    lifeStories(),
-		"queue":   queueStories(),
-		"guard":   guardStories(),
-		"inert":   inertStories(),
-		"crash":   crashStories(),
-		"restore": restoreStories(),
-		"osds":    osdStories(),
+		"keep":       keepStories(),
+		"restart":    restartStories(),
+		"life":       lifeStories(),
+		"queue":      queueStories(),
+		"guard":      guardStories(),
+		"disruption": disruptionStories(),
+		"inert":      inertStories(),
+		"crash":      crashStories(),
+		"restore":    restoreStories(),
+		"osds":       osdStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -161,10 +161,11 @@ func (w *world) start() {
 	options := Options{
 		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:       turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
-		Journals:   journals.New(direct, direct, w.namespace),
-		Namespaces: namespaces.New(direct),
-		Writer:     string(uuid.NewUUID()),
+		Lock:        turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Journals:    journals.New(direct, direct, w.namespace),
+		Disruptions: journals.New(direct, direct, w.namespace).ForDisruptions(),
+		Namespaces:  namespaces.New(direct),
+		Writer:      string(uuid.NewUUID()),
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},
@@ -238,7 +239,8 @@ func (w *world) restart() {
 func allowances() *settings.Settings {
 	return &settings.Settings{Clusters: []settings.Cluster{{
 		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true,
-		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
+		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner", OSDStopper: "stopper"},
+		StopOSDs:   true,
 		Options: []settings.Option{
 			{Name: "osd_mclock_profile"},
 			{Name: "osd_client_message_cap", Min: "16", Max: "16384"},
@@ -578,6 +580,9 @@ func (w *world) state() string {
 		}
 		for _, entry := range c.Answers.ConfigDump {
 			text += fmt.Sprintf("%s/%s %s=%s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
+		}
+		for _, osd := range c.Answers.OSDMap.OSDs {
+			text += fmt.Sprintf("osd.%d up %t, flags %v\n", osd.ID, osd.Up, osd.Flags)
 		}
 		text += fmt.Sprintf("balancer %t, flags %v, keys %v", c.Answers.Balancer.Active, c.Answers.OSDMap.Flags, c.Keys)
 	})

@@ -113,14 +113,14 @@ func TestPowersEqualConfig(t *testing.T) {
 	const values = `
 clusters: [{namespace: rook-ceph, name: my-cluster}]
 benchmarkNamespaces: [cephtune-bench]
-powers: {dropCaches: true, restartOSDs: true}
+powers: {dropCaches: true, restartOSDs: true, stopOSDs: true}
 serviceMonitor: {enabled: true}
 prometheusRule: {enabled: true}
 dashboards: {enabled: true, namespace: default}
 `
 	got := normalizeAll(t, mustRender(t, parseValues(t, values)).objects)
 	for _, kustomization := range []string{
-		"config/bench", "config/ceph", "config/ceph-tuner", "config/ceph-cache-dropper", "config/ceph-osd-restarter", "config/prometheus", "config/crd",
+		"config/bench", "config/ceph", "config/ceph-tuner", "config/ceph-cache-dropper", "config/ceph-osd-restarter", "config/ceph-osd-stopper", "config/prometheus", "config/crd",
 	} {
 		for name, want := range normalizeAll(t, kustomize(t, kustomization)) {
 			if diff := cmp.Diff(want, got[name]); diff != "" {

@@ -216,6 +216,9 @@ func TestPowersAreGivenOneByOne(t *testing.T) {
 			"CephClient rook-ceph/cephtune-tuner", "Role rook-ceph/cephtune-osd-restarter", "Role rook-ceph/cephtune-tuner",
 			"RoleBinding rook-ceph/cephtune-osd-restarter", "RoleBinding rook-ceph/cephtune-tuner",
 		},
+		"{changeSettings: false, stopOSDs: true}": {
+			"CephClient rook-ceph/cephtune-osd-stopper", "Role rook-ceph/cephtune-osd-stopper", "RoleBinding rook-ceph/cephtune-osd-stopper",
+		},
 	} {
 		made := mustRender(t, parseValues(t, start+powers))
 		var more []string
@@ -234,6 +237,7 @@ func TestPowersAreGivenOneByOne(t *testing.T) {
 		c := got.Clusters[0]
 		for power, given := range map[string]bool{
 			"changeSettings: false": c.Identities.Tuner == "", "dropCaches: true": c.Identities.CacheDropper != "", "restartOSDs: true": c.RestartOSDs,
+			"stopOSDs: true": c.StopOSDs && c.Identities.OSDStopper != "",
 		} {
 			if given != strings.Contains(powers, power) {
 				t.Errorf("with %s, the manager's settings have %s: %t", powers, power, given)

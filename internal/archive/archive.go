@@ -89,6 +89,8 @@ type Phase struct {
 	// Disturbances are what was seen that quiescence is about, in the form of
 	// whoever saw it.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
+	// Disruption is what came of the one that happened in it.
+	Disruption *v1alpha1.DisruptionResult `json:"disruption,omitempty"`
 	// Space is how much room the data took, at the end of the phase.
 	Space *Space `json:"space,omitempty"`
 }

@@ -63,8 +63,11 @@ type Client interface {
 	RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error)
 	// Balancer is `ceph balancer status`.
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)
-	// OKToStop is `ceph osd ok-to-stop ID`: whether all PGs stay available without it.
-	OKToStop(ctx context.Context, at Connection, osd int) (*Stop, error)
+	// OKToStop is `ceph osd ok-to-stop ID…`: whether all PGs stay available without
+	// these OSDs, together.
+	OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error)
+	// Recovered is `ceph pg dump sum`: what has been recovered since the pools were made.
+	Recovered(ctx context.Context, at Connection) (*Recovered, error)
 
 	// DropOSDCaches is `ceph tell osd.* cache drop`, which needs a key that may do
 	// anything to any OSD.

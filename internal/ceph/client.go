@@ -200,8 +200,13 @@ func (s *Sidecar) Balancer(ctx context.Context, at Connection) (*Balancer, error
 }
 
 // OKToStop implements Client.
-func (s *Sidecar) OKToStop(ctx context.Context, at Connection, osd int) (*Stop, error) {
-	return call[*Stop](ctx, s, "okToStop", at, osdArgs{OSD: osd})
+func (s *Sidecar) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
+	return call[*Stop](ctx, s, "okToStop", at, osdsArgs{OSDs: osds})
+}
+
+// Recovered implements Client.
+func (s *Sidecar) Recovered(ctx context.Context, at Connection) (*Recovered, error) {
+	return call[*Recovered](ctx, s, "recovered", at, nothing{})
 }
 
 // DropOSDCaches implements Client.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // maxStrayLines bounds how many lines before the JSON are tried as its beginning.
@@ -160,15 +161,20 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		BackfillFullRatio float64   `json:"backfillfull_ratio"`
 		NearFullRatio     float64   `json:"nearfull_ratio"`
 		OSDs              []struct {
-			ID     int   `json:"osd"`
-			Up     int   `json:"up"`
-			UpFrom int64 `json:"up_from"`
+			ID     int      `json:"osd"`
+			Up     int      `json:"up"`
+			UpFrom int64    `json:"up_from"`
+			State  []string `json:"state"`
 		} `json:"osds"`
 		Upmaps []struct {
 			PG   string `json:"pgid"`
 			OSDs []int  `json:"osds"`
 		} `json:"pg_upmap"`
 		MinCompatClient string `json:"require_min_compat_client"`
+		OSDsMore        []struct {
+			ID        int    `json:"osd"`
+			DownStamp string `json:"down_stamp"`
+		} `json:"osd_xinfo"`
 	}
 	if err := decode(out, &raw); err != nil {
 		return nil, err
@@ -188,11 +194,41 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 	for _, pool := range raw.Pools {
 		m.Pools = append(m.Pools, pool.pool())
 	}
+	downSince := map[int]time.Time{}
+	for _, more := range raw.OSDsMore {
+		downSince[more.ID] = stamp(more.DownStamp)
+	}
 	for _, osd := range raw.OSDs {
-		m.OSDs = append(m.OSDs, OSDState{ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom})
+		m.OSDs = append(m.OSDs, OSDState{
+			ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID],
+		})
 	}
 	slices.SortFunc(m.OSDs, func(a, b OSDState) int { return cmp.Compare(a.ID, b.ID) })
 	return m, nil
+}
+
+// osdFlags are those among the states of an OSD that keep it from changing its state.
+func osdFlags(states []string) []string {
+	var flags []string
+	for _, state := range states {
+		switch state {
+		case FlagNoUp, "nodown", "noin", "noout":
+			flags = append(flags, state)
+		}
+	}
+	slices.Sort(flags)
+	return flags
+}
+
+// stamp reads a moment as Ceph prints it. One that never was is a number of seconds,
+// 0.000000: it is the zero time, and so is what cannot be read.
+func stamp(text string) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04:05.999999-0700", "2006-01-02 15:04:05.999999"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
 }
 
 // ratio takes back that Ceph widens a float of 32 bits: 0.85000002384185791 is 0.85.
@@ -602,6 +638,27 @@ func parseStop(out []byte) (*Stop, error) {
 		return nil, errors.New("it does not say whether the OSD may be stopped")
 	}
 	return &Stop{OK: *raw.OK, OSDs: raw.OSDs, PGs: raw.PGs, BadPGs: raw.BadPGs}, nil
+}
+
+// parseRecovered reads the sum over all PGs.
+func parseRecovered(out []byte) (*Recovered, error) {
+	var raw struct {
+		Map struct {
+			Sum struct {
+				Stats *struct {
+					Objects int64 `json:"num_objects_recovered"`
+					Bytes   int64 `json:"num_bytes_recovered"`
+				} `json:"stat_sum"`
+			} `json:"pg_stats_sum"`
+		} `json:"pg_map"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.Map.Sum.Stats == nil {
+		return nil, errors.New("it has no sum of its PGs")
+	}
+	return &Recovered{Objects: raw.Map.Sum.Stats.Objects, Bytes: raw.Map.Sum.Stats.Bytes}, nil
 }
 
 func parseImages(out []byte) ([]string, error) {

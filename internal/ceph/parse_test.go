@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -173,4 +174,27 @@ func FuzzDecode(f *testing.F) {
 		_, _ = parseStatus(out)
 		_, _ = parseOSDMap(out)
 	})
+}
+
+// An OSD that was told to stay down, as 18.2.7 prints it.
+func TestOSDMapTellsWhatKeepsAnOSDDown(t *testing.T) {
+	m, err := parseOSDMap([]byte(`{"fsid":"f","osds":[
+		{"osd":1,"up":0,"up_from":9,"state":["exists","noup"]},{"osd":0,"up":1,"up_from":7,"state":["exists","up"]}],
+		"osd_xinfo":[{"osd":0,"down_stamp":"0.000000"},{"osd":1,"down_stamp":"2026-11-21T15:27:40.436823+0000"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []OSDState{
+		{ID: 0, Up: true, UpFrom: 7},
+		{ID: 1, UpFrom: 9, Flags: []string{"noup"}, DownSince: time.Date(2026, 11, 21, 15, 27, 40, 436823000, time.UTC)},
+	}
+	if diff := cmp.Diff(want, m.OSDs); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestRecoveredNeedsItsSum(t *testing.T) {
+	if _, err := parseRecovered([]byte(`{"pg_ready":false}`)); err == nil {
+		t.Error("no sum was taken for one")
+	}
 }

@@ -32,6 +32,13 @@ type Tuner interface {
 	// list that does not have as many OSDs as the pool has copies or chunks. What is told
 	// goes with the pool: the monitor forgets it when the pool is removed.
 	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
+	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`:
+	// an OSD that has the flag is not taken up once it is down, and comes up by itself
+	// when it loses it.
+	SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error
+	// MarkOSDsDown is `ceph osd down osd.ID…`. Their processes go on, and come up again
+	// at once unless they have the flag noup.
+	MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error
 }
 
 // MaxPlaced is how many placement groups one call of PlacePGs places: as many as a slow
@@ -43,6 +50,9 @@ const (
 	FlagNoScrub     = "noscrub"
 	FlagNoDeepScrub = "nodeep-scrub"
 )
+
+// FlagNoUp is the flag of single OSDs that SetNoUp knows.
+const FlagNoUp = "noup"
 
 const (
 	// LongestChange is what a verb that changes something gets at most. Whoever takes
@@ -164,6 +174,13 @@ type Stop struct {
 	// second where the answer is no: Reason says it.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
+}
+
+// Recovered is what recovery and backfill have done since the pools that there are were
+// made. It rises, unless a pool goes.
+type Recovered struct {
+	Objects int64 `json:"objects"`
+	Bytes   int64 `json:"bytes"`
 }
 
 // valid refuses what cannot be one.

@@ -52,6 +52,13 @@ func TestVerbsAboutSettingsCrossTheSocket(t *testing.T) {
 		"SetBalancer": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
 			return nil, c.SetBalancer(ctx, someone, fence(1), true)
 		}, nil, "true"},
+		"Recovered": {func(ctx context.Context, c *ceph.Sidecar) (any, error) { return c.Recovered(ctx, someone) }, &ceph.Recovered{}, ""},
+		"SetNoUp": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.SetNoUp(ctx, someone, fence(1), 2, true)
+		}, nil, "2 true"},
+		"MarkOSDsDown": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
+			return nil, c.MarkOSDsDown(ctx, someone, fence(1), []int{2, 1})
+		}, nil, "[2 1]"},
 		"SetFlag": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
 			return nil, c.SetFlag(ctx, someone, fence(1), ceph.FlagNoScrub, true)
 		}, nil, "noscrub true"},

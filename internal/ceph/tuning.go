@@ -101,13 +101,17 @@ func (c *CLI) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
 
 // OKToStop implements Client. Where the answer is no, the command fails with EBUSY,
 // and the reason is in the error.
-func (c *CLI) OKToStop(ctx context.Context, at Connection, osd int) (*Stop, error) {
-	if err := validOSD(osd); err != nil {
+func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
+	if err := validOSDs(osds); err != nil {
 		return nil, err
 	}
-	out, err := c.ceph(ctx, at, "osd ok-to-stop", fmt.Sprint(osd), "--format=json")
+	args := make([]string, 0, len(osds)+1)
+	for _, osd := range osds {
+		args = append(args, strconv.Itoa(osd))
+	}
+	out, err := c.ceph(ctx, at, "osd ok-to-stop", append(args, "--format=json")...)
 	if refused, answered := errors.AsType[*Error](err); answered && refused.Errno == int(syscall.EBUSY) {
-		return &Stop{OSDs: []int{osd}, Reason: refused.Message}, nil
+		return &Stop{OSDs: osds, Reason: refused.Message}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -259,6 +263,37 @@ func numbers(osds []int) []string {
 	return texts
 }
 
+// Recovered implements Client.
+func (c *CLI) Recovered(ctx context.Context, at Connection) (*Recovered, error) {
+	return ask(ctx, c, at, "pg dump sum", parseRecovered)
+}
+
+// SetNoUp implements Tuner.
+func (c *CLI) SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error {
+	if err := validOSD(osd); err != nil {
+		return err
+	}
+	verb := "osd unset-group"
+	if on {
+		verb = "osd set-group"
+	}
+	return c.change(ctx, at, fence, verb, FlagNoUp, osdName(osd))
+}
+
+// MarkOSDsDown implements Tuner.
+func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error {
+	if err := validOSDs(osds); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(osds))
+	for _, osd := range osds {
+		names = append(names, osdName(osd))
+	}
+	return c.change(ctx, at, fence, "osd down", names...)
+}
+
+func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
+
 // tunablePool refuses names that are none, and the pools of Ceph's own.
 func tunablePool(pool string) error {
 	if err := named("a pool", pool, poolName); err != nil {
@@ -321,6 +356,22 @@ func plainValue(value string) error {
 func validOSD(osd int) error {
 	if osd < 0 {
 		return &InvalidError{fmt.Sprintf("there is no OSD %d", osd)}
+	}
+	return nil
+}
+
+// maxStopped is how many OSDs one command stops, or is asked about, at most.
+const maxStopped = 16
+
+// validOSDs refuses none at all, and more than anybody means to stop.
+func validOSDs(osds []int) error {
+	if len(osds) == 0 || len(osds) > maxStopped {
+		return &InvalidError{fmt.Sprintf("%d OSDs are named, want 1 to %d", len(osds), maxStopped)}
+	}
+	for _, osd := range osds {
+		if err := validOSD(osd); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -74,7 +74,24 @@ func TestChangesAreTheseCommands(t *testing.T) {
 			},
 			"ceph osd unset noscrub",
 		},
-		"another flag": {func(ctx context.Context, c *CLI) error { return c.SetFlag(ctx, someone, inHours(1), "noout", true) }, ""},
+		"an OSD that is to stay down": {
+			func(ctx context.Context, c *CLI) error { return c.SetNoUp(ctx, someone, inHours(1), 3, true) },
+			"ceph osd set-group noup osd.3",
+		},
+		"an OSD that may come up": {
+			func(ctx context.Context, c *CLI) error { return c.SetNoUp(ctx, someone, inHours(1), 3, false) },
+			"ceph osd unset-group noup osd.3",
+		},
+		"OSDs that are down": {
+			func(ctx context.Context, c *CLI) error {
+				return c.MarkOSDsDown(ctx, someone, inHours(1), []int{3, 0})
+			},
+			"ceph osd down osd.3 osd.0",
+		},
+		"an OSD that cannot be": {func(ctx context.Context, c *CLI) error { return c.SetNoUp(ctx, someone, inHours(1), -1, true) }, ""},
+		"no OSD":                {func(ctx context.Context, c *CLI) error { return c.MarkOSDsDown(ctx, someone, inHours(1), nil) }, ""},
+		"OSDs without an epoch": {func(ctx context.Context, c *CLI) error { return c.MarkOSDsDown(ctx, someone, inHours(0), []int{1}) }, ""},
+		"another flag":          {func(ctx context.Context, c *CLI) error { return c.SetFlag(ctx, someone, inHours(1), "noout", true) }, ""},
 		"the size of a pool": {func(ctx context.Context, c *CLI) error {
 			return c.SetPoolOption(ctx, someone, inHours(1), "p", "size", "1")
 		}, ""},
@@ -201,6 +218,16 @@ func TestWhatIsAskedBeforeAChange(t *testing.T) {
 			fake{stdout: `{"ok_to_stop":false}`, stderr: "Error EBUSY: unsafe to stop osd(s) at this time (72 PGs are or would become offline)\n", status: "16"},
 			func(ctx context.Context, c *CLI) (any, error) { return c.OKToStop(ctx, someone, 0) },
 			&Stop{OSDs: []int{0}, Reason: "Error EBUSY: unsafe to stop osd(s) at this time (72 PGs are or would become offline)"},
+		},
+		"OSDs that may be stopped together": {
+			fake{stdout: `{"ok_to_stop":true,"osds":[0,2],"num_ok_pgs":9,"num_not_ok_pgs":0}`},
+			func(ctx context.Context, c *CLI) (any, error) { return c.OKToStop(ctx, someone, 0, 2) },
+			&Stop{OK: true, OSDs: []int{0, 2}, PGs: 9},
+		},
+		"what was recovered": {
+			fake{stdout: `{"pg_ready":true,"pg_map":{"pg_stats_sum":{"stat_sum":{"num_objects_recovered":7,"num_bytes_recovered":4096}}}}`},
+			func(ctx context.Context, c *CLI) (any, error) { return c.Recovered(ctx, someone) },
+			&Recovered{Objects: 7, Bytes: 4096},
 		},
 		"what OSDs run with, of what was asked for": {
 			fake{stdout: `[{"name":"osd_a","value":"1","source":"default"},{"name":"osd_memory_target","value":"1","source":"mon","ignores":"mon"}]`},

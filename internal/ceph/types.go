@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"syscall"
+	"time"
 )
 
 // Error is what Ceph answered to a verb that it refused or could not carry out.
@@ -123,6 +124,11 @@ type OSDState struct {
 	// UpFrom is the epoch in which it last came up: later than the one in which it was
 	// told to end, it has started again.
 	UpFrom int64 `json:"upFrom"`
+	// Flags are those that this OSD alone has, such as "noup".
+	Flags []string `json:"flags,omitempty"`
+	// DownSince is when it was last marked down, whether or not it is now; zero if it
+	// never was.
+	DownSince time.Time `json:"downSince,omitzero"`
 }
 
 // Pool is a pool with its settings.

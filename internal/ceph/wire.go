@@ -118,8 +118,8 @@ type (
 		OSDs    []int    `json:"osds"`
 		Options []string `json:"options"`
 	}
-	osdArgs struct {
-		OSD int `json:"osd"`
+	osdsArgs struct {
+		OSDs []int `json:"osds"`
 	}
 	nothing struct{}
 )
@@ -158,9 +158,10 @@ func readingVerbs() map[string]verb {
 			return to.RunningConfig(ctx, at, a.OSDs, a.Options)
 		}),
 		"balancer": read(Client.Balancer),
-		"okToStop": with(func(ctx context.Context, to Client, at Connection, a osdArgs) (*Stop, error) {
-			return to.OKToStop(ctx, at, a.OSD)
+		"okToStop": with(func(ctx context.Context, to Client, at Connection, a osdsArgs) (*Stop, error) {
+			return to.OKToStop(ctx, at, a.OSDs...)
 		}),
+		"recovered": read(Client.Recovered),
 	}
 }
 

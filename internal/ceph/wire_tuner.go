@@ -39,6 +39,10 @@ type (
 		Flag string `json:"flag,omitempty"`
 		On   bool   `json:"on"`
 	}
+	noUpArgs struct {
+		OSD int  `json:"osd"`
+		On  bool `json:"on"`
+	}
 )
 
 // changingVerbs are those of a Tuner.
@@ -64,6 +68,12 @@ func changingVerbs() map[string]verb {
 		}),
 		"placePGs": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a placeArgs) error {
 			return to.PlacePGs(ctx, at, f, a.Pool, a.PGs)
+		}),
+		"setNoUp": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a noUpArgs) error {
+			return to.SetNoUp(ctx, at, f, a.OSD, a.On)
+		}),
+		"markOSDsDown": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a osdsArgs) error {
+			return to.MarkOSDsDown(ctx, at, f, a.OSDs)
 		}),
 	}
 }
@@ -138,4 +148,14 @@ func (s *Sidecar) SetFlag(ctx context.Context, at Connection, fence Fence, flag 
 // PlacePGs implements Tuner.
 func (s *Sidecar) PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error {
 	return s.changed(ctx, "placePGs", at, fence, placeArgs{Pool: pool, PGs: pgs})
+}
+
+// SetNoUp implements Tuner.
+func (s *Sidecar) SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error {
+	return s.changed(ctx, "setNoUp", at, fence, noUpArgs{OSD: osd, On: on})
+}
+
+// MarkOSDsDown implements Tuner.
+func (s *Sidecar) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error {
+	return s.changed(ctx, "markOSDsDown", at, fence, osdsArgs{OSDs: osds})
 }

@@ -3,7 +3,6 @@ package figure
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -170,7 +169,7 @@ func newLimit(e v1alpha1.Expectation) (limit, error) {
 // ParseThreshold reads a limit in the base unit of its metric: a time such as 20ms
 // for latencies, a quantity such as 400Mi or 5k for others.
 func ParseThreshold(metric v1alpha1.Metric, threshold v1alpha1.Threshold) (float64, error) {
-	if strings.HasPrefix(string(metric), "Latency") {
+	if metric.LowerIsBetter() { // Which all that are times are.
 		d, err := time.ParseDuration(string(threshold))
 		if err != nil || d < 0 {
 			return 0, fmt.Errorf("%q is not a time, such as 20ms", threshold)

@@ -161,6 +161,16 @@ func rowsOf(s *result.Series) []stats.Interval {
 	return rows
 }
 
+// WithoutLatencyWindows returns a copy whose result has none; nil of nil.
+func (o *Observation) WithoutLatencyWindows() *Observation {
+	if o == nil || o.Result == nil {
+		return o
+	}
+	plain := *o
+	plain.Result = o.Result.WithoutLatencyWindows()
+	return &plain
+}
+
 // Mark adds marks, each once, in the order of the API's enum.
 func (o *Observation) Mark(marks ...v1alpha1.ResultMark) {
 	o.Marks = union(o.Marks, marks)

@@ -24,8 +24,10 @@ const (
 	// AnnotationState tells them what is left to do.
 	AnnotationState = "cephtune.dev/state"
 
-	// prefix begins the name of a ConfigMap, which ends with the FSID.
-	prefix = "cephtune-journal-"
+	// sweepPrefix and disruptionPrefix begin the names of ConfigMaps, which end with the
+	// FSID.
+	sweepPrefix      = "cephtune-journal-"
+	disruptionPrefix = "cephtune-disruption-"
 )
 
 // ErrOvertaken says that the journal that is kept is not the one that was read before:
@@ -38,6 +40,7 @@ type ConfigMaps struct {
 	reader    client.Reader
 	writer    client.Writer
 	namespace string
+	prefix    string
 }
 
 var _ tuning.Store = (*ConfigMaps)(nil)
@@ -46,7 +49,12 @@ var _ tuning.Store = (*ConfigMaps)(nil)
 // cache, since an older journal would lead to other originals: use the manager's API
 // reader.
 func New(reader client.Reader, writer client.Writer, namespace string) *ConfigMaps {
-	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace}
+	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace, prefix: sweepPrefix}
+}
+
+// ForDisruptions returns the store of the journals of OSDs that are kept down.
+func (s *ConfigMaps) ForDisruptions() *ConfigMaps {
+	return &ConfigMaps{reader: s.reader, writer: s.writer, namespace: s.namespace, prefix: disruptionPrefix}
 }
 
 // Load implements [tuning.Store].
@@ -135,10 +143,10 @@ func follows(next, kept *tuning.Journal) error {
 // read returns the ConfigMap, or one that is not written yet.
 func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, error) {
 	o := &corev1.ConfigMap{}
-	err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: prefix + fsid}, o)
+	err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.prefix + fsid}, o)
 	if apierrors.IsNotFound(err) {
 		o = &corev1.ConfigMap{}
-		o.Namespace, o.Name = s.namespace, prefix+fsid
+		o.Namespace, o.Name = s.namespace, s.prefix+fsid
 		return o, nil
 	}
 	return o, s.failed("read", fsid, err)
@@ -198,7 +206,7 @@ func (s *ConfigMaps) failed(what, fsid string, err error) error {
 	if err == nil {
 		return nil
 	}
-	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", what, s.namespace, prefix, fsid)
+	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", what, s.namespace, s.prefix, fsid)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), what == "write" && apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w; if that repeats, look for a second manager: %w", doing, ErrOvertaken, err)

@@ -24,7 +24,7 @@ func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	var unreadable []error
 	for i := range list.Items {
 		// By name and not by label: somebody may have taken that off.
-		fsid, is := strings.CutPrefix(list.Items[i].Name, prefix)
+		fsid, is := strings.CutPrefix(list.Items[i].Name, s.prefix)
 		if !is {
 			continue
 		}

@@ -24,13 +24,16 @@ func full() []string {
 
 // DangerOf is what keeps a cluster from being changed or loaded any further; nil if
 // nothing does. What is in its way in milder forms is for Check and Judge.
-func DangerOf(s *ceph.Status) *Danger {
+func DangerOf(s *ceph.Status) *Danger { return DangerBeside(s, 0) }
+
+// DangerBeside is DangerOf for a cluster in which some OSDs are down on purpose.
+func DangerBeside(s *ceph.Status, stopped int) *Danger {
 	if s.Health.Status == healthError {
 		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {
 			return c.Severity != healthError
 		}))}
 	}
-	if down := s.InOSDs - s.UpOSDs; down > 0 {
+	if down := s.InOSDs - s.UpOSDs; down > stopped {
 		return &Danger{Message: fmt.Sprintf("%d of %d OSDs that are in are not up", down, s.InOSDs)}
 	}
 	var found []string

@@ -49,6 +49,8 @@ type Observation struct {
 	OwnPools []string
 	// Expected are codes of health warnings that the caller brings up itself.
 	Expected []string
+	// Disruption is what the caller does to the cluster; nil for nothing.
+	Disruption *Disruption
 }
 
 // Disturbance is what may have spoilt a phase. There is at most one of each kind.
@@ -86,7 +88,8 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 		if sample.Time.Before(o.Start) {
 			continue
 		}
-		for _, s := range o.look(previous, sample, spec, allowed) {
+		allowed := append(slices.Clip(allowed), o.Disruption.warnings(sample.Time)...)
+		for _, s := range o.Disruption.remainder(sample.Time, sample.Status, o.look(previous, sample, spec, allowed)) {
 			if found[s.kind] == nil {
 				found[s.kind] = &tally{last: -1}
 			}

@@ -38,6 +38,7 @@ func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error
 	d.add("Expectations", Part{Table: expectations(b)})
 	d.add("Phases", Part{Table: phaseTable(phases)}, Part{Text: marksText(phases)})
 	d.add("Latency", latencyParts(phases, runs)...)
+	d.add("Disruption", disruptionParts(b, runs)...)
 	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(phases, runs)...)...)
 	d.add("OSDs slower than their peers", slowOSDs(b, runs)...)
 	d.add("The course of each run", coursePlots(runs)...)

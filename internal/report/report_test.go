@@ -374,3 +374,31 @@ func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
+	recovered := int64(240)
+	stop := metav1.Now()
+	back := metav1.NewTime(stop.Add(2 * 60e9))
+	b := &v1alpha1.CephBenchmark{}
+	b.Name, b.Namespace = "b", "bench"
+	b.Spec.Template.Disruption = &v1alpha1.Disruption{Phase: "outage", OSDs: []int32{2}}
+	b.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid, Disruption: &v1alpha1.DisruptionResult{
+		StopTime: &stop, LetBackTime: &back, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
+		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
+		Windows: []v1alpha1.DisruptionWindow{{Name: v1alpha1.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
+	}}}
+	d, err := report.Benchmark(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(d.Markdown())
+	for _, want := range []string{"In phase outage, osd.2.", "| 1 | 2m0s | 2s | 4s | 20s | 14700 | 240 | 12 |", "| 1 | Outage | 60 | 1 MiB/s | 487 IOPS |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in it:\n%s", want, text)
+		}
+	}
+	b.Status.Runs[0].Disruption, b.Spec.Template.Disruption = nil, nil
+	if d, err = report.Benchmark(b, nil); err != nil || strings.Contains(string(d.Markdown()), "Disruption") {
+		t.Errorf("without one: %v\n%s", err, d.Markdown())
+	}
+}

@@ -86,7 +86,7 @@ func better(metric v1alpha1.Metric) string {
 	return "More than 1 is better."
 }
 
-func lowerIsBetter(metric v1alpha1.Metric) bool { return strings.HasPrefix(string(metric), "Latency") }
+func lowerIsBetter(metric v1alpha1.Metric) bool { return metric.LowerIsBetter() }
 
 // percentOf writes a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }

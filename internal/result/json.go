@@ -124,9 +124,11 @@ func (d *Direction) validate() error {
 		}
 	}
 	if d.Series != nil {
-		return d.Series.validate()
+		if err := d.Series.validate(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return validateWindows(d.LatencyWindows)
 }
 
 func (l *Latency) validate() error {

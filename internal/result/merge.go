@@ -112,6 +112,10 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 		ShortestSeconds: math.Min(a.ShortestSeconds, b.ShortestSeconds),
 		Series:          AddSeries(a.Series, b.Series),
 	}
+	var err error
+	if merged.LatencyWindows, err = AddLatencyWindows(a.LatencyWindows, b.LatencyWindows); err != nil {
+		return nil, nil, err
+	}
 	var warnings []Warning
 	if merged.ShortestSeconds < unevenShare*merged.Seconds {
 		warnings = append(warnings, Warning{

@@ -81,6 +81,9 @@ type Direction struct {
 
 	// Series is the course of the run; nil if the tool did not give one.
 	Series *Series `json:"series,omitempty"`
+	// LatencyWindows are the latencies in parts of the run; nil unless each operation
+	// was logged.
+	LatencyWindows []LatencyWindow `json:"latencyWindows,omitempty"`
 }
 
 // WarningCode is the stable name of a kind of warning.

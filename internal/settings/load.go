@@ -12,6 +12,7 @@ import (
 const (
 	defaultObserver     = "cephtune-observer"
 	defaultIO           = "cephtune-io"
+	defaultOSDStopper   = "cephtune-osd-stopper"
 	defaultPullPolicy   = "IfNotPresent"
 	defaultStartTimeout = 5 * time.Minute
 )
@@ -48,6 +49,9 @@ func (s *Settings) fill() {
 		ids := &s.Clusters[i].Identities
 		if ids.Tuner != "" && s.Clusters[i].Options == nil {
 			s.Clusters[i].Options = DefaultOptions()
+		}
+		if s.Clusters[i].StopOSDs {
+			ids.OSDStopper = orElse(ids.OSDStopper, defaultOSDStopper)
 		}
 		ids.Observer = orElse(ids.Observer, defaultObserver)
 		ids.IO = orElse(ids.IO, defaultIO)

@@ -34,6 +34,10 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && cluster.Identities.Tuner == "" {
 		return NoPlacer
 	}
+	if template.Disruption != nil && !cluster.StopOSDs {
+		return "The operator's settings do not allow to stop OSDs of this cluster. " +
+			"Ask the administrator to set stopOSDs of the cluster, or leave out template.disruption."
+	}
 	return ""
 }
 

@@ -32,6 +32,9 @@ type Cluster struct {
 	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that they
 	// take only when they start. The manager needs the right to delete their pods for it.
 	RestartOSDs bool `json:"restartOSDs,omitempty"`
+	// StopOSDs allows benchmarks to have OSDs down for a while and to measure how the
+	// cluster recovers, where Identities has an OSDStopper.
+	StopOSDs bool `json:"stopOSDs,omitempty"`
 	// Identities are the CephClients, in the namespace of the cluster, whose keys
 	// the operator uses.
 	Identities Identities `json:"identities,omitzero"`
@@ -51,6 +54,10 @@ type Identities struct {
 	// Tuner changes the settings of Ceph that Options list. Empty, nothing is changed,
 	// and sweeps over Ceph's settings are refused.
 	Tuner string `json:"tuner,omitempty"`
+	// OSDStopper marks OSDs down and keeps them down. cephtune-osd-stopper where StopOSDs
+	// is true, unless said otherwise. It stays named while an OSD may be down: what it
+	// has done is undone with the same key.
+	OSDStopper string `json:"osdStopper,omitempty"`
 }
 
 // Images are those of the pods of benchmarks.

@@ -68,6 +68,17 @@ func TestLoad(t *testing.T) {
 				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
 			},
 		},
+		"who may stop OSDs has an identity for it": {
+			text: "clusters: [{namespace: rook-ceph, name: my-cluster, stopOSDs: true}]\nimages: {tools: t, runner: r}",
+			want: Settings{
+				Clusters: []Cluster{{
+					Namespace: "rook-ceph", Name: "my-cluster", StopOSDs: true,
+					Identities: Identities{Observer: "cephtune-observer", IO: "cephtune-io", OSDStopper: "cephtune-osd-stopper"},
+				}},
+				Images: Images{Tools: "t", Runner: "r", PullPolicy: "IfNotPresent"},
+				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
+			},
+		},
 		"what is said is taken": {
 			text: whole,
 			want: Settings{
@@ -127,6 +138,8 @@ func TestLoadRefuses(t *testing.T) {
 		"options without a key for them":    {old: ", tuner: tuner", new: "", wantField: "clusters[0].options", wantHint: "identities.tuner"},
 		"the observer as the tuner":         {old: "tuner: tuner", new: "tuner: observer", wantField: "clusters[0].identities.tuner", wantHint: "an identity of its own"},
 		"the pods' key as the tuner's":      {old: "tuner: tuner", new: "tuner: io", wantField: "clusters[0].identities.io", wantHint: "nothing else uses"},
+		"the pods' key to stop OSDs":        {old: "tuner: tuner", new: "tuner: tuner, osdStopper: io", wantField: "clusters[0].identities.osdStopper", wantHint: "an identity of its own"},
+		"the tuner to stop OSDs":            {old: "tuner: tuner", new: "tuner: tuner, osdStopper: tuner", wantField: "clusters[0].identities.osdStopper", wantHint: "an identity of its own"},
 		"an option of authentication":       {old: "osd_mclock_profile", new: "auth_client_required", wantField: "clusters[0].options[0].name", wantHint: "who may use the cluster"},
 		"full ratios":                       {old: "osd_mclock_profile", new: "mon_osd_full_ratio", wantField: "clusters[0].options[0].name", wantHint: "never varied"},
 		"the size of a pool":                {old: "name: pg_num", new: "name: size", wantField: "clusters[0].options[1].name", wantHint: "how many copies"},
@@ -225,5 +238,23 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("refusal %q, want one about %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestStoppingOSDsIsAPower(t *testing.T) {
+	ref := v1alpha1.ClusterReference{Namespace: "a", Name: "one"}
+	template := v1alpha1.BenchmarkTemplate{Disruption: &v1alpha1.Disruption{}}
+	for name, tc := range map[string]struct {
+		cluster Cluster
+		want    string
+	}{
+		"by default nobody":       {Cluster{Namespace: "a", Name: "one"}, "stopOSDs"},
+		"an identity is no power": {Cluster{Namespace: "a", Name: "one", Identities: Identities{OSDStopper: "s"}}, "stopOSDs"},
+		"who was granted it may":  {Cluster{Namespace: "a", Name: "one", StopOSDs: true}, ""},
+	} {
+		s := Settings{Clusters: []Cluster{tc.cluster}}
+		if got := s.Refusal(ref, template); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q in it", name, got, tc.want)
+		}
 	}
 }

@@ -143,6 +143,12 @@ func (ids Identities) validate(at *field.Path) field.ErrorList {
 			problems = append(problems, field.Invalid(at.Child("tuner"), ids.Tuner, "it changes settings, so it must be an identity of its own: write another CephClient"))
 		}
 	}
+	if ids.OSDStopper != "" {
+		problems = append(problems, identity(at.Child("osdStopper"), ids.OSDStopper)...)
+		if slices.Contains([]string{ids.Observer, ids.CacheDropper, ids.Tuner, ids.IO}, ids.OSDStopper) {
+			problems = append(problems, field.Invalid(at.Child("osdStopper"), ids.OSDStopper, "it stops OSDs, so it must be an identity of its own: write another CephClient"))
+		}
+	}
 	if ids.Observer == ids.IO || ids.CacheDropper == ids.IO || ids.Tuner == ids.IO {
 		problems = append(problems, field.Invalid(at.Child("io"), ids.IO, "its key is given to pods, so it must be an identity that nothing else uses: write another CephClient"))
 	}

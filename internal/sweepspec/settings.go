@@ -104,7 +104,7 @@ func expectedOf(fixed *v1alpha1.SweepPlan) sweep.Cost {
 
 // directionOf is the way in which a metric improves.
 func directionOf(m v1alpha1.Metric) stats.Direction {
-	if strings.HasPrefix(string(m), "Latency") {
+	if m.LowerIsBetter() {
 		return stats.LowerIsBetter
 	}
 	return stats.HigherIsBetter

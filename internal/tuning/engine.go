@@ -37,6 +37,7 @@ type Engine struct {
 	guard   Guard
 	writer  string
 	now     func() time.Time
+	until   time.Time
 	reached func(Step) error
 
 	mu sync.Mutex
@@ -51,6 +52,9 @@ type Options struct {
 	// Writer names this process, and no earlier or later one.
 	Writer string
 	Now    func() time.Time
+	// Until is by when what is changed has to be put back at the latest; zero for no
+	// such time. It is in the journal, for whoever comes after this process.
+	Until time.Time
 	// Reached is called at each step, and ends what is being done with its error. It is
 	// for tests, which kill the process in it; nil does nothing.
 	Reached func(Step) error
@@ -61,7 +65,7 @@ func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	if o.Reached == nil {
 		o.Reached = func(Step) error { return nil }
 	}
-	return &Engine{ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer, now: o.Now, reached: o.Reached}
+	return &Engine{ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer, now: o.Now, until: o.Until, reached: o.Reached}
 }
 
 // WaitError says that nothing can be done before a moment.
@@ -126,6 +130,7 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 // writeAhead writes what is to be done into the journal, unless it is there already.
 func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, before Facts) error {
 	known := j.clone()
+	j.Until = e.until
 	for _, change := range changes {
 		now, err := before.Value(change.Setting)
 		if err != nil {
@@ -270,6 +275,8 @@ func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
 		return e.ceph.SetBalancer(ctx, at, fence, to.Text == yes)
 	case of.Kind == KindScrubFlag:
 		return e.ceph.SetFlag(ctx, at, fence, of.Option, to.Set)
+	case of.Kind == KindNoUp:
+		return e.ceph.SetNoUp(ctx, at, fence, of.OSD, to.Set)
 	case of.Kind == KindAutoscaler:
 		return e.ceph.SetPoolOption(ctx, at, fence, of.Pool, optionAutoscaler, value)
 	case of.Kind == KindPoolOption && to.Set:
@@ -296,7 +303,7 @@ func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settin
 	needs := func(kinds ...Kind) bool {
 		return slices.ContainsFunc(settings, func(s Setting) bool { return slices.Contains(kinds, s.Kind) })
 	}
-	if needs(KindPoolOption, KindAutoscaler, KindScrubFlag) {
+	if needs(KindPoolOption, KindAutoscaler, KindScrubFlag, KindNoUp) {
 		if facts.OSDMap, err = from.OSDMap(ctx, at); err != nil {
 			return Facts{}, err
 		}

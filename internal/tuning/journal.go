@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // SchemaVersion is that of the journals that are written. Those of later versions are
@@ -23,12 +24,16 @@ type Journal struct {
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
+	// Until is by when everything has to be put back at the latest; zero for no such time.
+	Until time.Time `json:"until,omitzero"`
 	// Entries are in the order in which settings were first changed.
 	Entries []Entry `json:"entries"`
 }
 
 // Sweep names the object on whose behalf settings are changed.
 type Sweep struct {
+	// Kind is that of an object that is no CephTuningSweep.
+	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`

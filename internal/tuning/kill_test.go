@@ -143,7 +143,7 @@ func killedTwice(t *testing.T, set func(*cephtest.Cluster, func(string) error), 
 // A change whose answer was lost, and that is carried out after its process has died,
 // is put back too: the next process does not look before it must have landed.
 func TestALostChangeLandsAfterTheProcess(t *testing.T) {
-	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag"} {
+	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "SetNoUp"} {
 		t.Run(verb, func(t *testing.T) {
 			w := newWorld(t)
 			before := w.state()
@@ -249,7 +249,7 @@ func TestKilledAndChangedBySomebodyElse(t *testing.T) {
 
 // Ceph may refuse or not answer at any verb; what is restored later is complete.
 func TestEachVerbFailsOnce(t *testing.T) {
-	for _, verb := range []string{"OSDMap", "ConfigDump", "Balancer", "SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "GetKey", "SetKey"} {
+	for _, verb := range []string{"OSDMap", "ConfigDump", "Balancer", "SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "SetNoUp", "GetKey", "SetKey"} {
 		t.Run(verb, func(t *testing.T) {
 			for n := 1; ; n++ {
 				w := newWorld(t)

@@ -21,13 +21,15 @@ import (
 // Kind is what kind of setting one is.
 type Kind string
 
-// The kinds. The last three are not varied but held still.
+// The kinds. Autoscaler, Balancer and ScrubFlag are not varied but held still, and NoUp
+// keeps an OSD down for the time of a disruption.
 const (
 	KindPoolOption Kind = "PoolOption"
 	KindConfig     Kind = "Config"
 	KindAutoscaler Kind = "Autoscaler"
 	KindBalancer   Kind = "Balancer"
 	KindScrubFlag  Kind = "ScrubFlag"
+	KindNoUp       Kind = "NoUp"
 )
 
 const (
@@ -49,7 +51,12 @@ type Setting struct {
 	Mask string `json:"mask,omitempty"`
 	// Option is the name of an option or flag.
 	Option string `json:"option,omitempty"`
+	// OSD is the one that has a flag of its own.
+	OSD int `json:"osd,omitempty"`
 }
+
+// NoUp is the flag that keeps an OSD from coming up.
+func NoUp(osd int) Setting { return Setting{Kind: KindNoUp, Option: ceph.FlagNoUp, OSD: osd} }
 
 // String names the setting as people do who use the command line.
 func (s Setting) String() string {
@@ -62,6 +69,8 @@ func (s Setting) String() string {
 		return "the balancer"
 	case KindScrubFlag:
 		return "flag " + s.Option
+	case KindNoUp:
+		return fmt.Sprintf("flag %s of osd.%d", s.Option, s.OSD)
 	default:
 		return s.who().String() + " " + s.Option
 	}
@@ -138,11 +147,29 @@ func (f Facts) Value(of Setting) (Value, error) {
 		}
 		return Unset(), nil
 	}
+	if of.Kind == KindNoUp {
+		return f.osdFlag(of)
+	}
 	pool, found := f.Pool(of.Pool)
 	if !found {
 		return Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
 	}
 	return poolValue(pool, of), nil
+}
+
+// errOSDGone says that a setting's OSD does not exist any more. To the journal that is
+// what a pool that is gone is.
+var errOSDGone = fmt.Errorf("there is no such OSD: %w", ErrPoolGone)
+
+func (f Facts) osdFlag(of Setting) (Value, error) {
+	at := slices.IndexFunc(f.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == of.OSD })
+	switch {
+	case at < 0:
+		return Value{}, fmt.Errorf("%s: %w", of, errOSDGone)
+	case slices.Contains(f.OSDMap.OSDs[at].Flags, of.Option):
+		return Of(yes), nil
+	}
+	return Unset(), nil
 }
 
 // Pool returns a pool by its name.

@@ -19,20 +19,30 @@ type Store interface {
 	Remove(ctx context.Context, fsid string) error
 }
 
-// journalKey is where the journal is, below Ceph's config-key.
-const journalKey = "cephtune/journal"
+// Where journals are, below Ceph's config-key. That of a disruption is another one: in a
+// sweep, both are open at the same time.
+const (
+	journalKey    = "cephtune/journal"
+	disruptionKey = "cephtune/disruption"
+)
 
 // ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
 // Kubernetes cluster.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
+	key  string
 }
 
 // NewConfigKey returns the store in a cluster, by an identity that may keep the
 // operator's records.
 func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
-	return &ConfigKey{ceph: client, at: at}
+	return &ConfigKey{ceph: client, at: at, key: journalKey}
+}
+
+// ForDisruptions returns the store of the journal of OSDs that are kept down.
+func (s *ConfigKey) ForDisruptions() *ConfigKey {
+	return &ConfigKey{ceph: s.ceph, at: s.at, key: disruptionKey}
 }
 
 var (
@@ -43,7 +53,7 @@ var (
 
 // Load implements Store.
 func (s *ConfigKey) Load(ctx context.Context, fsid string) (*Journal, error) {
-	text, found, err := s.ceph.GetKey(ctx, s.at, journalKey)
+	text, found, err := s.ceph.GetKey(ctx, s.at, s.key)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal in Ceph: %w", err)
 	}
@@ -52,11 +62,11 @@ func (s *ConfigKey) Load(ctx context.Context, fsid string) (*Journal, error) {
 	}
 	j, err := Decode([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s in Ceph: %w", journalKey, err)
+		return nil, fmt.Errorf("%s in Ceph: %w", s.key, err)
 	}
 	if j.FSID != fsid {
 		return nil, fmt.Errorf("%s in Ceph is for the cluster %s, and this one is %s: if it was copied, remove it with `ceph config-key rm %s`",
-			journalKey, j.FSID, fsid, journalKey)
+			s.key, j.FSID, fsid, s.key)
 	}
 	return j, nil
 }
@@ -67,7 +77,7 @@ func (s *ConfigKey) Save(ctx context.Context, j *Journal) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ceph.SetKey(ctx, s.at, journalKey, string(text)); err != nil {
+	if err := s.ceph.SetKey(ctx, s.at, s.key, string(text)); err != nil {
 		return fmt.Errorf("write the journal in Ceph: %w", err)
 	}
 	return nil
@@ -75,7 +85,7 @@ func (s *ConfigKey) Save(ctx context.Context, j *Journal) error {
 
 // Remove implements Store.
 func (s *ConfigKey) Remove(ctx context.Context, _ string) error {
-	if err := s.ceph.RemoveKey(ctx, s.at, journalKey); err != nil {
+	if err := s.ceph.RemoveKey(ctx, s.at, s.key); err != nil {
 		return fmt.Errorf("remove the journal in Ceph: %w", err)
 	}
 	return nil

@@ -75,6 +75,9 @@ func config(option, value string) Change {
 	return Change{Setting: Setting{Kind: KindConfig, Option: option}, To: valueOf(value), Type: cephtest.Options()[option].Type}
 }
 
+// noUp is no setting that a sweep varies; it is put back in the same way.
+func noUp(osd int) Change { return Change{Setting: NoUp(osd), To: Of("true"), Type: "bool"} }
+
 func masked(mask, option, value string) Change {
 	change := config(option, value)
 	change.Setting.Mask = mask
@@ -94,7 +97,7 @@ func configurations() [][]Change {
 	return [][]Change{
 		{
 			poolOption("p", "pg_num", "64"), poolOption("q", "compression_mode", "force"), config("osd_memory_target", "4G"),
-			config("osd_mclock_override_recovery_settings", "yes"), config("osd_max_backfills", "4"),
+			config("osd_mclock_override_recovery_settings", "yes"), config("osd_max_backfills", "4"), noUp(1),
 		},
 		{
 			poolOption("p", "pg_num", "16"), poolOption("q", "compression_mode", ""), config("osd_memory_target", ""),
@@ -168,6 +171,9 @@ func (w *world) state() string {
 		})
 		for _, entry := range entries {
 			fmt.Fprintf(&text, "%s/%s %s=%s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
+		}
+		for _, osd := range c.Answers.OSDMap.OSDs {
+			fmt.Fprintf(&text, "osd.%d up %t, flags %v\n", osd.ID, osd.Up, osd.Flags)
 		}
 		fmt.Fprintf(&text, "balancer %t, flags %v, keys %v\n", c.Answers.Balancer.Active, c.Answers.OSDMap.Flags, c.Keys["cephtune/journal"])
 	})

@@ -270,6 +270,10 @@ tolerations:
 {{- if $cluster.powers.restartOSDs -}}
 {{- $_ := set $entry "restartOSDs" true -}}
 {{- end -}}
+{{- if $cluster.powers.stopOSDs -}}
+{{- $_ := set $identities "osdStopper" "cephtune-osd-stopper" -}}
+{{- $_ := set $entry "stopOSDs" true -}}
+{{- end -}}
 {{- $clusters = append $clusters $entry -}}
 {{- end -}}
 {{- $images := dict "tools" (include "cephtune.toolsImage" .) "runner" (include "cephtune.operatorImage" .) "pullPolicy" .Values.images.pullPolicy -}}

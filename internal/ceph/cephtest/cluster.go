@@ -33,6 +33,8 @@ type Cluster struct {
 	late []func() error
 	// epoch is the highest that was seen.
 	epoch int64
+	// recovering is in how many more looks at the status there is recovery.
+	recovering int
 }
 
 // Behaviour is what a Cluster does by itself. It is changed as Answers are.
@@ -49,6 +51,11 @@ type Behaviour struct {
 	MClock bool
 	// Rook is what Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
+	// StayDown are OSDs that do not come up again by themselves.
+	StayDown map[int]bool
+	// RecoveryLooks is for how many looks at the status there is recovery after an OSD
+	// came up.
+	RecoveryLooks int
 	// Before and After are called for each verb, outside of any lock, by the name of the
 	// method. An error of Before keeps it from being carried out; one of After is its
 	// answer, although it was.
@@ -287,6 +294,7 @@ func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMa
 	err = c.verb(ctx, "OSDMap", at, func() error {
 		seen := c.Answers.OSDMap
 		seen.Flags = slices.Clone(seen.Flags)
+		seen.OSDs = slices.Clone(seen.OSDs)
 		seen.Pools = slices.Clone(seen.Pools)
 		for i := range seen.Pools {
 			seen.Pools[i].Options = maps.Clone(seen.Pools[i].Options)

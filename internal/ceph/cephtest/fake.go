@@ -52,7 +52,8 @@ type Answers struct {
 	RunningConfig map[int]ceph.Running
 	Balancer      ceph.Balancer
 	// OKToStop is by OSD. One that is not in it may be stopped.
-	OKToStop map[int]ceph.Stop
+	OKToStop  map[int]ceph.Stop
+	Recovered ceph.Recovered
 	// Keys are those of config-key.
 	Keys map[string]string
 	// Images are by pool, Objects by "pool/namespace".
@@ -240,14 +241,27 @@ func (f *Fake) Balancer(ctx context.Context, at ceph.Connection) (*ceph.Balancer
 }
 
 // OKToStop implements ceph.Client.
-func (f *Fake) OKToStop(ctx context.Context, at ceph.Connection, osd int) (*ceph.Stop, error) {
-	stop := ceph.Stop{OK: true, OSDs: []int{osd}}
+func (f *Fake) OKToStop(ctx context.Context, at ceph.Connection, osds ...int) (*ceph.Stop, error) {
+	stop := ceph.Stop{OK: true, OSDs: osds}
+	args := make([]any, 0, len(osds))
+	for _, osd := range osds {
+		args = append(args, osd)
+	}
 	err := f.answer(ctx, "OKToStop", at, func() {
-		if known, is := f.Answers.OKToStop[osd]; is {
-			stop = known
+		for _, osd := range osds {
+			if known, is := f.Answers.OKToStop[osd]; is {
+				stop = known
+			}
 		}
-	}, osd)
+	}, args...)
 	return orNil(&stop, err)
+}
+
+// Recovered implements ceph.Client.
+func (f *Fake) Recovered(ctx context.Context, at ceph.Connection) (*ceph.Recovered, error) {
+	var recovered ceph.Recovered
+	err := f.answer(ctx, "Recovered", at, func() { recovered = f.Answers.Recovered })
+	return orNil(&recovered, err)
 }
 
 // DropOSDCaches implements ceph.Client.

@@ -89,6 +89,7 @@ func (e *examination) identities(ctx context.Context, allowed settings.Cluster) 
 		{"io", allowed.Identities.IO, "config/ceph"},
 		{"tuner", allowed.Identities.Tuner, "config/ceph-tuner"},
 		{"cacheDropper", allowed.Identities.CacheDropper, "config/ceph-cache-dropper"},
+		{"osdStopper", allowed.Identities.OSDStopper, "config/ceph-osd-stopper"},
 	} {
 		about := fmt.Sprintf("Identity %s of %s/%s", id.role, allowed.Namespace, allowed.Name)
 		switch {

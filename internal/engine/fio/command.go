@@ -143,9 +143,8 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	}
 	argv = append(argv, "--direct="+flag(f.spec.Direct == nil || *f.spec.Direct), "--invalidate=1",
 		// The percentiles of what a client waits for, submission included.
-		"--lat_percentiles=1", "--clat_percentiles=0",
-		"--write_bw_log="+run.ID, "--write_iops_log="+run.ID, "--write_lat_log="+run.ID,
-		"--log_avg_msec=1000", "--per_job_logs=1")
+		"--lat_percentiles=1", "--clat_percentiles=0")
+	argv = append(argv, f.logOptions(run)...)
 	argv = append(argv, slots[0].data.EngineOptions()...)
 	for _, option := range []struct {
 		name  string
@@ -166,6 +165,56 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 		argv = append(argv, "--thinktime="+strconv.FormatInt(f.spec.ThinkTime.Microseconds(), 10))
 	}
 	return argv
+}
+
+// A client logs operations one by one up to so many: fio keeps them in memory, with some
+// forty bytes for each of three logs. What becomes of them is told in windows, of which a
+// report holds those of half an hour with ease.
+const (
+	maxLogged        = 2_000_000
+	maxLoggedSeconds = 1800
+)
+
+// logOptions are those of the course. A log of every operation says everything that the
+// means of each second do.
+func (f *phase) logOptions(run load.Run) []string {
+	if operations, limited := f.offered(); run.EveryOperation && limited && operations <= maxLogged && f.seconds <= maxLoggedSeconds {
+		return []string{"--write_lat_log=" + run.ID, "--per_job_logs=1"}
+	}
+	return []string{
+		"--write_bw_log=" + run.ID, "--write_iops_log=" + run.ID, "--write_lat_log=" + run.ID,
+		"--log_avg_msec=1000", "--per_job_logs=1",
+	}
+}
+
+// offered is how many operations a client does at most, if each of its jobs is limited.
+func (f *phase) offered() (operations float64, limited bool) {
+	jobs := f.spec.Jobs
+	if len(jobs) == 0 {
+		jobs = []v1alpha1.FioJob{{}}
+	}
+	for _, job := range jobs {
+		rate, bandwidth := job.RateIOPS, job.RateBandwidth
+		if rate == nil && bandwidth == nil {
+			rate, bandwidth = f.spec.RateIOPS, f.spec.RateBandwidth
+		}
+		block, copies := f.spec.BlockSize.Value(), f.spec.NumJobs
+		if job.BlockSize != nil {
+			block = job.BlockSize.Value()
+		}
+		if job.NumJobs != nil {
+			copies = *job.NumJobs
+		}
+		switch {
+		case rate != nil:
+			operations += float64(*rate) * float64(max(1, copies))
+		case bandwidth != nil:
+			operations += float64(bandwidth.Value()) / float64(max(512, block)) * float64(max(1, copies))
+		default:
+			return 0, false
+		}
+	}
+	return operations * f.seconds, true
 }
 
 // medium is what the jobs work on. Without an engine, it is what the place has.

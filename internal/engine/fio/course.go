@@ -51,8 +51,39 @@ func AttachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	}
 	for _, d := range res.Directions() {
 		d.Series = addJobs(d.Name, jobs, broken)
+		if d.LatencyWindows, err = addWindows(d.Name, jobs); err != nil || broken[LatencyLog] {
+			d.LatencyWindows = nil // Some would look like all.
+		}
 	}
 	return nil
+}
+
+// addWindows adds up the latencies of all jobs that did I/O in a direction, where their
+// logs have each operation.
+func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]result.LatencyWindow, error) {
+	var sum []result.LatencyWindow
+	for i, job := range slices.Sorted(maps.Keys(jobs)) {
+		var own []result.LatencyWindow
+		for _, log := range jobs[job] {
+			if part := log.Directions[direction]; part != nil && log.Kind == LatencyLog {
+				for _, w := range part.Windows {
+					own = append(own, result.LatencyWindow(w))
+				}
+			}
+		}
+		if i == 0 || len(sum) == 0 {
+			sum = own
+			continue
+		}
+		if len(own) == 0 {
+			continue // It did nothing in this direction.
+		}
+		var err error
+		if sum, err = result.AddLatencyWindows(sum, own); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
 }
 
 // jobOf is the number of the job in the name of its log, such as "2" in

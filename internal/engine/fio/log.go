@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
@@ -65,7 +67,8 @@ type LogDirection struct {
 	// log of single operations (without log_avg_msec) both of the first.
 	Series *result.Series
 	// Histogram counts the completion latencies of the whole log, and Windows those
-	// of each window.
+	// of each window. Of a log of single operations' total latencies, Windows are of five
+	// seconds.
 	Histogram *result.Histogram
 	Windows   []HistogramWindow
 }
@@ -123,9 +126,10 @@ type logParser struct {
 
 // logLines gathers the lines of one direction.
 type logLines struct {
-	windows []logWindow  // Of a windowed log,
-	seconds []logSeconds // of one of single operations,
-	last    int64        // whose last line is of this millisecond,
+	windows []logWindow     // Of a windowed log,
+	seconds []logSeconds    // of one of single operations,
+	last    int64           // whose last line is of this millisecond,
+	bins    []map[int]int64 // and, of latencies, by window and bin,
 	hist    []HistogramWindow
 }
 
@@ -221,7 +225,42 @@ func (p *logParser) operation(d *logLines, milliseconds, blockBytes, value int64
 	s.bytes += blockBytes
 	s.latencySeconds += float64(value) / 1e9
 	d.last = max(d.last, milliseconds)
+	if p.kind == LatencyLog {
+		d.count(int(milliseconds/(latencyWindow*1000)), result.BinIndex(value))
+	}
 	return nil
+}
+
+// latencyWindow is the length of the windows by which the latencies of a log of single
+// operations are counted, in seconds.
+const latencyWindow = 5
+
+func (d *logLines) count(window, bin int) {
+	for len(d.bins) <= window {
+		d.bins = append(d.bins, map[int]int64{})
+	}
+	d.bins[window][bin]++
+}
+
+// latencyWindows are those that the log covers whole.
+func (d *logLines) latencyWindows() ([]HistogramWindow, error) {
+	var windows []HistogramWindow
+	for i, counts := range d.bins {
+		end := float64((i + 1) * latencyWindow)
+		if i == len(d.bins)-1 && float64(d.last)/1e3 < end-1 {
+			break
+		}
+		var bins []result.Bin
+		for _, bin := range slices.Sorted(maps.Keys(counts)) {
+			bins = append(bins, result.Bin{Nanoseconds: result.BinNanoseconds(bin), Count: counts[bin]})
+		}
+		histogram, err := result.NewHistogram(bins)
+		if err != nil {
+			return nil, err
+		}
+		windows = append(windows, HistogramWindow{StartSeconds: end - latencyWindow, EndSeconds: end, Histogram: histogram})
+	}
+	return windows, nil
 }
 
 // histogram reads "time, direction, block size, count of bin 0, count of bin 1, …".
@@ -293,6 +332,10 @@ func (p *logParser) log() (*Log, error) {
 			into.Series = p.windowSeries(d.windows, window)
 		default:
 			into.Series = p.operationSeries(d)
+			var err error
+			if into.Windows, err = d.latencyWindows(); err != nil {
+				return nil, &parse.SyntaxError{Want: "counts that add up", Found: err.Error()}
+			}
 		}
 		log.Directions[name] = into
 	}

@@ -57,6 +57,9 @@ type Run struct {
 	ID string
 	// IOTotalBytes is what rbd bench is to move where the phase does not say.
 	IOTotalBytes int64
+	// EveryOperation has the latency of each operation logged, and not only their mean
+	// of each second, where the tool can do that and there are not too many.
+	EveryOperation bool
 }
 
 // Validate returns an error if the ID is not safe in names.

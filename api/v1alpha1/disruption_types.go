@@ -1,0 +1,175 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Disruption has OSDs down in the middle of a phase, and measures what that costs: how
+// long the cluster takes to be whole again after they came back, and what clients get
+// before, meanwhile and afterwards. It happens in each run. The OSDs' processes go on:
+// Ceph is told that they are down, and to keep them so for a while.
+//
+// It degrades the data of everybody who has some on these OSDs. The administrator has
+// to grant the power, with stopOSDs of the cluster in the operator's settings.
+//
+// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.outage) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
+type Disruption struct {
+	// phase is the one during which it happens, a fio phase with a rate limit. It has
+	// to last, after its ramp, for what happens before, for the outage, for the recovery
+	// and for some time after it: a run whose phase ends before the cluster is whole
+	// again is no evidence.
+	// +required
+	Phase PhaseName `json:"phase"`
+
+	// osds are the IDs of the OSDs that are down, all at the same time.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=0
+	// +kubebuilder:validation:items:Maximum=100000
+	OSDs []int32 `json:"osds"`
+
+	// before is how long the phase is measured before they go down.
+	// +optional
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be between 10s and 1h"
+	Before metav1.Duration `json:"before,omitzero"`
+
+	// outage is how long they are kept down. It has to be below the time after which
+	// Ceph takes them for lost (mon_osd_down_out_interval), unless backfill is Expect.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('20s') && duration(self) <= duration('4h')",message="must be between 20s and 4h"
+	Outage metav1.Duration `json:"outage,omitzero"`
+
+	// backfill is Refuse, or Expect for an outage that lasts until Ceph takes the OSDs
+	// for lost and moves their data, which is then what is measured.
+	// +optional
+	// +kubebuilder:default=Refuse
+	Backfill BackfillPolicy `json:"backfill,omitempty"`
+
+	// otherPools is how many pools beside the target may have data on these OSDs: that
+	// is degraded too, and served more slowly. 0 is for a cluster that nobody else uses,
+	// or a target with OSDs of its own. Ceph's own pool .mgr does not count.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	OtherPools int32 `json:"otherPools,omitempty"`
+}
+
+// BackfillPolicy says what is meant to happen to data of which a copy is gone for long.
+// +kubebuilder:validation:Enum=Refuse;Expect
+type BackfillPolicy string
+
+// The policies.
+const (
+	// BackfillRefuse does not begin an outage that lasts until Ceph moves data.
+	BackfillRefuse BackfillPolicy = "Refuse"
+	// BackfillExpect lets Ceph do so.
+	BackfillExpect BackfillPolicy = "Expect"
+)
+
+// DisruptionResult is what came of the disruption in one run.
+type DisruptionResult struct {
+	// stopTime is when the OSDs were marked down.
+	// +optional
+	StopTime *metav1.Time `json:"stopTime,omitempty"`
+
+	// letBackTime is when they were let up again, from which the times below count.
+	// +optional
+	LetBackTime *metav1.Time `json:"letBackTime,omitempty"`
+
+	// secondsToUp is until all of them were up.
+	// +optional
+	SecondsToUp Decimal `json:"secondsToUp,omitempty"`
+
+	// secondsToActive is until all placement groups served clients, as far as Ceph told:
+	// it tells every five seconds.
+	// +optional
+	SecondsToActive Decimal `json:"secondsToActive,omitempty"`
+
+	// secondsToClean is until all placement groups had all their copies again.
+	// +optional
+	SecondsToClean Decimal `json:"secondsToClean,omitempty"`
+
+	// degradedObjectSeconds is the number of copies of objects that were missing, summed
+	// over the time from the stop until there was none.
+	// +optional
+	DegradedObjectSeconds Decimal `json:"degradedObjectSeconds,omitempty"`
+
+	// recoveredObjects is how many copies were recovered.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RecoveredObjects *int64 `json:"recoveredObjects,omitempty"`
+
+	// recoveredObjectsPerSecond is their rate, from when the OSDs were let up again.
+	// +optional
+	RecoveredObjectsPerSecond Decimal `json:"recoveredObjectsPerSecond,omitempty"`
+
+	// windows are what clients got, in order: Before, Outage, Recovery and After.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	Windows []DisruptionWindow `json:"windows,omitempty"`
+}
+
+// WindowName names a part of a phase with a disruption.
+// +kubebuilder:validation:Enum=Before;Outage;Recovery;After
+type WindowName string
+
+// The windows.
+const (
+	// WindowBefore is until the OSDs are marked down.
+	WindowBefore WindowName = "Before"
+	// WindowOutage is while they are down.
+	WindowOutage WindowName = "Outage"
+	// WindowRecovery is from when they are let up again until the cluster is whole.
+	WindowRecovery WindowName = "Recovery"
+	// WindowAfter is from then on.
+	WindowAfter WindowName = "After"
+)
+
+// DisruptionWindow is what clients got in a part of the phase.
+type DisruptionWindow struct {
+	// name is Before, Outage, Recovery or After.
+	// +required
+	Name WindowName `json:"name"`
+
+	// seconds is how many whole seconds it has that the clients told of.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Seconds int32 `json:"seconds,omitempty"`
+
+	// bandwidth is bytes per second, the mean.
+	// +optional
+	Bandwidth Decimal `json:"bandwidth,omitempty"`
+
+	// iops is operations per second, the mean.
+	// +optional
+	IOPS Decimal `json:"iops,omitempty"`
+
+	// latencyMean is the mean time of an operation, in seconds.
+	// +optional
+	LatencyMean Decimal `json:"latencyMean,omitempty"`
+
+	// latencyP99 is the time within which 99 % of the window's operations completed, in
+	// seconds. It is of the spans of five seconds that end in the window, and absent where a client does more than two million operations, or for longer than 30m.
+	// +optional
+	LatencyP99 Decimal `json:"latencyP99,omitempty"`
+
+	// latencyWorst is the mean of the second in which it was highest, in seconds.
+	// +optional
+	LatencyWorst Decimal `json:"latencyWorst,omitempty"`
+
+	// stalledSeconds is the number of seconds in which nothing completed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	StalledSeconds int32 `json:"stalledSeconds,omitempty"`
+}

@@ -1,0 +1,464 @@
+package cephbenchmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// A template's disruption happens in the middle of a phase, while nothing else is to be
+// done with the clients. What is to be undone is in a journal of its own: whoever takes
+// the lock and finds one that is open lets the OSDs up again before anything else, and so
+// does every end of a session. The manager that began an outage is the only one that goes
+// on with it: another one knows too little of the run for it to be evidence.
+
+// disrupting is what this process knows of the disruption of a run.
+type disrupting struct {
+	run int32
+	so  disruption.Progress
+	// refused tells that the cluster is not one in which it may be done.
+	refused bool
+	// osdMap is of the last look, which was at that time.
+	osdMap   *ceph.OSDMap
+	osdMapAt time.Time
+	// status, and what had been recovered, is of right before the stop; recovered at the
+	// end is of when the cluster was whole.
+	status                   *ceph.Status
+	recovered, recoveredLast *ceph.Recovered
+	// engine is what stops OSDs and lets them up; connected is by which ways.
+	engine    *tuning.Engine
+	connected tuning.Cluster
+	closed    bool // the journal
+	// letBackAt is when Ceph was told last that an OSD may come up.
+	letBackAt time.Time
+}
+
+// disruptionView is what one pass knows of it.
+type disruptionView struct {
+	plan  disruption.Plan
+	step  disruption.Step
+	again time.Duration
+}
+
+// disruptionPlan is what the template asks for.
+func (f facts) disruptionPlan() (disruption.Plan, bool) {
+	d := f.spec.Template.Disruption
+	if d == nil {
+		return disruption.Plan{}, false
+	}
+	return disruption.PlanOf(d, f.disruptedRamp()), true
+}
+
+// disruptedRamp is that of the phase in which it happens.
+func (f facts) disruptedRamp() time.Duration {
+	d := f.spec.Template.Disruption
+	for _, p := range f.spec.Template.Phases {
+		if d != nil && p.Name == d.Phase && p.Fio != nil && p.Fio.Ramp != nil {
+			return p.Fio.Ramp.Duration
+		}
+	}
+	return 0
+}
+
+// isDisrupted reports whether it is the phase in which the disruption happens.
+func (f facts) isDisrupted(name v1alpha1.PhaseName) bool {
+	return f.spec.Template.Disruption != nil && f.spec.Template.Disruption.Phase == name
+}
+
+// osdsStopped reports whether this process has OSDs down at present.
+func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.disruption.so.Outstanding() }
+
+// noteDisruption follows the disruption of the current run, once its phase has begun.
+func (f *facts) noteDisruption() {
+	plan, has := f.disruptionPlan()
+	if !has || f.memory == nil {
+		return
+	}
+	d, run := &f.memory.disruption, f.currentRun()
+	if d.run != run && !d.so.Outstanding() {
+		*d = disrupting{run: run, engine: d.engine, connected: d.connected}
+	}
+	id := taskID(d.run, f.spec.Template.Disruption.Phase)
+	if d.so.Start.IsZero() {
+		d.so.Start = f.memory.startedAt[id]
+	}
+	f.disruption = disruptionView{plan: plan, step: disruption.StepDone}
+	if d.so.Start.IsZero() {
+		return
+	}
+	look := disruption.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.samples}
+	look.PhaseOver = f.tasks != nil && f.tasks.any(id, task.State.Ended)
+	d.so, f.disruption.step, f.disruption.again = plan.Next(d.so, look, f.now)
+}
+
+// refuseDisruption looks before anything is made whether the cluster is one in which it may
+// ever be done.
+func refuseDisruption(seen facts) (plan, bool) {
+	wanted, has := seen.disruptionPlan()
+	if !has || seen.job != nil {
+		return plan{}, false
+	}
+	why := wanted.Impossible(seen.disruptedCluster())
+	return fail(v1alpha1.ReasonDisruptionRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
+}
+
+// disruptedCluster is what the survey knows of it.
+func (f facts) disruptedCluster() disruption.Cluster {
+	return disruption.Cluster{
+		OSDMap: f.survey.osdMap, PGs: f.pgs(), Config: f.survey.config,
+		RemovesOSDs: f.rook.RemovesOSDs, TargetPools: f.targetPools(),
+	}
+}
+
+// unrested is the obstacle that OSDs are which were marked down not long ago. The run may
+// begin so much sooner as they go down later.
+func (f facts) unrested() []quiescence.Obstacle {
+	wanted, has := f.disruptionPlan()
+	if !has {
+		return nil
+	}
+	from := wanted.Rested(f.survey.osdMap, f.survey.config)
+	if last := f.memory.disruption.so.Stop; !last.IsZero() {
+		m := *f.survey.osdMap
+		m.OSDs = slices.Clone(m.OSDs)
+		for i := range m.OSDs {
+			if slices.Contains(wanted.OSDs, m.OSDs[i].ID) && last.After(m.OSDs[i].DownSince) {
+				m.OSDs[i].DownSince = last
+			}
+		}
+		from = wanted.Rested(&m, f.survey.config)
+	}
+	if from = from.Add(-wanted.Before); !f.now.Before(from) {
+		return nil
+	}
+	return []quiescence.Obstacle{{
+		Code: v1alpha1.ReasonWaitingForQuiet, Waits: true,
+		Message: fmt.Sprintf("%s may not be marked down again before %s: OSDs that are marked down too often end their processes.",
+			disruption.Names(wanted.OSDs), from.Add(wanted.Before).UTC().Format(time.TimeOnly)),
+	}}
+}
+
+// mustAbort reports whether something has come up with which the run must not go on.
+func (f facts) mustAbort() bool {
+	if f.script == nil || f.tasks == nil || f.allRunsEnded() {
+		return false
+	}
+	return slices.ContainsFunc(f.disturbances(f.currentRun()), func(d quiescence.Disturbance) bool { return d.Action == v1alpha1.DisturbanceAbort })
+}
+
+// letOSDsUp comes before everything that may take its time, or has to wait.
+func letOSDsUp(seen facts) (plan, bool) {
+	p := plan{step: stepLetOSDsUp, progress: "letting OSDs up again", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonLettingOSDsBack, Message: "OSDs that were stopped are let up again.",
+	}}
+	return p, seen.osdsStopped() && (seen.disruption.step == disruption.StepLetBack || seen.mustAbort())
+}
+
+// concludeFailedDisruption ends a run whose disruption has failed: what follows of its
+// phase is nothing to measure.
+func concludeFailedDisruption(seen facts) (plan, bool) {
+	d := seen.memory.disruption
+	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.begun(d.run) {
+		return plan{}, false
+	}
+	p := conclude(d.run, "The disruption: "+d.so.Failed)
+	if d.refused {
+		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonDisruptionRefused, Message: "The OSDs were not stopped: " + d.so.Failed + "."}
+	}
+	return p, true
+}
+
+// disrupt stops OSDs when it is time, and looks closely at what follows.
+func disrupt(seen facts) (plan, bool) {
+	active := seen.disruption.step == disruption.StepStop || seen.disruption.step == disruption.StepWait
+	if !active || seen.next.kind != moveWait {
+		return plan{}, false
+	}
+	p := nextMove(seen)
+	p.step, p.again = stepDisrupt, seen.disruption.again
+	switch d := seen.memory.disruption.so; {
+	case d.Stop.IsZero():
+	case d.LetBack.IsZero():
+		p.progress += ", " + disruption.Names(seen.disruption.plan.OSDs) + " down"
+	default:
+		p.progress += ", recovering"
+	}
+	return p, true
+}
+
+// carryOutDisruption takes the step of a pass that is about OSDs.
+func (r *Reconciler) carryOutDisruption(ctx context.Context, seen facts, p plan) (effect, error) {
+	d := &seen.memory.disruption
+	switch {
+	case p.step == stepLetOSDsUp:
+		return r.letBack(ctx, seen)
+	case seen.disruption.step == disruption.StepStop:
+		return now(), r.stopOSDs(ctx, seen)
+	case d.so.Stop.IsZero():
+		return effect{again: p.again}, nil
+	}
+	return effect{again: p.again}, r.lookClosely(ctx, seen)
+}
+
+// lookClosely asks for no more than may have changed: every question is a process, on a
+// node that may serve the clients as well.
+func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
+	d := &seen.memory.disruption
+	moving := d.so.Down.IsZero() || !d.so.LetBack.IsZero()
+	if !moving {
+		return nil
+	}
+	seen.live.hurry()
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.so.Up.IsZero():
+		asked := r.now()
+		if d.osdMap, err = r.ceph.OSDMap(ctx, at); err == nil {
+			d.osdMapAt = asked
+		}
+		return err
+	case !d.closed:
+		err = d.engine.Close(ctx)
+		d.closed = err == nil
+		return err
+	case len(seen.samples) > 0 && disruption.AllClean(seen.samples[len(seen.samples)-1].Status):
+		d.recoveredLast, _ = r.ceph.Recovered(ctx, at) // As before the stop.
+	}
+	return nil
+}
+
+// stopOSDs stops the OSDs, if nothing speaks against it. What goes wrong with it is a fact
+// for the next pass, and no error: that would be tried again.
+func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
+	d := &seen.memory.disruption
+	why, err := r.whyNotStop(ctx, seen)
+	if err != nil {
+		return err // Until it is too late.
+	}
+	if why != "" {
+		d.so.Failed, d.refused = why, true
+		return nil
+	}
+	if err := r.markDown(ctx, seen); err != nil {
+		d.so.Failed = "the OSDs could not be stopped: " + err.Error()
+	}
+	return nil
+}
+
+// whyNotStop looks afresh, right before.
+func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error) {
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return "", err
+	}
+	c := seen.disruptedCluster()
+	if c.OSDMap, err = r.ceph.OSDMap(ctx, at); err != nil {
+		return "", err
+	}
+	if c.PGs, err = r.ceph.PGs(ctx, at); err != nil {
+		return "", err
+	}
+	if c.Stop, err = r.ceph.OKToStop(ctx, at, seen.disruption.plan.OSDs...); err != nil {
+		return "", err
+	}
+	if c.Status, err = r.ceph.Status(ctx, at); err != nil {
+		return "", err
+	}
+	d := &seen.memory.disruption
+	d.status = c.Status
+	d.recovered, _ = r.ceph.Recovered(ctx, at) // Without it, nothing is told of what was recovered.
+	return seen.disruption.plan.Refuse(c, r.now()), nil
+}
+
+// markDown writes into the journal that the OSDs are kept down, keeps them so, and marks
+// them down.
+func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
+	d, wanted := &seen.memory.disruption, seen.disruption.plan
+	until := wanted.Until(r.now())
+	if err := r.connectDisruption(ctx, seen, until); err != nil {
+		return err
+	}
+	d.letBackAt = time.Time{}
+	d.so.Begin = r.now()
+	d.so.Stop = d.so.Begin // From now on they may be down, whatever comes of it.
+	applied, err := d.engine.Apply(ctx, seen.disruptor(), wanted.Changes())
+	if err != nil {
+		return err
+	}
+	if len(applied.NotTaken) > 0 {
+		return errors.New("the flag noup was taken, and was gone right after")
+	}
+	fence, err := r.fence(ctx, seen)
+	if err != nil {
+		return err
+	}
+	d.so.Stop = r.now()
+	return r.ceph.MarkOSDsDown(ctx, d.connected.Tuner, fence, wanted.OSDs)
+}
+
+// letBack lets OSDs up again in mid-phase.
+func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
+	d := &seen.memory.disruption
+	if err := r.connectDisruption(ctx, seen, time.Time{}); err != nil {
+		return effect{}, err
+	}
+	before := r.now()
+	report, err := d.engine.Restore(ctx)
+	if err != nil {
+		return effect{}, fmt.Errorf("let %s up again: %w", disruption.Names(seen.disruption.plan.OSDs), err)
+	}
+	if !report.Done {
+		return effect{again: time.Second}, nil
+	}
+	d.so.LetBack = cmp.Or(d.letBackAt, before)
+	return now(), nil
+}
+
+// disruptor is who has OSDs down: who has the lock, and is asked for what became of it.
+func (f facts) disruptor() tuning.Sweep {
+	h := f.holder()
+	return tuning.Sweep{Kind: h.Kind, Namespace: h.Namespace, Name: h.Name, UID: string(h.UID)}
+}
+
+// connectDisruption makes the engine by which OSDs are stopped and let up, anew where keys
+// or monitors are others, or there is another time by which it has to be undone.
+func (r *Reconciler) connectDisruption(ctx context.Context, seen facts, until time.Time) error {
+	d := &seen.memory.disruption
+	if seen.cluster.Identities.OSDStopper == "" {
+		return errors.New("the operator has no identity that may let OSDs up again: ask the administrator to name it in identities.osdStopper of the cluster")
+	}
+	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return err
+	}
+	stopper, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.OSDStopper)
+	if err != nil {
+		return err
+	}
+	to := tuning.Cluster{FSID: seen.fsid(), Observer: observer, Tuner: stopper}
+	if d.engine != nil && d.connected == to && until.IsZero() {
+		return nil
+	}
+	d.connected, d.closed = to, false
+	d.engine = tuning.NewEngine(r.ceph, to, tuning.Options{
+		Store:  tuning.NewMirrored(r.disruptions, tuning.NewConfigKey(r.ceph, observer).ForDisruptions()),
+		Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+		Writer: r.writer, Now: r.now, Until: until,
+		Reached: func(step tuning.Step) error {
+			if step == tuning.StepPutBack {
+				d.letBackAt = r.now()
+			}
+			return r.reached(step)
+		},
+	})
+	return nil
+}
+
+// fence makes sure that the lock is held, at once before each change.
+func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return ceph.Fence{}, err
+	}
+	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), r.now())
+	if err != nil {
+		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+	}
+	if !grant.Held {
+		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
+	}
+	return ceph.Fence{FSID: seen.fsid(), Epoch: grant.Epoch, Until: grant.Expires}, nil
+}
+
+// letLeftUp lets OSDs up again that somebody has left down: an earlier manager, or an
+// object that is gone. Who has the lock does so before anything else.
+func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
+	if seen.osdsStopped() {
+		return "", nil
+	}
+	left, err := r.disruptions.Load(ctx, seen.fsid())
+	if err != nil || left == nil || left.Writer == r.writer && left.Sweep == seen.disruptor() {
+		return "", err // What this process has let up itself may take its time to come up.
+	}
+	return r.putOSDsBack(ctx, seen)
+}
+
+// letOwnUp is the first part of a teardown: OSDs that this object has stopped have to be up
+// again before anything of it goes.
+func (r *Reconciler) letOwnUp(ctx context.Context, seen facts) (string, error) {
+	if seen.fsid() == "" {
+		return "", seen.rookErr
+	}
+	left, err := r.disruptions.Load(ctx, seen.fsid())
+	if err != nil || left == nil || left.Sweep != seen.disruptor() {
+		return "", err
+	}
+	return r.putOSDsBack(ctx, seen)
+}
+
+func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error) {
+	if err := r.connectDisruption(ctx, seen, time.Time{}); err != nil {
+		return "", err
+	}
+	d := &seen.memory.disruption
+	waits, err := disruption.PutBack(ctx, d.engine, r.ceph, d.connected.Observer)
+	if err == nil && waits == "" && d.so.Outstanding() {
+		d.so.LetBack = r.now()
+	}
+	return waits, err
+}
+
+// expectedDisruption is what the disruption of a run explains of what is seen.
+func (f facts) expectedDisruption(run int32) *quiescence.Disruption {
+	d := f.memory.disruption
+	wanted, has := f.disruptionPlan()
+	if !has || d.run != run {
+		return nil
+	}
+	return wanted.Expected(d.so, d.status)
+}
+
+// disruptionOf is what came of the disruption of a run, for its phase; nil if it is that of
+// another phase. It says why the run is no evidence; "" if it is.
+func (f facts) disruptionOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
+	if !f.isDisrupted(name) {
+		return ""
+	}
+	d := f.memory.disruption
+	if d.run != run || d.so.Start.IsZero() {
+		return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the disruption", name)
+	}
+	evidence := disruption.Evidence{
+		Progress: d.so, Samples: f.samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.disruptedRamp(),
+	}
+	if e.observation != nil {
+		e.observation.Figures = append(e.observation.Figures, disruption.Figures(d.so)...)
+		// Its course changes because of the disruption, and not because of a warm-up.
+		e.observation.Marks = slices.DeleteFunc(e.observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
+		if e.observation.Result != nil {
+			evidence.Total, _ = e.observation.Result.Total() // Without it, there are no windows.
+		}
+	}
+	e.disruption = disruption.Measure(evidence)
+	switch {
+	case d.so.Failed != "":
+		return fmt.Sprintf("Phase %s: the disruption: %s", name, d.so.Failed)
+	case d.so.Clean.IsZero():
+		return fmt.Sprintf("Phase %s: it ended before the disruption did", name)
+	}
+	return ""
+}

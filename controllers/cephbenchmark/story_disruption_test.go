@@ -1,0 +1,440 @@
+package cephbenchmark
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// Stories of OSDs that a benchmark has down for a while. Whatever comes in between, they
+// are up again before anything else of it goes.
+func disruptionStories() map[string]story {
+	stories := map[string]story{
+		"to the end":                       disruptedToTheEnd,
+		"nobody may stop OSDs":             nobodyMayStopOSDs,
+		"Ceph says that it is not ok":      notOKToStop,
+		"Rook takes away OSDs":             rookTakesAwayOSDs,
+		"the data of too many others":      tooManyOthers,
+		"the OSD does not come back":       theOSDDoesNotComeBack,
+		"another OSD goes meanwhile":       anotherOSDGoes,
+		"deleted in mid-outage":            deletedInMidOutage,
+		"suspended in mid-outage":          suspendedInMidOutage,
+		"the client dies in mid-outage":    theClientDiesInMidOutage,
+		"restarted in mid-outage":          restartedInMidOutage,
+		"deleted while there is no Ceph":   deletedWithoutCeph,
+		"left behind by one that is gone":  leftBehind,
+		"left behind, and nobody comes":    leftBehindForGood,
+		"the lock is lost in mid-outage":   theLockIsLostInMidOutage,
+		"nobody looks after it for a time": nobodyLooksAfterIt,
+	}
+	for _, step := range tuning.Steps() {
+		stories["killed at "+string(step)] = func(w *world) { w.killedInDisruption(step) }
+	}
+	return stories
+}
+
+const disruptedWrite = `
+repetitions: 1
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  disruption: {phase: write, osds: [2], before: 5m, outage: 5m}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 500, ramp: 0s, duration: 15m}}
+`
+
+// reached kills the manager at a step, as a crash does: what it had begun to ask is asked,
+// and nothing after it.
+func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
+	kill := w.kill.Load()
+	if kill == nil || *kill != step || !w.kill.CompareAndSwap(kill, nil) {
+		return nil
+	}
+	stop()
+	w.died <- struct{}{}
+	return cephtest.ErrKilled
+}
+
+// up reports whether osd.2 is up and may be.
+func (w *world) up() (up bool) {
+	w.ceph.Change(func(a *cephtest.Answers) { up = a.OSDMap.OSDs[2].Up && len(a.OSDMap.OSDs[2].Flags) == 0 })
+	return up
+}
+
+// The clock that the stories put forward goes on by itself, too: it takes a machine with
+// much to do less than this for any of them.
+const aWhile = 5 * time.Minute
+
+// beforeOutage is a benchmark that measures, before its OSD goes down.
+func (w *world) beforeOutage(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.RecoveryLooks = 2 })
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", disruptedWrite, change...)
+	w.untilTask(0, "r1-write", task.Measuring)
+	return b
+}
+
+// inOutage is one whose OSD is down, and was seen to be.
+func (w *world) inOutage(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	b := w.beforeOutage(change...)
+	w.wait(aWhile)
+	w.until(b, "without osd.2", func() bool {
+		return !w.up() && b.Status.Progress != nil && strings.Contains(b.Status.Progress.Step, "osd.2 down")
+	})
+	return b
+}
+
+func (w *world) untilUp() {
+	w.t.Helper()
+	w.eventually(func() string {
+		if !w.up() {
+			return "the OSD is not up, or may not be"
+		}
+		return ""
+	})
+}
+
+// wantNoJournal checks that nothing says any more that OSDs are to be let up.
+func (w *world) wantNoJournal() {
+	w.t.Helper()
+	w.eventually(func() string {
+		if left := w.key("cephtune/disruption"); left != "" {
+			return "a journal is left in Ceph: " + left
+		}
+		err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cephtune-disruption-" + fsid}, &corev1.ConfigMap{})
+		if !apierrors.IsNotFound(err) {
+			return "a journal is left in Kubernetes"
+		}
+		return ""
+	})
+}
+
+func (w *world) stops() int { return len(w.ceph.Calls("MarkOSDsDown")) }
+
+func disruptedToTheEnd(w *world) {
+	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Expectations = []v1alpha1.Expectation{{
+			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal}, AtMost: "120s",
+		}}
+	})
+	w.wait(aWhile)
+	w.untilUp()
+	w.until(b, "whole again", func() bool {
+		w.look()
+		return w.looksSince("Recovered", 1) // Of when it was stopped, and of when it is whole.
+	})
+	time.Sleep(3 * time.Second)
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.untilComplete(b)
+	w.wantNoJournal()
+	if states(b) != "Valid" || w.stops() != 1 || b.Status.Verdict != v1alpha1.BenchmarkPassed {
+		w.t.Fatalf("%d stops, verdict %s of runs %+v", w.stops(), b.Status.Verdict, b.Status.Runs)
+	}
+	d := w.wantDisruption(b)
+	if marks := b.Status.Phases[0].Marks; len(marks) > 0 && marks[len(marks)-1] == v1alpha1.MarkNotSteady {
+		w.t.Errorf("marks %v", marks)
+	}
+	run, err := archive.FromConfigMap(&w.results()[0])
+	if err != nil || run.Phases[0].Disruption == nil || run.Phases[0].Disruption.SecondsToClean != d.SecondsToClean {
+		w.t.Errorf("the archive has %+v, %v", run, err)
+	}
+	for _, call := range w.ceph.Calls("SetNoUp") {
+		if call.At.User != "stopper" {
+			w.t.Errorf("%s was asked for by %s", call.Args, call.At.User)
+		}
+	}
+}
+
+// wantDisruption checks that the only run tells what its disruption has cost.
+func (w *world) wantDisruption(b *v1alpha1.CephBenchmark) *v1alpha1.DisruptionResult {
+	w.t.Helper()
+	d := b.Status.Runs[0].Disruption
+	if d == nil || d.StopTime == nil || d.LetBackTime == nil || d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
+		w.t.Fatalf("disruption %+v", d)
+	}
+	for _, figure := range []v1alpha1.Decimal{d.SecondsToUp, d.SecondsToActive, d.SecondsToClean, d.DegradedObjectSeconds} {
+		if figure == "" {
+			w.t.Errorf("disruption %+v", d)
+		}
+	}
+	if d.DegradedObjectSeconds == "0" {
+		w.t.Error("nothing was degraded")
+	}
+	if outage := d.LetBackTime.Sub(d.StopTime.Time); outage < aWhile || outage > aWhile+time.Minute {
+		w.t.Errorf("an outage of %v", outage)
+	}
+	return d
+}
+
+func nobodyMayStopOSDs(w *world) {
+	w.wantStalled(w.benchmark("b", disruptedWrite, on("powerless")), "stopOSDs")
+}
+
+func notOKToStop(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.OKToStop = map[int]ceph.Stop{2: {Reason: "8 PGs would become offline"}} })
+	b := w.beforeOutage()
+	w.wait(aWhile)
+	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "8 PGs would become offline")
+	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
+		w.t.Error("it was stopped nevertheless")
+	}
+	w.wantNoJournal()
+}
+
+func rookTakesAwayOSDs(w *world) {
+	w.rook.set(func(f *fakeRook) { f.removesOSDs = true })
+	b := w.benchmark("b", disruptedWrite)
+	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "removeOSDsIfOutAndSafeToRemove")
+	if w.rook.made > 0 {
+		w.t.Error("a pool was made for it")
+	}
+}
+
+func tooManyOthers(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.PGs = []ceph.PG{{PoolID: 3, Acting: []int{0, 2}}} })
+	b := w.benchmark("b", disruptedWrite)
+	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "(open)", "disruption.otherPools to 1")
+}
+
+func theOSDDoesNotComeBack(w *world) {
+	b := w.inOutage()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.StayDown = map[int]bool{2: true} })
+	w.wait(aWhile)
+	w.eventually(func() string {
+		flags := 0
+		w.ceph.Change(func(a *cephtest.Answers) { flags = len(a.OSDMap.OSDs[2].Flags) })
+		if flags > 0 {
+			return "it may not come up yet"
+		}
+		return ""
+	})
+	time.Sleep(200 * time.Millisecond)
+	w.wait(4 * time.Minute)
+	w.until(b, "waiting for the OSD", func() bool {
+		w.look()
+		return isTrue(b, v1alpha1.ConditionFailed) && strings.Contains(messageOf(b), "osd.2 may come up again, and are not up yet")
+	})
+	w.ceph.BringUp(2)
+	w.look()
+	w.until(b, "Stalled", func() bool { return isTrue(b, v1alpha1.ConditionStalled) })
+	w.wantClean()
+	w.wantNoJournal()
+	if !strings.Contains(b.Status.Runs[0].Reason, "look at their pods") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func anotherOSDGoes(w *world) {
+	b := w.inOutage()
+	w.ceph.LoseOSD(1)
+	w.look()
+	w.untilUp()
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	if reason := b.Status.Runs[0].Reason; !strings.Contains(reason, "OSDChange") && !strings.Contains(reason, "osd.1 went down") {
+		w.t.Errorf("reason %q", reason)
+	}
+	w.ceph.BringUp(1)
+	w.look()
+	w.wantClean()
+	w.wantNoJournal()
+}
+
+func deletedInMidOutage(w *world) {
+	b := w.inOutage()
+	w.delete(b)
+	w.untilUp()
+	w.wantClean()
+	w.wantNoJournal()
+}
+
+// Nobody wants to wait for the end of a phase who suspends a benchmark in mid-outage.
+func suspendedInMidOutage(w *world) {
+	b := w.inOutage()
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.untilUp()
+	w.untilReason(b, v1alpha1.ReasonSuspended)
+	w.wantClean()
+	w.wantNoJournal()
+}
+
+func theClientDiesInMidOutage(w *world) {
+	b := w.inOutage()
+	w.podBecomes(0, func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed })
+	w.untilUp()
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	w.wantClean()
+	w.wantNoJournal()
+}
+
+// The next manager lets the OSD up before anything else, once what the last one has asked
+// for cannot be carried out any more, and the run is no evidence.
+func restartedInMidOutage(w *world) {
+	b := w.inOutage()
+	w.restart()
+	w.untilReason(b, v1alpha1.ReasonLettingOSDsBack, "osd.2 were stopped by an earlier manager")
+	w.wait(ceph.LongestChange)
+	w.untilUp()
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	if !strings.Contains(b.Status.Runs[0].Reason, "the manager was restarted") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+	w.wantClean()
+	w.wantNoJournal()
+}
+
+func deletedWithoutCeph(w *world) {
+	b := w.inOutage()
+	mend := w.cutCeph()
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(b, "waiting for Ceph", func() bool { return strings.Contains(messageOf(b), "no monitor answers") })
+	if w.up() {
+		w.t.Error("it is up")
+	}
+	mend()
+	w.look()
+	w.untilUp()
+	w.untilGone(b)
+	w.wantNoJournal()
+}
+
+// abandonInMidOutage takes the finalizer off a benchmark, while no manager runs.
+func (w *world) abandonInMidOutage() {
+	w.t.Helper()
+	b := w.inOutage()
+	w.stop()
+	noFinalizer := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`))
+	if err := w.Patch(w.t.Context(), b, noFinalizer); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.rook.set(func(f *fakeRook) { f.owner = rook.Owner{} })
+	w.kubelet.script("r1-", runnertest.Script{})
+}
+
+// Whoever has the lock next lets the OSD up, before anything else.
+func leftBehind(w *world) {
+	w.abandonInMidOutage()
+	w.ahead.Add(int64(11 * time.Minute)) // until its lock is over
+	w.start()
+	next := w.benchmark("next", oneWrite)
+	w.untilReason(next, v1alpha1.ReasonLettingOSDsBack, "osd.2")
+	w.wait(ceph.LongestChange)
+	w.untilUp()
+	w.wantNoJournal()
+}
+
+func leftBehindForGood(w *world) {
+	w.abandonInMidOutage()
+	w.keepEvery = 100 * time.Millisecond
+	w.start()
+	time.Sleep(time.Second)
+	if w.up() {
+		w.t.Error("it was let up before what the last manager has asked for must have ended")
+	}
+	w.eventually(func() string {
+		if w.up() {
+			return ""
+		}
+		w.ahead.Add(int64(time.Second))
+		return "the OSD is not up, or may not be"
+	})
+	w.wantNoJournal()
+	w.eventually(func() string {
+		if left := w.key(lockKey); strings.Contains(left, "this-cluster") {
+			return "the lock is left: " + left
+		}
+		return ""
+	})
+}
+
+// Who has taken the lock has to let the OSD up: this one must not change anything more.
+func theLockIsLostInMidOutage(w *world) {
+	b := w.inOutage()
+	w.lockElsewhere()
+	w.wait(aWhile)
+	w.until(b, "told", func() bool { return strings.Contains(messageOf(b), "has the lock of the Ceph cluster") })
+	if w.up() {
+		w.t.Error("it was let up without the lock")
+	}
+	w.unlockElsewhere()
+	w.look()
+	w.untilUp()
+	w.wait(time.Hour)
+	w.delete(b)
+	w.wantNoJournal()
+}
+
+// However late the manager looks, it is let up then.
+func nobodyLooksAfterIt(w *world) {
+	b := w.inOutage()
+	w.wait(3 * aWhile)
+	w.untilUp()
+	w.delete(b)
+	w.wantNoJournal()
+}
+
+// killedInDisruption kills the manager at one step of what it does to an OSD.
+func (w *world) killedInDisruption(step tuning.Step) {
+	b := w.beforeOutage()
+	w.kill.Store(&step)
+	w.wait(aWhile)
+	if !w.diesBefore(func() bool { return len(w.ceph.Calls("MarkOSDsDown")) > 0 }) {
+		w.wait(aWhile) // It is a step of the way back.
+		if !w.diesBefore(func() bool { return false }) {
+			w.t.Fatal("the manager was not killed: the step is never reached")
+		}
+	}
+	w.restart()
+	asked := w.now()
+	w.until(b, "without OSDs that are down", func() bool {
+		if strings.Contains(messageOf(b), "by an earlier manager") && w.now().Sub(asked) < 2*time.Minute {
+			w.wait(ceph.LongestChange + time.Second)
+		}
+		return w.up() && w.key("cephtune/disruption") == ""
+	})
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.until(b, "ended", func() bool {
+		return isTrue(b, v1alpha1.ConditionFailed) || isTrue(b, v1alpha1.ConditionComplete)
+	})
+	if states(b) == "Valid" {
+		w.t.Errorf("a run that a manager was killed in is evidence: %+v", b.Status.Runs)
+	}
+	w.wantClean()
+	w.wantNoJournal()
+}
+
+// diesBefore reports whether the manager is killed before something has happened.
+func (w *world) diesBefore(happened func() bool) bool {
+	for deadline := time.Now().Add(soon); time.Now().Before(deadline) && !happened(); {
+		select {
+		case <-w.died:
+			return true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return false
+}
+
+// looksSince reports whether a verb was asked more often than that.
+func (w *world) looksSince(verb string, n int) bool { return len(w.ceph.Calls(verb)) > n }

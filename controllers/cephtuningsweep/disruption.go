@@ -1,0 +1,59 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// stoppedOSDs is how many OSDs a benchmark of the sweep has down at a time.
+func (f facts) stoppedOSDs() int {
+	if d := f.sweep.Spec.Template.Disruption; d != nil {
+		return len(d.OSDs)
+	}
+	return 0
+}
+
+// letLeftUp lets OSDs up again that a benchmark has left down which is gone, or one that is
+// not the sweep's. Those of the sweep's own are left to it: it finds them itself. It says
+// what it waits for; "" if there are none.
+func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
+	left, err := r.Disruptions.Load(ctx, seen.rook.FSID)
+	if err != nil || left == nil {
+		return "", err
+	}
+	if left.Sweep.UID == string(seen.holder().UID) && seen.child != nil {
+		return "", nil
+	}
+	if seen.cluster.Identities.OSDStopper == "" {
+		return "", errors.New(disruption.Names(disruption.OSDsOf(left)) + " are kept down by a benchmark that is gone, and the operator has no identity " +
+			"that may let them up again: ask the administrator to name it in identities.osdStopper of the cluster")
+	}
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return "", err
+	}
+	if to.Tuner, err = r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.OSDStopper); err != nil {
+		return "", err
+	}
+	if seen.memory.letsUp == nil || seen.memory.letsUpBy != to {
+		seen.memory.letsUpBy = to
+		seen.memory.letsUp = tuning.NewEngine(r.Ceph, to, tuning.Options{
+			Store:  tuning.NewMirrored(r.Disruptions, tuning.NewConfigKey(r.Ceph, to.Observer).ForDisruptions()),
+			Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+			Writer: r.Writer, Now: r.Now, Reached: r.Reached,
+		})
+	}
+	return disruption.PutBack(ctx, seen.memory.letsUp, r.Ceph, to.Observer)
+}
+
+// lettingUp is told while OSDs are waited for that others have left down.
+func lettingUp(waits string) effect {
+	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waits}}
+}

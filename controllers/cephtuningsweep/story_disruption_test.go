@@ -1,0 +1,95 @@
+package cephtuningsweep
+
+import (
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// Stories of OSDs that benchmarks have down.
+func disruptionStories() map[string]story {
+	return map[string]story{
+		"one of its own benchmarks has an OSD down": anOSDIsDownOnPurpose,
+		"an OSD goes that nobody has stopped":       anOSDIsDown,
+		"an OSD that a benchmark has left down":     anOSDIsLeftDown,
+	}
+}
+
+const disrupted = `
+template:
+  target: {existingPool: {name: open}}
+  disruption: {phase: write, osds: [2], before: 10s, outage: 20s}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 500, ramp: 0s, duration: 2m}}
+parameters:
+- {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`
+
+// What the benchmark does is its own to judge; the sweep does not end for it.
+func anOSDIsDownOnPurpose(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", disrupted)
+	w.awaitChild()
+	if d := w.children()[0].Spec.Template.Disruption; d == nil || d.OSDs[0] != 2 {
+		w.t.Fatalf("the benchmark has the disruption %+v", d)
+	}
+	w.ceph.LoseOSD(2)
+	time.Sleep(time.Second)
+	if left := running(w.children()); len(left) != 1 {
+		w.t.Errorf("%d benchmarks run, want the one whose OSD is down", len(left))
+	}
+	w.ceph.BringUp(2)
+	w.goOn()
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+}
+
+func anOSDIsDown(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", profile)
+	w.awaitChild()
+	w.ceph.LoseOSD(2)
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.ceph.BringUp(2)
+	w.wantState(before)
+}
+
+// It is let up before anything else, once what a dead manager has asked for must have ended.
+func anOSDIsLeftDown(w *world) {
+	before := w.state()
+	kept := journals.New(w, w, w.namespace).ForDisruptions()
+	journal := &tuning.Journal{
+		SchemaVersion: tuning.SchemaVersion, FSID: cephtest.FSID, Epoch: 1, Writer: "an earlier manager", Revision: 1,
+		Sweep:   tuning.Sweep{Kind: "CephBenchmark", Namespace: "far", Name: "away", UID: "u"},
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", State: tuning.Open, Ours: []tuning.Ours{{Intended: tuning.Of("true")}}}},
+	}
+	if err := kept.Save(w.t.Context(), journal); err != nil {
+		w.t.Fatal(err)
+	}
+	fence := ceph.Fence{FSID: cephtest.FSID, Epoch: 1}
+	if err := w.ceph.SetNoUp(w.t.Context(), ceph.Connection{}, fence, 2, true); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.ceph.MarkOSDsDown(w.t.Context(), ceph.Connection{}, fence, []int{2}); err != nil {
+		w.t.Fatal(err)
+	}
+	s := w.create("s", profile)
+	w.await(s, "letting it up", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonLettingOSDsBack)(s) && strings.Contains(messageOf(s), "osd.2")
+	})
+	w.ahead.Add(int64(ceph.LongestChange))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if left, err := kept.Load(w.t.Context(), cephtest.FSID); err != nil || left != nil {
+		w.t.Errorf("journal %+v, %v", left, err)
+	}
+	w.wantState(before)
+}

@@ -1,0 +1,147 @@
+package cephtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// SetNoUp implements ceph.Tuner. An OSD that is down and loses the flag comes up.
+func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fence, osd int, on bool) error {
+	return c.change(ctx, "SetNoUp", at, fence, func() error {
+		state, err := c.osd(osd)
+		if err != nil {
+			return err
+		}
+		state.Flags = slices.DeleteFunc(slices.Clone(state.Flags), func(flag string) bool { return flag == ceph.FlagNoUp })
+		if on {
+			state.Flags = append(state.Flags, ceph.FlagNoUp)
+		}
+		c.comeUp(state)
+		return nil
+	}, osd, on)
+}
+
+// MarkOSDsDown implements ceph.Tuner. Those without the flag noup come up again at once.
+func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
+	return c.change(ctx, "MarkOSDsDown", at, fence, func() error {
+		for _, osd := range osds {
+			state, err := c.osd(osd)
+			if err != nil {
+				return err
+			}
+			c.goDown(state)
+			c.comeUp(state)
+		}
+		return nil
+	}, osds)
+}
+
+// LoseOSD has an OSD go down, and stay down until it is let up by BringUp.
+func (c *Cluster) LoseOSD(osd int) {
+	c.Act(func(c *Cluster) {
+		if c.StayDown == nil {
+			c.StayDown = map[int]bool{}
+		}
+		c.StayDown[osd] = true
+		if state, err := c.osd(osd); err == nil {
+			c.goDown(state)
+		}
+	})
+}
+
+// BringUp has an OSD come up that stayed down.
+func (c *Cluster) BringUp(osd int) {
+	c.Act(func(c *Cluster) {
+		delete(c.StayDown, osd)
+		if state, err := c.osd(osd); err == nil {
+			c.comeUp(state)
+		}
+	})
+}
+
+func (c *Cluster) osd(id int) (*ceph.OSDState, error) {
+	at := slices.IndexFunc(c.Answers.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == id })
+	if at < 0 {
+		return nil, &ceph.Error{Verb: "osd", Errno: 2, Message: fmt.Sprintf("Error ENOENT: osd.%d does not exist", id)}
+	}
+	return &c.Answers.OSDMap.OSDs[at], nil
+}
+
+func (c *Cluster) goDown(state *ceph.OSDState) {
+	if state.Up {
+		state.Up, state.DownSince = false, time.Now().UTC()
+		c.Answers.OSDMap.Epoch++
+		c.Answers.Status.OSDsUpSince++
+	}
+}
+
+func (c *Cluster) comeUp(state *ceph.OSDState) {
+	if state.Up || c.StayDown[state.ID] || slices.Contains(state.Flags, ceph.FlagNoUp) {
+		return
+	}
+	c.Answers.OSDMap.Epoch++
+	c.Answers.Status.OSDsUpSince++
+	state.Up, state.UpFrom = true, c.Answers.OSDMap.Epoch
+	c.recovering = c.RecoveryLooks
+}
+
+// Status implements ceph.Client: what there is without OSDs that are down, and with
+// those that came back.
+func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Status, err error) {
+	err = c.verb(ctx, "Status", at, func() error {
+		seen := c.Answers.Status
+		seen.PGsByState = maps.Clone(seen.PGsByState)
+		seen.Health.Checks = slices.Clone(seen.Health.Checks)
+		c.degrade(&seen)
+		s = &seen
+		return nil
+	})
+	return s, err
+}
+
+// Objects of a cluster: while an OSD is down, and while it recovers.
+const (
+	objectsWithout    = 1000
+	objectsRecovering = 100
+)
+
+func (c *Cluster) degrade(s *ceph.Status) {
+	down, flagged := 0, 0
+	for _, osd := range c.Answers.OSDMap.OSDs {
+		if !osd.Up {
+			down++
+		}
+		if len(osd.Flags) > 0 {
+			flagged++
+		}
+	}
+	s.UpOSDs -= down
+	if flagged > 0 {
+		warn(s, "OSD_FLAGS", fmt.Sprintf("%d OSDs or CRUSH {nodes, device-classes} have {NOUP,NODOWN,NOIN,NOOUT} flags set", flagged))
+	}
+	switch {
+	case down > 0:
+		warn(s, "OSD_DOWN", fmt.Sprintf("%d osds down", down))
+		warn(s, "PG_DEGRADED", "Degraded data redundancy")
+		s.DegradedObjects = objectsWithout
+		s.PGsByState = map[string]int{"active+undersized+degraded": s.PGs}
+	case c.recovering > 0:
+		c.recovering--
+		warn(s, "PG_DEGRADED", "Degraded data redundancy")
+		s.DegradedObjects = objectsRecovering
+		s.PGsByState = map[string]int{"active+recovering+degraded": 1, "active+clean": s.PGs - 1}
+		c.Answers.Recovered.Objects += objectsRecovering
+	}
+}
+
+func warn(s *ceph.Status, code, summary string) {
+	if s.Health.Status == "HEALTH_OK" {
+		s.Health.Status = "HEALTH_WARN"
+	}
+	s.Health.Checks = append(s.Health.Checks, ceph.HealthCheck{Code: code, Severity: "HEALTH_WARN", Summary: summary})
+}

@@ -1,0 +1,52 @@
+package results
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// writeDisruptions tells what OSDs that were down have cost, if any were: how long the
+// cluster took, and what clients got meanwhile.
+func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
+	var costs, windows [][]string
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			d := phase.Disruption
+			if d == nil {
+				continue
+			}
+			number := strconv.Itoa(int(run.Number))
+			costs = append(costs, []string{
+				number, string(phase.Name), human(d.SecondsToUp), human(d.SecondsToActive), human(d.SecondsToClean), string(d.DegradedObjectSeconds), string(d.RecoveredObjectsPerSecond),
+			})
+			for _, w := range d.Windows {
+				windows = append(windows, []string{
+					number, string(w.Name), strconv.Itoa(int(w.Seconds)), string(w.IOPS), human(w.LatencyP99), strconv.Itoa(int(w.StalledSeconds)),
+				})
+			}
+		}
+	}
+	if len(costs) == 0 {
+		return
+	}
+	out.WriteString("\n")
+	aligned.Write(out, []string{"RUN", "DISRUPTION IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
+	if len(windows) > 0 {
+		out.WriteString("\n")
+		aligned.Write(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P99", "STALLED SECONDS"}, windows)
+	}
+}
+
+// human writes seconds; what is not known is empty.
+func human(d v1alpha1.Decimal) string {
+	v, err := figure.ParseDecimal(d)
+	if err != nil {
+		return ""
+	}
+	return figure.Human(v1alpha1.MetricTimeToClean, v)
+}

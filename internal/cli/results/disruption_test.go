@@ -1,0 +1,28 @@
+package results
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+)
+
+func TestDisruptionsAreTold(t *testing.T) {
+	run := &archive.Run{Number: 2, Phases: []archive.Phase{{Name: "outage", Disruption: &v1alpha1.DisruptionResult{
+		SecondsToUp: "2", SecondsToClean: "20", DegradedObjectSeconds: "14700",
+		Windows: []v1alpha1.DisruptionWindow{{Name: v1alpha1.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP99: "0.012", StalledSeconds: 1}},
+	}}}}
+	var out strings.Builder
+	writeDisruptions(&out, []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run})
+	words := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"2 outage 2s 20s 14700", "2 Recovery 20 275 12ms 1"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("%q is not in it:\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	if writeDisruptions(&out, []*archive.Run{{Number: 1}}); out.Len() > 0 {
+		t.Errorf("of none it tells %q", out.String())
+	}
+}

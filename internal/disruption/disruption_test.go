@@ -1,0 +1,266 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+var begin = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// at is a moment of the phase.
+func at(seconds float64) time.Time { return begin.Add(time.Duration(seconds * float64(time.Second))) }
+
+// plan stops osd.2 after 40 s, ten of which are ramp, for a minute.
+func plan() Plan {
+	return PlanOf(&v1alpha1.Disruption{
+		Phase: "outage", OSDs: []int32{2}, Before: metav1.Duration{Duration: 30 * time.Second}, Outage: metav1.Duration{Duration: time.Minute},
+	}, 10*time.Second)
+}
+
+// whole is a cluster of three OSDs whose pool holds the target and is alone.
+func whole() Cluster {
+	return Cluster{
+		OSDMap: &ceph.OSDMap{
+			Pools: []ceph.Pool{{ID: 1, Name: ".mgr"}, {ID: 2, Name: "ours"}, {ID: 3, Name: "theirs"}, {ID: 4, Name: "elsewhere"}},
+			OSDs:  []ceph.OSDState{{ID: 0, Up: true}, {ID: 1, Up: true}, {ID: 2, Up: true}},
+		},
+		PGs:         []ceph.PG{{PoolID: 1, Acting: []int{2}}, {PoolID: 2, Acting: []int{0, 1, 2}}, {PoolID: 4, Acting: []int{0, 1}}},
+		TargetPools: []string{"ours"},
+		Status: &ceph.Status{
+			OSDs: 3, UpOSDs: 3, InOSDs: 3, ManagerActive: true, PGsByState: map[string]int{"active+clean": 9, "active+clean+scrubbing": 1},
+		},
+		Stop: &ceph.Stop{OK: true},
+	}
+}
+
+func set(section, name, value string) func(*Cluster, *Plan) {
+	return func(c *Cluster, _ *Plan) {
+		c.Config = append(c.Config, ceph.ConfigEntry{Section: section, Name: name, Value: value})
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	type change = func(*Cluster, *Plan)
+	for name, tc := range map[string]struct {
+		change change
+		want   string
+	}{
+		"a cluster that is whole":              {func(*Cluster, *Plan) {}, ""},
+		"Rook would take the OSD away":         {func(c *Cluster, _ *Plan) { c.RemovesOSDs = true }, "removeOSDsIfOutAndSafeToRemove"},
+		"an OSD that is not there":             {func(_ *Cluster, p *Plan) { p.OSDs = []int{2, 9} }, "no osd.9"},
+		"a flag of the cluster":                {func(c *Cluster, _ *Plan) { c.OSDMap.Flags = []string{"norecover"} }, "ceph osd unset norecover"},
+		"a flag of another OSD":                {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[0].Flags = []string{"nodown"} }, "ceph osd unset-group nodown osd.0"},
+		"flags that keep scrubs away":          {func(c *Cluster, _ *Plan) { c.OSDMap.Flags = []string{"nodeep-scrub", "noscrub"} }, ""},
+		"an OSD that is down":                  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[1].Up = false }, "osd.1 is down already"},
+		"an OSD that is out":                   {func(c *Cluster, _ *Plan) { c.Status.InOSDs = 2 }, "1 of 3 OSDs are out"},
+		"data that is not whole":               {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+recovering"] = 1 }, "active+clean"},
+		"nobody who tells":                     {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no active ceph-mgr"},
+		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Outage = 9*time.Minute + time.Second }, "1m0s shorter"},
+		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Outage = 9 * time.Minute }, ""},
+		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
+		"one with endless patience":            {set("global", "mon_osd_down_out_interval", "0"), ""},
+		"backfill that does not come":          {func(_ *Cluster, p *Plan) { p.Backfill = true }, "above 11m0s"},
+		"backfill that comes":                  {func(_ *Cluster, p *Plan) { p.Backfill, p.Outage = true, 12*time.Minute }, ""},
+		"the data of others":                   {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
+		"the data of others, who agree": {func(c *Cluster, p *Plan) {
+			c.PGs, p.OtherPools = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}), 1
+		}, ""},
+		"Ceph says no":                            {func(c *Cluster, _ *Plan) { c.Stop = &ceph.Stop{Reason: "72 PGs would become offline"} }, "72 PGs would become offline"},
+		"an OSD that was down two minutes ago":    {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = at(-120) }, "within the last 2m40s"},
+		"an OSD that was down three minutes ago":  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = at(-180) }, ""},
+		"another one that was down a minute ago":  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[1].DownSince = at(-60) }, ""},
+		"early on, data is not asked for":         {func(c *Cluster, _ *Plan) { c.Status, c.Stop = nil, nil }, ""},
+		"early on, it does not matter how rested": {func(c *Cluster, _ *Plan) { c.Status, c.OSDMap.OSDs[2].DownSince = nil, at(-1) }, ""},
+	} {
+		c, p := whole(), plan()
+		tc.change(&c, &p)
+		if got := p.Refuse(c, begin); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q in it", name, got, tc.want)
+		}
+	}
+}
+
+// As often as that allows, an OSD stays below what makes it give up, even if somebody else
+// marks it down once.
+func TestSpacingStaysBelowWhatAnOSDBears(t *testing.T) {
+	for _, count := range []int{1, 2, 3, 5, 10} {
+		config := []ceph.ConfigEntry{{Section: "osd", Name: "osd_max_markdown_count", Value: fmt.Sprint(count)}}
+		period := 600 * time.Second
+		if ours := int(period/spacing(config)) + 1; ours > max(1, count) {
+			t.Errorf("%d of %d times in %v", ours, count, period)
+		}
+	}
+}
+
+// osds is a map in which those are down.
+func osds(down ...int) *ceph.OSDMap {
+	m := &ceph.OSDMap{}
+	for id := range 3 {
+		m.OSDs = append(m.OSDs, ceph.OSDState{ID: id, Up: true})
+	}
+	for _, id := range down {
+		m.OSDs[id].Up = false
+	}
+	return m
+}
+
+func sample(seconds float64, degraded int64, states ...string) quiescence.Sample {
+	s := &ceph.Status{PGsByState: map[string]int{}, DegradedObjects: degraded}
+	for _, state := range states {
+		s.PGsByState[state] = 1
+	}
+	return quiescence.Sample{Time: at(seconds), Status: s}
+}
+
+const (
+	clean    = "active+clean"
+	degraded = "active+undersized+degraded"
+	peering  = "peering"
+)
+
+func TestNext(t *testing.T) {
+	start := Progress{Start: begin}
+	stopped := Progress{Start: begin, Stop: at(40)}
+	down := Progress{Start: begin, Stop: at(40), Down: at(41)}
+	back := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100)}
+	up := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100), Up: at(102)}
+	recovering := []quiescence.Sample{sample(60, 9, degraded), sample(104, 9, "active+recovering+degraded")}
+	whole := append(slices.Clip(recovering), sample(110, 0, clean), sample(112, 0, clean))
+	for name, tc := range map[string]struct {
+		so     Progress
+		look   Look
+		now    float64
+		want   Step
+		again  time.Duration
+		failed string
+		note   func(Progress) bool
+	}{
+		"the phase has begun":         {so: start, now: 5, want: StepWait, again: 35 * time.Second},
+		"it is time":                  {so: start, now: 40, want: StepStop},
+		"it is a little late":         {so: start, now: 54, want: StepStop},
+		"it is much too late":         {so: start, now: 56, want: StepDone, failed: "were not until"},
+		"the phase ended before":      {so: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
+		"they are told to go":         {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
+		"they are down":               {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(so Progress) bool { return so.Down.Equal(at(42)) }},
+		"they do not go":              {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepLetBack, failed: "not all OSDs were down"},
+		"another one goes":            {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepLetBack, failed: "osd.0 went down"},
+		"the outage is nearly over":   {so: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
+		"the outage is over":          {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepLetBack},
+		"nobody could look for long":  {so: down, now: 500, want: StepLetBack},
+		"the phase ends meanwhile":    {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepLetBack, failed: "while the OSDs were down"},
+		"they were let back":          {so: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
+		"they are up":                 {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(so Progress) bool { return so.Up.Equal(at(102)) }},
+		"they do not come":            {so: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
+		"the cluster recovers":        {so: up, look: Look{OSDMap: osds(), Samples: recovering}, now: 105, want: StepWait, again: 2 * time.Second},
+		"it is whole once":            {so: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
+		"it is whole":                 {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"the phase ends before it is": {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make it longer"},
+		"nothing was missing":         {so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107, want: StepDone, failed: "do they hold any"},
+		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
+		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepLetBack, failed: "no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.look.OSDMapAt = at(tc.now)
+			so, step, again := plan().Next(tc.so, tc.look, at(tc.now))
+			if step != tc.want || again != tc.again || (so.Failed == "") != (tc.failed == "") || !strings.Contains(so.Failed, tc.failed) {
+				t.Errorf("%s in %v, failed %q; want %s in %v, %q", step, again, so.Failed, tc.want, tc.again, tc.failed)
+			}
+			if tc.note != nil && !tc.note(so) {
+				t.Errorf("progress %+v", so)
+			}
+		})
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	so := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100), Up: at(102), Clean: at(120)}
+	var spans []result.LatencyWindow // of 5 s; the one in which they go is the worst
+	for i := range 36 {
+		milliseconds := int64(map[bool]int{true: 2, false: 4}[i < 5])
+		if i == 5 {
+			milliseconds = 900
+		}
+		spans = append(spans, result.LatencyWindow{StartSeconds: float64(5 * i), EndSeconds: float64(5 * (i + 1)), Histogram: &result.Histogram{
+			Bins: []result.Bin{{Nanoseconds: result.BinNanoseconds(result.BinIndex(milliseconds * 1e6)), Count: 2500}},
+		}})
+	}
+	course := &result.Series{Boundaries: result.AlignedBoundaries}
+	for i := range 180 { // of what comes after the ramp
+		rate := 500.0
+		switch {
+		case i == 30:
+			rate = 0 // peering
+		case i >= 90 && i < 110:
+			rate = 250
+		}
+		course.StartSeconds, course.EndSeconds = append(course.StartSeconds, float64(i)), append(course.EndSeconds, float64(i+1))
+		course.OperationsPerSecond = append(course.OperationsPerSecond, rate)
+		course.BytesPerSecond = append(course.BytesPerSecond, 4096*rate)
+	}
+	got := Measure(Evidence{
+		Progress: so, Ramp: 10 * time.Second, Total: &result.Direction{Series: course, LatencyWindows: spans},
+		Samples: []quiescence.Sample{
+			sample(39, 0, clean), sample(42, 100, peering), sample(50, 100, degraded), sample(98, 300, degraded),
+			sample(103, 300, peering, clean), sample(104, 300, "active+recovering+degraded"), sample(120, 0, clean), sample(122, 0, clean),
+		},
+		Before: &ceph.Recovered{Objects: 1000}, After: &ceph.Recovered{Objects: 1240},
+	})
+	stop, letBack, recovered := metav1.NewTime(at(40)), metav1.NewTime(at(100)), int64(240)
+	want := &v1alpha1.DisruptionResult{
+		StopTime: &stop, LetBackTime: &letBack, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
+		// 2 s to 100, 8 s at 100, 48 s from 100 to 300, 6 s at 300, 16 s from 300 to none.
+		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
+		Windows: []v1alpha1.DisruptionWindow{
+			{Name: "Before", LatencyP99: "0.00200704", Seconds: 28, IOPS: "500", Bandwidth: "2048000"},
+			{Name: "Outage", LatencyP99: "0.9017754", Seconds: 60, IOPS: "491.6667", Bandwidth: "2013867", StalledSeconds: 1},
+			{Name: "Recovery", LatencyP99: "0.00401408", Seconds: 20, IOPS: "275", Bandwidth: "1126400"},
+			{Name: "After", LatencyP99: "0.00401408", Seconds: 72, IOPS: "493.0556", Bandwidth: "2019556"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	figures := Figures(so)
+	if len(figures) != 1 || figures[0].Metric != v1alpha1.MetricTimeToClean || figures[0].Value != 20 {
+		t.Errorf("figures %+v", figures)
+	}
+}
+
+// What was not reached is not made up.
+func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
+	if got := Measure(Evidence{Progress: Progress{Start: begin, Failed: "refused"}}); got != nil {
+		t.Errorf("%+v", got)
+	}
+	so := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(60)}
+	got := Measure(Evidence{Progress: so, Samples: []quiescence.Sample{sample(50, 7, degraded)}, Before: &ceph.Recovered{}, After: &ceph.Recovered{Objects: 5}})
+	if got.SecondsToUp != "" || got.SecondsToClean != "" || got.DegradedObjectSeconds != "" || got.RecoveredObjects != nil || got.Windows != nil {
+		t.Errorf("%+v", got)
+	}
+	if Figures(so) != nil {
+		t.Error("there is a time to clean of a cluster that is not")
+	}
+}
+
+// A map of before says nothing about what was asked for since.
+func TestAnOldMapTellsNothing(t *testing.T) {
+	so := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100)}
+	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))
+	if !so.Up.IsZero() {
+		t.Errorf("up at %v, by a map of before the stop", so.Up)
+	}
+	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(102)}, at(104))
+	if !so.Up.Equal(at(102)) {
+		t.Errorf("up at %v, want when it was seen", so.Up)
+	}
+}

@@ -1,0 +1,233 @@
+package disruption
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// Evidence is what a disruption is measured by.
+type Evidence struct {
+	Progress Progress
+	// Samples are those of the cluster, in the order of time.
+	Samples []quiescence.Sample
+	// Before and After are what had been recovered when the OSDs were stopped and when
+	// the cluster was whole; nil where Ceph did not tell.
+	Before, After *ceph.Recovered
+	// Ramp is that of the phase, and Total what all its clients did; nil if nobody tells.
+	Ramp  time.Duration
+	Total *result.Direction
+}
+
+// Measure is what a disruption has cost, as far as it went.
+func Measure(e Evidence) *v1alpha1.DisruptionResult {
+	so := e.Progress
+	if so.Stop.IsZero() {
+		return nil
+	}
+	r := &v1alpha1.DisruptionResult{
+		StopTime: moment(so.Stop), LetBackTime: moment(so.LetBack),
+		SecondsToUp: after(so.LetBack, so.Up), SecondsToActive: after(so.LetBack, activeFrom(e.Samples, so)),
+		SecondsToClean: after(so.LetBack, so.Clean),
+		Windows:        windows(e),
+	}
+	if so.Clean.IsZero() {
+		return r
+	}
+	r.DegradedObjectSeconds = figure.Decimal(degradedSeconds(e.Samples, so))
+	if e.Before == nil || e.After == nil || e.After.Objects < e.Before.Objects {
+		return r // Nobody told, or a pool has gone meanwhile.
+	}
+	recovered := e.After.Objects - e.Before.Objects
+	r.RecoveredObjects = &recovered
+	if seconds := so.Clean.Sub(so.LetBack).Seconds(); seconds > 0 {
+		r.RecoveredObjectsPerSecond = figure.Decimal(float64(recovered) / seconds)
+	}
+	return r
+}
+
+// Figures are those of the phase that only its disruption gives.
+func Figures(so Progress) []figure.Figure {
+	seconds := so.Clean.Sub(so.LetBack).Seconds()
+	if so.Clean.IsZero() || so.LetBack.IsZero() || seconds <= 0 {
+		return nil
+	}
+	return []figure.Figure{{Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: seconds}}
+}
+
+// Expected is what the disruption explains of what is seen of a cluster with so many OSDs
+// up and in before; nil while it explains nothing.
+func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Disruption {
+	if so.Stop.IsZero() || before == nil {
+		return nil
+	}
+	return &quiescence.Disruption{
+		OSDs: len(p.OSDs), UpOSDs: before.UpOSDs, InOSDs: before.InOSDs,
+		Begin: so.Begin, Stop: so.Stop, LetBack: so.LetBack, Clean: so.Clean, Out: p.Backfill,
+	}
+}
+
+func moment(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := metav1.NewTime(t)
+	return &at
+}
+
+// after is how long one moment is after another; "" if either has not come.
+func after(from, to time.Time) v1alpha1.Decimal {
+	if from.IsZero() || to.IsZero() {
+		return ""
+	}
+	return figure.Decimal(max(0, to.Sub(from).Seconds()))
+}
+
+// activeFrom is the first sample, once the OSDs are up, after the last one with placement
+// groups that serve nobody; that of the OSDs being up if none was seen.
+func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
+	if so.Up.IsZero() {
+		return time.Time{}
+	}
+	from, inactive := so.Up, false
+	for _, s := range samples {
+		if s.Status == nil || s.Time.Before(so.LetBack) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
+			continue
+		}
+		now := hasInactive(s.Status)
+		if inactive && !now && s.Time.After(from) {
+			from = s.Time
+		}
+		inactive = now
+	}
+	if inactive {
+		return time.Time{} // It still had some when it was last seen.
+	}
+	return from
+}
+
+func hasInactive(s *ceph.Status) bool {
+	for state, n := range s.PGsByState {
+		if n > 0 && state != "unknown" && !strings.Contains("+"+state+"+", "+active+") {
+			return true
+		}
+	}
+	return false
+}
+
+// degradedSeconds is the integral of the copies that were missing, over the time from the
+// stop until there was none. Between two samples it goes straight from one to the other.
+func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
+	sum, last, missing := 0.0, so.Stop, 0.0
+	for _, s := range samples {
+		if s.Status == nil || s.Time.Before(so.Stop) || s.Time.After(so.Clean) {
+			continue
+		}
+		now := float64(s.Status.DegradedObjects)
+		sum += (missing + now) / 2 * s.Time.Sub(last).Seconds()
+		last, missing = s.Time, now
+	}
+	return sum
+}
+
+// clockLag is by how much the seconds of clients may begin later than the manager's: a
+// tool connects before it measures. Windows begin so much earlier, so that the first,
+// worst second of an outage is never one of the time before.
+const clockLag = 2 * time.Second
+
+// windows cuts what clients did at the moments of the disruption.
+func windows(e Evidence) []v1alpha1.DisruptionWindow {
+	so := e.Progress
+	if e.Total == nil || e.Total.Series == nil {
+		return nil
+	}
+	seconds := e.Total.Series.PerSecond()
+	if seconds == nil {
+		return nil
+	}
+	at := func(t time.Time) float64 { return t.Add(-clockLag).Sub(so.Start.Add(e.Ramp)).Seconds() }
+	end := seconds.EndSeconds[seconds.Len()-1]
+	var all []v1alpha1.DisruptionWindow
+	from := 0.0
+	for _, window := range []struct {
+		name v1alpha1.WindowName
+		end  time.Time
+	}{
+		{v1alpha1.WindowBefore, so.Stop},
+		{v1alpha1.WindowOutage, so.LetBack},
+		{v1alpha1.WindowRecovery, so.Clean},
+		{v1alpha1.WindowAfter, time.Time{}},
+	} {
+		to := end
+		if !window.end.IsZero() {
+			to = at(window.end)
+		}
+		if w, told := cut(seconds, from, to); told {
+			w.Name, w.LatencyP99 = window.name, tail(e.Total, from, to)
+			all = append(all, w)
+		}
+		if from = to; window.end.IsZero() {
+			break // What comes after it has not come.
+		}
+	}
+	return all
+}
+
+// cut is what clients did in whole seconds of a part of the course.
+func cut(s *result.Series, from, to float64) (v1alpha1.DisruptionWindow, bool) {
+	var w v1alpha1.DisruptionWindow
+	var operations, bytes, latency, worst float64
+	for i := range s.Len() {
+		if s.StartSeconds[i] < from || s.EndSeconds[i] > to {
+			continue
+		}
+		w.Seconds++
+		if s.Stalled(i) {
+			w.StalledSeconds++
+		}
+		if s.OperationsPerSecond != nil {
+			operations += s.OperationsPerSecond[i]
+			if s.MeanLatencySeconds != nil {
+				latency += s.OperationsPerSecond[i] * s.MeanLatencySeconds[i]
+				worst = max(worst, s.MeanLatencySeconds[i])
+			}
+		}
+		if s.BytesPerSecond != nil {
+			bytes += s.BytesPerSecond[i]
+		}
+	}
+	if w.Seconds == 0 {
+		return w, false
+	}
+	n := float64(w.Seconds)
+	if s.BytesPerSecond != nil {
+		w.Bandwidth = figure.Decimal(bytes / n)
+	}
+	if s.OperationsPerSecond != nil {
+		w.IOPS = figure.Decimal(operations / n)
+	}
+	if latency > 0 && operations > 0 {
+		w.LatencyMean, w.LatencyWorst = figure.Decimal(latency/operations), figure.Decimal(worst)
+	}
+	return w, true
+}
+
+// tail is the 99th percentile of a part of the course; "" if nobody tells.
+func tail(d *result.Direction, from, to float64) v1alpha1.Decimal {
+	h, err := d.LatencyWithin(from, to)
+	if err != nil || h == nil {
+		return ""
+	}
+	p, known := h.Percentile(99)
+	if !known || p.AtLeast {
+		return ""
+	}
+	return figure.Decimal(p.Seconds)
+}

@@ -1,0 +1,203 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+// Progress is how far a disruption is, by the clock of the manager. Times are zero until
+// they have come.
+type Progress struct {
+	// Start is when the phase got its signal.
+	Start time.Time
+	// Begin is when the OSDs were about to be kept from coming up, Stop when they were told
+	// to go down, and Down when they were seen to be. Until they are told, Stop is Begin:
+	// whatever went wrong in between, there is something to be undone.
+	Begin, Stop, Down time.Time
+	// LetBack is when they were let up again, and Up when they were seen to be.
+	LetBack, Up time.Time
+	// Clean is when the cluster was first seen to be whole again.
+	Clean time.Time
+	// Failed is why there is nothing to measure.
+	Failed string
+}
+
+// Outstanding tells whether OSDs may be kept down.
+func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.LetBack.IsZero() }
+
+// Look is what is known of the cluster and the phase at a moment.
+type Look struct {
+	// PhaseOver tells that the phase has ended, in whatever way.
+	PhaseOver bool
+	// OSDMap is the last one that was asked for, at that time; nil where nobody has.
+	OSDMap   *ceph.OSDMap
+	OSDMapAt time.Time
+	// Samples are those of the cluster, in the order of time.
+	Samples []quiescence.Sample
+}
+
+// Step is what is to be done next.
+type Step string
+
+// The steps.
+const (
+	// StepWait waits, for so long.
+	StepWait Step = "Wait"
+	// StepStop stops the OSDs, if nothing speaks against it.
+	StepStop Step = "Stop"
+	// StepLetBack lets them up again.
+	StepLetBack Step = "LetBack"
+	// StepDone leaves nothing to be done.
+	StepDone Step = "Done"
+)
+
+// What things may take.
+const (
+	lateAfter  = 15 * time.Second // than planned, to stop OSDs
+	downWithin = 20 * time.Second
+	// UpWithin is how long OSDs may take to come up: they only have to hear of it.
+	UpWithin = 3 * time.Minute
+	// lookEvery is how often the cluster is looked at while something changes.
+	lookEvery = 2 * time.Second
+)
+
+// Next notes what is new, and names the next step and when it is to be looked at again.
+func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.Duration) {
+	so = p.note(so, look, now)
+	switch {
+	case so.Outstanding() && (so.Failed != "" || look.PhaseOver || !now.Before(so.Stop.Add(p.Outage))):
+		return so, StepLetBack, 0
+	case so.Failed != "", !so.Clean.IsZero(), so.Stop.IsZero() && look.PhaseOver:
+		return so, StepDone, 0
+	case so.Stop.IsZero() && now.Before(so.Start.Add(p.Before)):
+		return so, StepWait, so.Start.Add(p.Before).Sub(now)
+	case so.Stop.IsZero():
+		return so, StepStop, 0
+	case so.Outstanding() && so.Down.IsZero():
+		return so, StepWait, min(lookEvery, so.Stop.Add(p.Outage).Sub(now))
+	case so.Outstanding():
+		return so, StepWait, so.Stop.Add(p.Outage).Sub(now)
+	}
+	return so, StepWait, lookEvery
+}
+
+// note adds what the look tells.
+func (p Plan) note(so Progress, look Look, now time.Time) Progress {
+	if so.Failed != "" {
+		return so
+	}
+	up, known := p.up(look.OSDMap)
+	if known && !so.Stop.IsZero() && so.Down.IsZero() && up == 0 && look.OSDMapAt.After(so.Stop) {
+		so.Down = look.OSDMapAt
+	}
+	if known && !so.LetBack.IsZero() && so.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(so.LetBack) {
+		so.Up = look.OSDMapAt
+	}
+	if !so.Up.IsZero() && so.Clean.IsZero() {
+		so.Clean = cleanFrom(look.Samples, so.Up)
+	}
+	so.Failed = p.failure(so, look, now)
+	return so
+}
+
+// failure says why there is nothing to measure; "" while there may be.
+func (p Plan) failure(so Progress, look Look, now time.Time) string {
+	if so.Stop.IsZero() {
+		return p.failureBefore(so, look, now)
+	}
+	if other := p.otherDown(look.OSDMap); other >= 0 {
+		return fmt.Sprintf("osd.%d went down, which is none of those that were stopped", other)
+	}
+	if so.LetBack.IsZero() {
+		return p.failureOfOutage(so, look, now)
+	}
+	return p.failureAfter(so, look, now)
+}
+
+func (p Plan) failureBefore(so Progress, look Look, now time.Time) string {
+	switch {
+	case look.PhaseOver:
+		return "the phase ended before the OSDs were to be stopped"
+	case now.Sub(so.Start.Add(p.Before)) > lateAfter:
+		return fmt.Sprintf("the OSDs were to be stopped %v after the phase began, and were not until %v later", p.Before, lateAfter)
+	}
+	return ""
+}
+
+func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
+	switch {
+	case so.Down.IsZero() && now.Sub(so.Stop) > downWithin:
+		return fmt.Sprintf("not all OSDs were down within %v: Ceph did not take it, or they came up again", downWithin)
+	case look.PhaseOver:
+		return "the phase ended while the OSDs were down"
+	}
+	return ""
+}
+
+func (p Plan) failureAfter(so Progress, look Look, now time.Time) string {
+	switch {
+	case so.Up.IsZero() && now.Sub(so.LetBack) > UpWithin:
+		return fmt.Sprintf("not all OSDs came up within %v: look at their pods", UpWithin)
+	case so.Clean.IsZero() && look.PhaseOver:
+		return "the phase ended before the cluster was whole again: make it longer, or its rate lower"
+	case !so.Clean.IsZero() && !wasUnclean(look.Samples, so):
+		return "no placement group lacked a copy while the OSDs were down: do they hold any?"
+	}
+	return ""
+}
+
+// up counts the plan's OSDs that are up.
+func (p Plan) up(m *ceph.OSDMap) (count int, known bool) {
+	if m == nil {
+		return 0, false
+	}
+	for _, osd := range m.OSDs {
+		if osd.Up && slices.Contains(p.OSDs, osd.ID) {
+			count++
+		}
+	}
+	return count, true
+}
+
+// otherDown is an OSD that is down and not the plan's; -1 if there is none.
+func (p Plan) otherDown(m *ceph.OSDMap) int {
+	if m == nil {
+		return -1
+	}
+	for _, osd := range m.OSDs {
+		if !osd.Up && !slices.Contains(p.OSDs, osd.ID) {
+			return osd.ID
+		}
+	}
+	return -1
+}
+
+// cleanFrom is the time of the first of two samples in a row that have all placement
+// groups clean, from a time on; zero if there are none. Ceph may call some clean between
+// two kinds of recovery.
+func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
+	var first time.Time
+	for _, s := range samples {
+		switch {
+		case s.Status == nil || s.Time.Before(from):
+		case !AllClean(s.Status):
+			first = time.Time{}
+		case first.IsZero():
+			first = s.Time
+		default:
+			return first
+		}
+	}
+	return time.Time{}
+}
+
+// wasUnclean tells whether anything was missing while the OSDs were down.
+func wasUnclean(samples []quiescence.Sample, so Progress) bool {
+	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
+		return s.Status != nil && s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !AllClean(s.Status)
+	})
+}

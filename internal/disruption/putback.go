@@ -1,0 +1,70 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// Journal is the part of a [tuning.Engine] that PutBack needs.
+type Journal interface {
+	Journal(ctx context.Context) (*tuning.Journal, error)
+	Restore(ctx context.Context) (tuning.Report, error)
+	Close(ctx context.Context) error
+}
+
+var _ Journal = (*tuning.Engine)(nil)
+
+// PutBack lets all OSDs up again that a journal is about, waits until they are, and removes
+// the journal. It says what it waits for; "" once that is done. It can be repeated.
+func PutBack(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits string, err error) {
+	j, err := journal.Journal(ctx)
+	if err != nil || j == nil {
+		return "", err
+	}
+	report, err := journal.Restore(ctx)
+	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+		return fmt.Sprintf("%s were stopped by an earlier manager, which may have asked Ceph for more: until %s it may still be carried out.",
+			Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly)), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("let %s up again: %w", Names(OSDsOf(j)), err)
+	}
+	if !report.Done {
+		return fmt.Sprintf("%s are to be let up again: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; ")), nil
+	}
+	m, err := from.OSDMap(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	if down := downOf(OSDsOf(j), m); len(down) > 0 {
+		return fmt.Sprintf("%s may come up again, and are not up yet: if that lasts, look at their pods.", Names(down)), nil
+	}
+	return "", journal.Close(ctx)
+}
+
+// downOf are those of some OSDs that exist and are down.
+func downOf(osds []int, m *ceph.OSDMap) []int {
+	var down []int
+	for _, osd := range m.OSDs {
+		if !osd.Up && slices.Contains(osds, osd.ID) {
+			down = append(down, osd.ID)
+		}
+	}
+	return down
+}
+
+// Names are OSDs as Ceph names them.
+func Names(osds []int) string {
+	names := make([]string, 0, len(osds))
+	for _, id := range slices.Sorted(slices.Values(osds)) {
+		names = append(names, fmt.Sprintf("osd.%d", id))
+	}
+	return strings.Join(names, ", ")
+}

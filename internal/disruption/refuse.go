@@ -1,0 +1,177 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Cluster is what is known of a cluster whose OSDs are to be stopped.
+type Cluster struct {
+	OSDMap *ceph.OSDMap
+	PGs    []ceph.PG
+	Config []ceph.ConfigEntry
+	// RemovesOSDs tells that Rook takes away OSDs that are out.
+	RemovesOSDs bool
+	// TargetPools hold the benchmark's data.
+	TargetPools []string
+	// Status and Stop are what Ceph says right before; nil when it is only asked whether
+	// the cluster is such a one at all.
+	Status *ceph.Status
+	Stop   *ceph.Stop
+}
+
+// Refuse says why OSDs must not be stopped; "" if they may be.
+func (p Plan) Refuse(c Cluster, now time.Time) string {
+	for _, rule := range []func(Cluster) string{
+		p.removedByRook, p.unknown, p.flagged, p.notWhole, p.lostMeanwhile, p.shared, p.unsafe,
+	} {
+		if why := rule(c); why != "" {
+			return why
+		}
+	}
+	if wait := p.Rested(c.OSDMap, c.Config).Sub(now); c.Status != nil && wait > 0 {
+		return fmt.Sprintf("one of the OSDs was marked down within the last %v: an OSD that is marked down too often ends its process",
+			spacing(c.Config))
+	}
+	return ""
+}
+
+// Impossible says why such OSDs of such a cluster can never be stopped, whatever it is at;
+// "" if they may be at times.
+func (p Plan) Impossible(c Cluster) string {
+	for _, rule := range []func(Cluster) string{p.removedByRook, p.unknown, p.lostMeanwhile, p.shared} {
+		if why := rule(c); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// Rested is from when on the OSDs may be marked down, as far as it depends on when they
+// were last.
+func (p Plan) Rested(m *ceph.OSDMap, config []ceph.ConfigEntry) time.Time {
+	var last time.Time
+	for _, osd := range m.OSDs {
+		if slices.Contains(p.OSDs, osd.ID) && osd.DownSince.After(last) {
+			last = osd.DownSince
+		}
+	}
+	if last.IsZero() {
+		return last
+	}
+	return last.Add(spacing(config))
+}
+
+func (p Plan) removedByRook(c Cluster) string {
+	if !c.RemovesOSDs {
+		return ""
+	}
+	return "the CephCluster has removeOSDsIfOutAndSafeToRemove, with which Rook takes away OSDs that are out: set it to false"
+}
+
+func (p Plan) unknown(c Cluster) string {
+	for _, id := range p.OSDs {
+		if !slices.ContainsFunc(c.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == id }) {
+			return fmt.Sprintf("there is no osd.%d: name OSDs that `ceph osd ls` shows", id)
+		}
+	}
+	return ""
+}
+
+// flagged lets the flags be that keep scrubs away.
+func (p Plan) flagged(c Cluster) string {
+	for _, flag := range c.OSDMap.Flags {
+		if flag != ceph.FlagNoScrub && flag != ceph.FlagNoDeepScrub {
+			return fmt.Sprintf("the flag %s is set: OSDs would not go, come or recover as they do otherwise; unset it with `ceph osd unset %s`", flag, flag)
+		}
+	}
+	for _, osd := range c.OSDMap.OSDs {
+		if len(osd.Flags) > 0 {
+			return fmt.Sprintf("osd.%d has the flag %s: somebody is at work on it; unset it with `ceph osd unset-group %[2]s osd.%[1]d`", osd.ID, osd.Flags[0])
+		}
+	}
+	return ""
+}
+
+func (p Plan) notWhole(c Cluster) string {
+	for _, osd := range c.OSDMap.OSDs {
+		if !osd.Up {
+			return fmt.Sprintf("osd.%d is down already", osd.ID)
+		}
+	}
+	switch {
+	case c.Status == nil:
+		return ""
+	case !c.Status.ManagerActive:
+		return "there is no active ceph-mgr, so that nobody tells how the data is"
+	case c.Status.InOSDs < c.Status.OSDs:
+		return fmt.Sprintf("%d of %d OSDs are out", c.Status.OSDs-c.Status.InOSDs, c.Status.OSDs)
+	case !AllClean(c.Status):
+		return "not all placement groups are active+clean"
+	}
+	return ""
+}
+
+// outMargin is how much sooner than Ceph takes them for lost OSDs have to be back.
+const outMargin = time.Minute
+
+func (p Plan) lostMeanwhile(c Cluster) string {
+	lost := outAfter(c.Config)
+	switch {
+	case !p.Backfill && lost > 0 && p.Outage+outMargin > lost:
+		return fmt.Sprintf("Ceph takes OSDs for lost that are down for %v (mon_osd_down_out_interval), and moves their data: "+
+			"an outage of %v has to be %v shorter than that, or disruption.backfill Expect", lost, p.Outage, outMargin)
+	case p.Backfill && lost == 0:
+		return "Ceph never takes OSDs for lost here (mon_osd_down_out_interval is 0), so there is no backfill to expect"
+	case p.Backfill && p.Outage <= lost+outMargin:
+		return fmt.Sprintf("disruption.backfill is Expect, and Ceph moves data only after %v (mon_osd_down_out_interval): raise disruption.outage above %v",
+			lost, lost+outMargin)
+	}
+	return ""
+}
+
+// ownPool is the one pool of Ceph's that holds nothing that clients wait for.
+const ownPool = ".mgr"
+
+func (p Plan) shared(c Cluster) string {
+	names := map[int64]string{}
+	for _, pool := range c.OSDMap.Pools {
+		names[pool.ID] = pool.Name
+	}
+	var others []string
+	for _, pg := range c.PGs {
+		name := names[pg.PoolID]
+		ours := name == "" || name == ownPool || slices.Contains(c.TargetPools, name) || slices.Contains(others, name)
+		if !ours && slices.ContainsFunc(pg.Acting, func(id int) bool { return slices.Contains(p.OSDs, id) }) {
+			others = append(others, name)
+		}
+	}
+	if len(others) <= p.OtherPools {
+		return ""
+	}
+	slices.Sort(others)
+	return fmt.Sprintf("%d pools of others have data on these OSDs (%s), which would be degraded too: "+
+		"name OSDs that hold none, or raise disruption.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
+}
+
+func (p Plan) unsafe(c Cluster) string {
+	if c.Stop == nil || c.Stop.OK {
+		return ""
+	}
+	return "Ceph says that they are not ok to stop: " + c.Stop.Reason
+}
+
+// AllClean tells whether all placement groups have all their copies; scrubs do not matter.
+func AllClean(s *ceph.Status) bool {
+	for state, n := range s.PGsByState {
+		words := strings.Split(state, "+")
+		if n > 0 && (!slices.Contains(words, "active") || !slices.Contains(words, "clean")) {
+			return false
+		}
+	}
+	return len(s.PGsByState) > 0
+}

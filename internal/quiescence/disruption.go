@@ -1,0 +1,99 @@
+package quiescence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+const (
+	// PeeringGrace is how long placement groups may be inactive after OSDs went down or
+	// came up: they agree within a second or two, and Ceph tells of it up to seven
+	// seconds late.
+	PeeringGrace = 20 * time.Second
+	// recoveryTail is how long Ceph goes on to tell of a recovery that is over: rates
+	// and warnings are of some seconds ago.
+	recoveryTail = 20 * time.Second
+	// lookTime is how long a look at the cluster takes at most: what is seen may be of so
+	// much after the time that a sample bears, which is when it was asked for.
+	lookTime = 5 * time.Second
+)
+
+// Disruption is what a benchmark does to the cluster itself. What it causes is expected
+// of it, and nothing else is.
+type Disruption struct {
+	// OSDs is how many are down at most, of UpOSDs and InOSDs that were up and in before.
+	OSDs, UpOSDs, InOSDs int
+	// Begin is when they were kept from coming up, Stop when they were told to go down,
+	// LetBack when they were let up again, and Clean when the cluster was whole. Each is
+	// zero until then.
+	Begin, Stop, LetBack, Clean time.Time
+	// Out tells that they are meant to be taken for lost, and their data to be moved.
+	Out bool
+}
+
+// DisruptionWarnings are the health codes that OSDs bring up which are down or recover.
+func DisruptionWarnings() []string {
+	return []string{"OBJECT_MISPLACED", "OSD_DOWN", "OSD_FLAGS", "OSD_HOST_DOWN", "PG_DEGRADED", "SLOW_OPS"}
+}
+
+// covers tells whether what was seen at a time may be the disruption's.
+func (d *Disruption) covers(at time.Time) bool {
+	return d != nil && !d.Begin.IsZero() && !at.Before(d.Begin.Add(-lookTime)) && (d.Clean.IsZero() || !at.After(d.Clean.Add(recoveryTail)))
+}
+
+// peers tells whether placement groups may be inactive at a time.
+func (d *Disruption) peers(at time.Time) bool {
+	for _, change := range []time.Time{d.Stop, d.LetBack} {
+		if !change.IsZero() && !at.Before(change.Add(-lookTime)) && at.Sub(change) <= PeeringGrace {
+			return true
+		}
+	}
+	return false
+}
+
+// warnings are the codes that are expected at a time.
+func (d *Disruption) warnings(at time.Time) []string {
+	switch {
+	case !d.covers(at):
+		return nil
+	case d.peers(at):
+		return append(DisruptionWarnings(), "PG_AVAILABILITY")
+	}
+	return DisruptionWarnings()
+}
+
+// remainder is what of some disturbances is not the disruption's. A change of OSDs that it
+// does not explain is worse than it would be without it: another copy of the same data may
+// be gone.
+func (d *Disruption) remainder(at time.Time, status *ceph.Status, all []seen) []seen {
+	if !d.covers(at) {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(s seen) bool {
+		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && d.peers(at)
+	})
+	if why := d.unexplained(status); why != "" {
+		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceAbort, atOnce: true, message: why})
+	}
+	return all
+}
+
+// unexplained tells of OSDs that are missing and are not those of the disruption.
+func (d *Disruption) unexplained(status *ceph.Status) string {
+	if status == nil {
+		return ""
+	}
+	in := d.InOSDs
+	if d.Out {
+		in -= d.OSDs
+	}
+	if status.UpOSDs >= d.UpOSDs-d.OSDs && status.InOSDs >= in {
+		return ""
+	}
+	return fmt.Sprintf("%d OSDs are up and %d in of %d, while %d that the benchmark has stopped may be missing of %d",
+		status.UpOSDs, status.InOSDs, status.OSDs, d.OSDs, d.UpOSDs)
+}

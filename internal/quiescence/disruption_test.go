@@ -1,0 +1,111 @@
+package quiescence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// without is a cluster from which so many OSDs of three are missing.
+func without(osds int) func(*Sample) {
+	return func(s *Sample) {
+		s.Status.OSDs, s.Status.UpOSDs, s.Status.InOSDs = 3, 3-osds, 3
+		s.Status.OSDsUpSince = int64(osds)
+		s.Status.DegradedObjects = int64(100 * osds)
+		s.Status.PGsByState = map[string]int{"active+undersized+degraded": 33}
+		s.Status.Health = ceph.Health{Status: "HEALTH_WARN", Checks: []ceph.HealthCheck{
+			{Code: "OSD_DOWN", Severity: "HEALTH_WARN"}, {Code: "OSD_FLAGS", Severity: "HEALTH_WARN"}, {Code: "PG_DEGRADED", Severity: "HEALTH_WARN"},
+		}}
+	}
+}
+
+func whole(s *Sample) { s.Status.OSDs, s.Status.UpOSDs, s.Status.InOSDs = 3, 3, 3 }
+
+func both(changes ...func(*Sample)) func(*Sample) {
+	return func(s *Sample) {
+		for _, change := range changes {
+			change(s)
+		}
+	}
+}
+
+// What the benchmark does itself is expected of it, and nothing else is.
+func TestADisruptionExplainsWhatItCauses(t *testing.T) {
+	stopped := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
+	back := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), LetBack: after(40), Clean: after(50)}
+	inactive := both(without(1), peering)
+	out := both(without(1), func(s *Sample) { s.Status.InOSDs = 2 })
+	lasting := func(n int, between ...func(*Sample)) []func(*Sample) {
+		all := []func(*Sample){whole, whole, whole}
+		for range n {
+			all = append(all, without(1))
+		}
+		return append(all, between...)
+	}
+	for name, tc := range map[string]struct {
+		of   Observation
+		by   *Disruption
+		want []Kind
+		// aborts tells whether one of them does.
+		aborts bool
+	}{
+		"one OSD less":                     {observed(lasting(3)...), stopped, nil, false},
+		"without a disruption":             {observed(lasting(1)...), nil, []Kind{KindHealthWarning, KindOSDChange, KindRecovery}, false},
+		"before it":                        {observed(without(1), whole, whole), stopped, []Kind{KindHealthWarning, KindRecovery}, false},
+		"PGs that peer":                    {observed(whole, whole, whole, inactive, without(1)), stopped, nil, false},
+		"PGs that do not get on":           {observed(lasting(4, inactive)...), stopped, []Kind{KindInactivePGs}, true},
+		"another OSD":                      {observed(lasting(1, without(2))...), stopped, []Kind{KindOSDChange}, true},
+		"an OSD that is taken for lost":    {observed(lasting(1, out)...), stopped, []Kind{KindOSDChange}, true},
+		"one that is meant to be":          {observed(lasting(1, out)...), &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}, nil, false},
+		"HEALTH_ERR":                       {observed(lasting(1, both(without(1), failed))...), stopped, []Kind{KindHealthError}, true},
+		"a warning that has nothing to do": {observed(lasting(1, both(without(1), warned("MON_DOWN", "1/3")))...), stopped, []Kind{KindHealthWarning}, false},
+		"other clients":                    {observed(lasting(1, both(without(1), busy))...), stopped, []Kind{KindForeignIO}, false},
+		"from the stop until it is whole":  {observed(lasting(5, whole, whole, whole)...), back, nil, false},
+		"what follows long after":          {observed(lasting(5, whole, whole, whole, whole, whole, whole, whole, recovering)...), back, []Kind{KindRecovery}, false},
+		"an OSD that goes after it":        {observed(lasting(5, whole, whole, whole, whole, whole, whole, whole, without(1))...), back, []Kind{KindHealthWarning, KindOSDChange, KindRecovery}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := tc.of
+			o.Disruption = tc.by
+			aborts := false
+			var kinds []Kind
+			for _, d := range Judge(o, v1alpha1.Quiescence{}) {
+				kinds = append(kinds, d.Kind)
+				aborts = aborts || d.Action == v1alpha1.DisturbanceAbort
+			}
+			if len(kinds) != len(tc.want) || aborts != tc.aborts {
+				t.Fatalf("%v, aborts: %t; want %v, %t", kinds, aborts, tc.want, tc.aborts)
+			}
+			for i := range kinds {
+				if kinds[i] != tc.want[i] {
+					t.Errorf("%v, want %v", kinds, tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestOSDsThatAreDownOnPurposeAreNoDanger(t *testing.T) {
+	status := &ceph.Status{OSDs: 3, UpOSDs: 2, InOSDs: 3, PGsByState: map[string]int{"active+undersized+degraded": 33}}
+	if d := DangerBeside(status, 1); d != nil {
+		t.Errorf("%+v", d)
+	}
+	if DangerBeside(status, 0) == nil || DangerOf(status) == nil {
+		t.Error("an OSD that nobody has stopped is no danger")
+	}
+	if status.UpOSDs = 1; DangerBeside(status, 1) == nil {
+		t.Error("another OSD is no danger")
+	}
+}
+
+// The grace for peering counts from what made placement groups peer.
+func TestPeeringGrace(t *testing.T) {
+	d := &Disruption{Stop: start, LetBack: start.Add(time.Minute)}
+	for seconds, want := range map[int]bool{-6: false, -4: true, 0: true, 20: true, 21: false, 54: false, 56: true, 80: true, 81: false} {
+		if got := d.peers(after(seconds)); got != want {
+			t.Errorf("%d s: %t, want %t", seconds, got, want)
+		}
+	}
+}

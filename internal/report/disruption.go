@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/disruption"
+)
+
+const disruptionMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when they were let up again. Ceph tells how placement groups are every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
+
+// disruptionParts are what OSDs that were down have cost in each run; nothing where none
+// were.
+func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
+	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
+	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, 99 %", "mean", "Slowest second", "Stalled seconds"}}
+	for _, of := range disruptionsOf(b, runs) {
+		d, run := of.result, strconv.Itoa(int(of.run))
+		recovered := ""
+		if d.RecoveredObjects != nil {
+			recovered = strconv.FormatInt(*d.RecoveredObjects, 10)
+		}
+		costs.Rows = append(costs.Rows, []string{
+			run, took(d.StopTime, d.LetBackTime), seconds(d.SecondsToUp), seconds(d.SecondsToActive), seconds(d.SecondsToClean),
+			string(d.DegradedObjectSeconds), recovered, string(d.RecoveredObjectsPerSecond),
+		})
+		for _, w := range d.Windows {
+			windows.Rows = append(windows.Rows, []string{
+				run, string(w.Name), strconv.Itoa(int(w.Seconds)), human(v1alpha1.MetricBandwidth, w.Bandwidth), human(v1alpha1.MetricIOPS, w.IOPS),
+				seconds(w.LatencyP99), seconds(w.LatencyMean), seconds(w.LatencyWorst), strconv.Itoa(int(w.StalledSeconds)),
+			})
+		}
+	}
+	if len(costs.Rows) == 0 {
+		return nil
+	}
+	parts := []Part{{Table: costs}}
+	if len(windows.Rows) > 0 {
+		parts = append(parts, Part{Table: windows})
+	}
+	return append(parts, Part{Text: disruptedBy(b) + disruptionMethod})
+}
+
+// disruptionOf is that of one run.
+type disruptionOf struct {
+	run    int32
+	result *v1alpha1.DisruptionResult
+}
+
+// disruptionsOf are those that status has, or else the archives.
+func disruptionsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) []disruptionOf {
+	var all []disruptionOf
+	for _, run := range b.Status.Runs {
+		if run.Disruption != nil {
+			all = append(all, disruptionOf{run.Number, run.Disruption})
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			if phase.Disruption != nil {
+				all = append(all, disruptionOf{run.Number, phase.Disruption})
+			}
+		}
+	}
+	return all
+}
+
+// disruptedBy says what was asked for.
+func disruptedBy(b *v1alpha1.CephBenchmark) string {
+	d := b.Spec.Template.Disruption
+	if d == nil {
+		return ""
+	}
+	return fmt.Sprintf("In phase %s, %s. ", d.Phase, disruption.Names(disruption.PlanOf(d, 0).OSDs))
+}
+
+func seconds(d v1alpha1.Decimal) string { return human(v1alpha1.MetricTimeToClean, d) }

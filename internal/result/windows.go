@@ -1,0 +1,83 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+)
+
+// LatencyWindow is the histogram of the latencies of a part of a run.
+type LatencyWindow struct {
+	StartSeconds float64 `json:"startSeconds"`
+	EndSeconds   float64 `json:"endSeconds"`
+	// Histogram counts the operations that completed in it; without bins where none did.
+	Histogram *Histogram `json:"histogram"`
+}
+
+// maxWindows bounds the windows of a run: a day of five seconds each.
+const maxWindows = 24 * 3600 / 5
+
+// AddLatencyWindows adds those of clients or jobs that started together, window by window.
+// It has the windows that both have; nil if there are none.
+func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
+	var sum []LatencyWindow
+	for _, w := range a {
+		at := slices.IndexFunc(b, func(o LatencyWindow) bool { return o.StartSeconds == w.StartSeconds && o.EndSeconds == w.EndSeconds })
+		if at < 0 {
+			continue
+		}
+		both, err := AddHistograms(w.Histogram, b[at].Histogram)
+		if err != nil {
+			return nil, err
+		}
+		sum = append(sum, LatencyWindow{StartSeconds: w.StartSeconds, EndSeconds: w.EndSeconds, Histogram: both})
+	}
+	return sum, nil
+}
+
+// LatencyWithin adds up the windows that end in a part of a run, after its beginning; nil if
+// there are none.
+func (d *Direction) LatencyWithin(fromSeconds, toSeconds float64) (*Histogram, error) {
+	var sum *Histogram
+	for _, w := range d.LatencyWindows {
+		if w.EndSeconds <= fromSeconds || w.EndSeconds > toSeconds {
+			continue
+		}
+		if sum == nil {
+			sum = &Histogram{}
+		}
+		var err error
+		if sum, err = AddHistograms(sum, w.Histogram); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+func validateWindows(windows []LatencyWindow) error {
+	if len(windows) > maxWindows {
+		return fmt.Errorf("latency windows: %d, more than %d", len(windows), maxWindows)
+	}
+	previous := 0.0
+	for i, w := range windows {
+		if !isQuantity(w.StartSeconds) || !isQuantity(w.EndSeconds) || w.StartSeconds < previous || w.EndSeconds <= w.StartSeconds || w.Histogram == nil {
+			return fmt.Errorf("latency windows: window %d is from %v to %v s, after %v s", i, w.StartSeconds, w.EndSeconds, previous)
+		}
+		if err := w.Histogram.validate(); err != nil {
+			return fmt.Errorf("latency windows: window %d: %w", i, err)
+		}
+		previous = w.EndSeconds
+	}
+	return nil
+}
+
+// WithoutLatencyWindows returns a copy without them, which shares everything else: they are
+// large, and only looked at once.
+func (r *Result) WithoutLatencyWindows() *Result {
+	plain := *r
+	for _, d := range r.Directions() {
+		direction := *d.Direction
+		direction.LatencyWindows = nil
+		plain.SetDirection(d.Name, &direction)
+	}
+	return &plain
+}

@@ -1,0 +1,136 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// An OSD goes down under load and comes back, by itself or because the benchmark is deleted
+// or its manager killed. Each time another one: Ceph's OSDs do not bear to be marked down
+// often.
+func TestLongBenchmarkWithDisruption(t *testing.T) {
+	c := forTest(t)
+	t.Run("to the end", func(t *testing.T) {
+		b := c.disrupted("disruption", 0)
+		c.create(t, b)
+		c.awaitDown(t, b, 0)
+		c.awaitEnd(t, v1alpha1.ConditionComplete, b)
+		c.wantUp(t, time.Minute, 0)
+		d := b.Status.Runs[0].Disruption
+		if b.Status.Runs[0].State != v1alpha1.RunValid || d == nil {
+			t.Fatalf("run %+v", b.Status.Runs[0])
+		}
+		t.Logf("disruption: %+v", *d)
+		for name, figure := range map[string]v1alpha1.Decimal{
+			"up": d.SecondsToUp, "active": d.SecondsToActive, "clean": d.SecondsToClean, "degraded object-seconds": d.DegradedObjectSeconds,
+		} {
+			if figure == "" {
+				t.Errorf("it does not tell %s: %+v", name, d)
+			}
+		}
+		if d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
+			t.Errorf("nothing was recovered: %+v", d)
+		}
+		var windows []v1alpha1.WindowName
+		for _, w := range d.Windows {
+			windows = append(windows, w.Name)
+		}
+		if want := []v1alpha1.WindowName{"Before", "Outage", "Recovery", "After"}; !slices.Equal(windows, want) {
+			t.Errorf("windows %v, want %v", windows, want)
+		}
+		if !slices.ContainsFunc(b.Status.Phases[0].Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricTimeToClean }) {
+			t.Errorf("metrics %+v", b.Status.Phases[0].Metrics)
+		}
+	})
+	t.Run("deleted in mid-outage", func(t *testing.T) {
+		b := c.disrupted("disruption-deleted", 1)
+		c.create(t, b)
+		c.awaitDown(t, b, 1)
+		c.deleteAndWait(t, b)
+		c.wantUp(t, 10*time.Second, 1)
+	})
+	t.Run("the manager is killed in mid-outage", func(t *testing.T) {
+		b := c.disrupted("disruption-killed", 2)
+		c.create(t, b)
+		c.awaitDown(t, b, 2)
+		c.killManager(t)
+		c.wantUp(t, 3*time.Minute, 2)
+		c.poll(t, b, runWithin, "ended", func(context.Context) error {
+			if !isTrue(meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionFailed)) {
+				return errors.New("it has not failed")
+			}
+			return nil
+		})
+		if !strings.Contains(b.Status.Runs[0].Reason, "the manager was restarted") {
+			t.Errorf("run %+v, want the reason to be the restart", b.Status.Runs[0])
+		}
+	})
+}
+
+// disrupted is a benchmark in the middle of which an OSD is down for 40 s. What is stored
+// by others on a small cluster is on all of its OSDs.
+func (c *cluster) disrupted(name string, osd int32) *v1alpha1.CephBenchmark {
+	phase := fioPhase("outage", v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite, IODepth: 4, RateIOPS: new(int64(50))})
+	phase.Fio.Duration = metav1.Duration{Duration: 4 * time.Minute}
+	b := c.benchmark(name, c.replicatedScratch(), phase)
+	b.Spec.Template.Disruption = &v1alpha1.Disruption{
+		Phase: "outage", OSDs: []int32{osd}, OtherPools: 100, Backfill: v1alpha1.BackfillRefuse,
+		Before: metav1.Duration{Duration: 20 * time.Second}, Outage: metav1.Duration{Duration: 40 * time.Second},
+	}
+	// It has to be rested since it was stopped last, by an earlier test.
+	b.Spec.Quiescence.Timeout = metav1.Duration{Duration: 10 * time.Minute}
+	return b
+}
+
+func (c *cluster) awaitDown(t testing.TB, b *v1alpha1.CephBenchmark, osd int) {
+	t.Helper()
+	c.await(t, b, startWithin+10*time.Minute, fmt.Sprintf("without osd.%d", osd), func(*v1alpha1.CephBenchmark) error {
+		state, err := c.osdState(t.Context(), osd)
+		if err == nil && slices.Contains(state, "up") {
+			err = fmt.Errorf("osd.%d is up", osd)
+		}
+		return err
+	})
+}
+
+// wantUp waits until an OSD is up, and may stay so.
+func (c *cluster) wantUp(t testing.TB, within time.Duration, osd int) {
+	t.Helper()
+	eventually(t, within, fmt.Sprintf("osd.%d to be up", osd), func(ctx context.Context) error {
+		state, err := c.osdState(ctx, osd)
+		if err == nil && (!slices.Contains(state, "up") || slices.Contains(state, "noup")) {
+			err = fmt.Errorf("osd.%d is %v", osd, state)
+		}
+		return err
+	})
+}
+
+func (c *cluster) osdState(ctx context.Context, id int) ([]string, error) {
+	var osdMap struct {
+		OSDs []struct {
+			ID    int      `json:"osd"`
+			State []string `json:"state"`
+		} `json:"osds"`
+	}
+	if err := c.cephJSON(ctx, &osdMap, "osd", "dump"); err != nil {
+		return nil, err
+	}
+	for _, osd := range osdMap.OSDs {
+		if osd.ID == id {
+			return osd.State, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no osd.%d", id)
+}
