@@ -333,6 +333,7 @@ type PhaseResult struct {
 	// validRuns is the number of runs that the figures rest on.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=20
 	ValidRuns int32 `json:"validRuns,omitempty"`
 
 	// marks are what has to be known about the figures.
@@ -455,8 +456,4 @@ type BenchmarkRun struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Results string `json:"results,omitempty"`
-
-	// disruption is what came of template.disruption.
-	// +optional
-	Disruption *DisruptionResult `json:"disruption,omitempty"`
 }

@@ -37,7 +37,7 @@ type uninstallCheck struct {
 // run returns an error that says what is in the way and what to do about it.
 func (c *uninstallCheck) run(ctx context.Context) error {
 	var reasons []string
-	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.heldLocks, c.unfinishedObjects} {
+	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.stoppedOSDs, c.heldLocks, c.unfinishedObjects} {
 		found, err := find(ctx)
 		if err != nil {
 			return fmt.Errorf("cephtune is not uninstalled, because nobody can tell whether something is left to put back: %w", err)
@@ -65,6 +65,23 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 		if !j.Done() {
 			reasons = append(reasons, fmt.Sprintf("%s %s has changed settings of Ceph cluster %s that are not put back (%s). %s",
 				kindSweep, j.Sweep, j.FSID, openEntries(j), endSweep(j.Sweep)))
+		}
+	}
+	slices.Sort(reasons)
+	return reasons, nil
+}
+
+// stoppedOSDs are those that are kept down, which nobody else would let up.
+func (c *uninstallCheck) stoppedOSDs(ctx context.Context) ([]string, error) {
+	all, err := c.journals.ForDisruptions().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, j := range all {
+		if !j.Done() {
+			reasons = append(reasons, fmt.Sprintf("%s %s has OSDs of Ceph cluster %s down (%s). Wait until they are up, or end it: `kubectl -n %s delete %s %s`.",
+				j.Sweep.KindOrSweep(), j.Sweep, j.FSID, openEntries(j), j.Sweep.Namespace, strings.ToLower(j.Sweep.KindOrSweep()), j.Sweep.Name))
 		}
 	}
 	slices.Sort(reasons)

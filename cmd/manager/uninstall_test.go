@@ -46,6 +46,10 @@ func TestUninstallCheck(t *testing.T) {
 				"kubectl -n bench delete cephtuningsweep pg-num", "--no-hooks", "uninstall it again",
 			},
 		},
+		"a benchmark has OSDs down": {
+			objects: []client.Object{stopped(t)},
+			want:    []string{"CephBenchmark bench/nightly has OSDs of Ceph cluster f down", "osd.2", "kubectl -n bench delete cephbenchmark nightly"},
+		},
 		"a journal that cannot be read": {
 			objects: []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "cephtune-journal-x"}}},
 			want:    []string{"nobody can tell", "cephtune-journal-x"},
@@ -97,6 +101,21 @@ func journalOf(state tuning.State) *tuning.Journal {
 	return &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: "f", Sweep: tuning.Sweep{Namespace: "bench", Name: "pg-num", UID: "u"},
 		Epoch: 1, Writer: "w", Revision: 1, Entries: []tuning.Entry{{Setting: tuning.Setting{Kind: tuning.KindBalancer}, State: state}},
+	}
+}
+
+// stopped is the journal of a benchmark that has an OSD down.
+func stopped(t *testing.T) *corev1.ConfigMap {
+	t.Helper()
+	j := journalOf(tuning.Open)
+	j.Sweep = tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "u"}
+	j.Entries[0].Setting = tuning.NoUp(2)
+	text, err := tuning.Encode(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "cephtune-disruption-f"}, Data: map[string]string{journals.Key: string(text)},
 	}
 }
 

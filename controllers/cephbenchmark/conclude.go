@@ -126,7 +126,7 @@ type phaseEvidence struct {
 	reports      []*task.Report
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
-	disruption   *v1alpha1.DisruptionResult // of the phase in which it happened
+	disruption   *archive.Disruption // of the phase in which it happened
 	start, end   time.Time
 	// slow are the OSDs that were slower than their peers.
 	slow []archive.SlowOSD
@@ -141,9 +141,6 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	}
 	if e.spread > 0 {
 		run.StartSpread = figure.Decimal(e.spread.Seconds())
-	}
-	for _, p := range e.phases {
-		run.Disruption = cmp.Or(run.Disruption, p.disruption)
 	}
 	return run
 }

@@ -90,7 +90,7 @@ type Phase struct {
 	// whoever saw it.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Disruption is what came of the one that happened in it.
-	Disruption *v1alpha1.DisruptionResult `json:"disruption,omitempty"`
+	Disruption *Disruption `json:"disruption,omitempty"`
 	// Space is how much room the data took, at the end of the phase.
 	Space *Space `json:"space,omitempty"`
 }

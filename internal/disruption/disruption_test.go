@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/result"
@@ -217,11 +218,11 @@ func TestMeasure(t *testing.T) {
 		Before: &ceph.Recovered{Objects: 1000}, After: &ceph.Recovered{Objects: 1240},
 	})
 	stop, letBack, recovered := metav1.NewTime(at(40)), metav1.NewTime(at(100)), int64(240)
-	want := &v1alpha1.DisruptionResult{
+	want := &archive.Disruption{
 		StopTime: &stop, LetBackTime: &letBack, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		// 2 s to 100, 8 s at 100, 48 s from 100 to 300, 6 s at 300, 16 s from 300 to none.
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
-		Windows: []v1alpha1.DisruptionWindow{
+		Windows: []archive.DisruptionWindow{
 			{Name: "Before", LatencyP99: "0.00200704", Seconds: 28, IOPS: "500", Bandwidth: "2048000"},
 			{Name: "Outage", LatencyP99: "0.9017754", Seconds: 60, IOPS: "491.6667", Bandwidth: "2013867", StalledSeconds: 1},
 			{Name: "Recovery", LatencyP99: "0.00401408", Seconds: 20, IOPS: "275", Bandwidth: "1126400"},

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -27,12 +28,12 @@ type Evidence struct {
 }
 
 // Measure is what a disruption has cost, as far as it went.
-func Measure(e Evidence) *v1alpha1.DisruptionResult {
+func Measure(e Evidence) *archive.Disruption {
 	so := e.Progress
 	if so.Stop.IsZero() {
 		return nil
 	}
-	r := &v1alpha1.DisruptionResult{
+	r := &archive.Disruption{
 		StopTime: moment(so.Stop), LetBackTime: moment(so.LetBack),
 		SecondsToUp: after(so.LetBack, so.Up), SecondsToActive: after(so.LetBack, activeFrom(e.Samples, so)),
 		SecondsToClean: after(so.LetBack, so.Clean),
@@ -143,7 +144,7 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 const clockLag = 2 * time.Second
 
 // windows cuts what clients did at the moments of the disruption.
-func windows(e Evidence) []v1alpha1.DisruptionWindow {
+func windows(e Evidence) []archive.DisruptionWindow {
 	so := e.Progress
 	if e.Total == nil || e.Total.Series == nil {
 		return nil
@@ -154,16 +155,16 @@ func windows(e Evidence) []v1alpha1.DisruptionWindow {
 	}
 	at := func(t time.Time) float64 { return t.Add(-clockLag).Sub(so.Start.Add(e.Ramp)).Seconds() }
 	end := seconds.EndSeconds[seconds.Len()-1]
-	var all []v1alpha1.DisruptionWindow
+	var all []archive.DisruptionWindow
 	from := 0.0
 	for _, window := range []struct {
-		name v1alpha1.WindowName
+		name archive.WindowName
 		end  time.Time
 	}{
-		{v1alpha1.WindowBefore, so.Stop},
-		{v1alpha1.WindowOutage, so.LetBack},
-		{v1alpha1.WindowRecovery, so.Clean},
-		{v1alpha1.WindowAfter, time.Time{}},
+		{archive.WindowBefore, so.Stop},
+		{archive.WindowOutage, so.LetBack},
+		{archive.WindowRecovery, so.Clean},
+		{archive.WindowAfter, time.Time{}},
 	} {
 		to := end
 		if !window.end.IsZero() {
@@ -181,8 +182,8 @@ func windows(e Evidence) []v1alpha1.DisruptionWindow {
 }
 
 // cut is what clients did in whole seconds of a part of the course.
-func cut(s *result.Series, from, to float64) (v1alpha1.DisruptionWindow, bool) {
-	var w v1alpha1.DisruptionWindow
+func cut(s *result.Series, from, to float64) (archive.DisruptionWindow, bool) {
+	var w archive.DisruptionWindow
 	var operations, bytes, latency, worst float64
 	for i := range s.Len() {
 		if s.StartSeconds[i] < from || s.EndSeconds[i] > to {

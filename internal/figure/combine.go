@@ -56,8 +56,14 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 			}
 		}
 	}
+	// A phase with a disruption that reads and writes has one more than status takes: the
+	// slowest write of all is the one that says the least.
+	out.Metrics = out.Metrics[:min(len(out.Metrics), maxMetrics)]
 	return out, nil
 }
+
+// maxMetrics is how many figures of a phase status takes.
+const maxMetrics = 24
 
 // valuesOf returns the figure of each run; nil unless each has it, of one kind.
 func valuesOf(metric v1alpha1.Metric, direction v1alpha1.Direction, runs []Observation) []float64 {

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,6 +156,27 @@ func TestAFigureThatARunLacksIsAbsent(t *testing.T) {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Status takes 24 figures of a phase: reads, writes and both have eight, and a disruption
+// adds one.
+func TestFiguresFitIntoStatus(t *testing.T) {
+	var o Observation
+	for _, direction := range Directions() {
+		for _, metric := range Metrics() {
+			if metric != v1alpha1.MetricTimeToClean || direction == v1alpha1.DirectionTotal {
+				o.Figures = append(o.Figures, Figure{Metric: metric, Direction: direction, Value: 1})
+			}
+		}
+	}
+	r, err := Combine("p", []Observation{o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hasTime := slices.ContainsFunc(r.Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricTimeToClean })
+	if last := r.Metrics[len(r.Metrics)-1]; len(r.Metrics) != 24 || !hasTime || last.Direction != v1alpha1.DirectionWrite || last.Metric == v1alpha1.MetricLatencyMax {
+		t.Errorf("%d metrics, the last %+v, time to be clean: %t", len(r.Metrics), last, hasTime)
 	}
 }
 

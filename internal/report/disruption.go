@@ -16,7 +16,7 @@ const disruptionMethod = `OSDs were marked down in mid-phase, and kept down, whi
 func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, 99 %", "mean", "Slowest second", "Stalled seconds"}}
-	for _, of := range disruptionsOf(b, runs) {
+	for _, of := range disruptionsOf(runs) {
 		d, run := of.result, strconv.Itoa(int(of.run))
 		recovered := ""
 		if d.RecoveredObjects != nil {
@@ -46,20 +46,12 @@ func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 // disruptionOf is that of one run.
 type disruptionOf struct {
 	run    int32
-	result *v1alpha1.DisruptionResult
+	result *archive.Disruption
 }
 
-// disruptionsOf are those that status has, or else the archives.
-func disruptionsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) []disruptionOf {
+// disruptionsOf are those that the archives have.
+func disruptionsOf(runs []*archive.Run) []disruptionOf {
 	var all []disruptionOf
-	for _, run := range b.Status.Runs {
-		if run.Disruption != nil {
-			all = append(all, disruptionOf{run.Number, run.Disruption})
-		}
-	}
-	if len(all) > 0 {
-		return all
-	}
 	for _, run := range runs {
 		for _, phase := range run.Phases {
 			if phase.Disruption != nil {

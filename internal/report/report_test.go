@@ -382,12 +382,12 @@ func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
 	b := &v1alpha1.CephBenchmark{}
 	b.Name, b.Namespace = "b", "bench"
 	b.Spec.Template.Disruption = &v1alpha1.Disruption{Phase: "outage", OSDs: []int32{2}}
-	b.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid, Disruption: &v1alpha1.DisruptionResult{
+	run := &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "outage", Disruption: &archive.Disruption{
 		StopTime: &stop, LetBackTime: &back, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
-		Windows: []v1alpha1.DisruptionWindow{{Name: v1alpha1.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
-	}}}
-	d, err := report.Benchmark(b, nil)
+		Windows: []archive.DisruptionWindow{{Name: archive.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
+	}}}}
+	d, err := report.Benchmark(b, []*archive.Run{run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,8 +397,8 @@ func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
 			t.Errorf("%q is not in it:\n%s", want, text)
 		}
 	}
-	b.Status.Runs[0].Disruption, b.Spec.Template.Disruption = nil, nil
-	if d, err = report.Benchmark(b, nil); err != nil || strings.Contains(string(d.Markdown()), "Disruption") {
+	run.Phases[0].Disruption, b.Spec.Template.Disruption = nil, nil
+	if d, err = report.Benchmark(b, []*archive.Run{run}); err != nil || strings.Contains(string(d.Markdown()), "Disruption") {
 		t.Errorf("without one: %v\n%s", err, d.Markdown())
 	}
 }

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,11 @@ type Journal struct {
 	Entries []Entry `json:"entries"`
 }
 
+// LetsOSDsUp reports whether the journal is that of a disruption.
+func (j *Journal) LetsOSDsUp() bool {
+	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Setting.Kind == KindNoUp })
+}
+
 // Sweep names the object on whose behalf settings are changed.
 type Sweep struct {
 	// Kind is that of an object that is no CephTuningSweep.
@@ -40,6 +46,9 @@ type Sweep struct {
 }
 
 // String is namespace and name.
+// KindOrSweep is the kind of the object.
+func (s Sweep) KindOrSweep() string { return cmp.Or(s.Kind, "CephTuningSweep") }
+
 func (s Sweep) String() string { return s.Namespace + "/" + s.Name }
 
 // Entry is one setting that was or may have been changed.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 )
 
 // An OSD goes down under load and comes back, by itself or because the benchmark is deleted
@@ -28,7 +29,11 @@ func TestLongBenchmarkWithDisruption(t *testing.T) {
 		c.awaitDown(t, b, 0)
 		c.awaitEnd(t, v1alpha1.ConditionComplete, b)
 		c.wantUp(t, time.Minute, 0)
-		d := b.Status.Runs[0].Disruption
+		run, err := c.document(t, b, b.Status.Runs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := run.Phases[0].Disruption
 		if b.Status.Runs[0].State != v1alpha1.RunValid || d == nil {
 			t.Fatalf("run %+v", b.Status.Runs[0])
 		}
@@ -43,11 +48,11 @@ func TestLongBenchmarkWithDisruption(t *testing.T) {
 		if d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
 			t.Errorf("nothing was recovered: %+v", d)
 		}
-		var windows []v1alpha1.WindowName
+		var windows []archive.WindowName
 		for _, w := range d.Windows {
 			windows = append(windows, w.Name)
 		}
-		if want := []v1alpha1.WindowName{"Before", "Outage", "Recovery", "After"}; !slices.Equal(windows, want) {
+		if want := []archive.WindowName{"Before", "Outage", "Recovery", "After"}; !slices.Equal(windows, want) {
 			t.Errorf("windows %v, want %v", windows, want)
 		}
 		if !slices.ContainsFunc(b.Status.Phases[0].Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricTimeToClean }) {

@@ -44,7 +44,12 @@ func (e *examination) journals(ctx context.Context) {
 			e.found(about, Wrong, fmt.Sprintf("ConfigMap %s/%s: %v", cm.Namespace, cm.Name, err), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", cm.Namespace, cm.Name))
 			continue
 		}
-		if !j.Done() {
+		switch {
+		case j.Done():
+		case j.LetsOSDsUp():
+			open++
+			e.disruption(j)
+		default:
 			open++
 			e.journal(ctx, j)
 		}
@@ -72,6 +77,22 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 		}
 		e.found(about, OK, fmt.Sprintf("Sweep %s is at work, and will put back what it has changed.", j.Sweep), "")
 	}
+}
+
+// overdue is how long after its time an outage may last before something is wrong: the
+// operator ends it itself by then.
+const overdue = 2 * time.Minute
+
+// disruption examines a journal of OSDs that are kept down, which has a time by which they
+// have to be up again.
+func (e *examination) disruption(j *tuning.Journal) {
+	about := "Disruption of " + j.FSID
+	if e.now.Sub(j.Until) > overdue {
+		e.found(about, Wrong, fmt.Sprintf("%s %s has OSDs down, which had to be up again by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")),
+			"kubectl cephtune restore, and what it prints under BY HAND")
+		return
+	}
+	e.found(about, OK, fmt.Sprintf("%s %s has OSDs down, and lets them up by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
 }
 
 // locks examines who works on which Ceph cluster.

@@ -29,6 +29,8 @@ func byHand(e tuning.Entry) string {
 			verb = "set"
 		}
 		return fmt.Sprintf("ceph osd %s %s", verb, s.Option)
+	case tuning.KindNoUp:
+		return fmt.Sprintf("ceph osd unset-group %s osd.%d", s.Option, s.OSD)
 	case tuning.KindAutoscaler:
 		return fmt.Sprintf("ceph osd pool set %s pg_autoscale_mode %s", quoted(s.Pool), quoted(was.Text))
 	case tuning.KindPoolOption:

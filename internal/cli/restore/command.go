@@ -203,7 +203,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		if i > 0 {
 			text.WriteString("\n")
 		}
-		fmt.Fprintf(&text, "Sweep %s has changed Ceph cluster %s. Still to be put back:\n\n", j.Sweep, j.FSID)
+		fmt.Fprintf(&text, "%s %s has changed Ceph cluster %s. Still to be put back:\n\n", nameOf(j), j.Sweep, j.FSID)
 		var rows [][]string
 		for _, e := range toDo(j) {
 			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
@@ -228,18 +228,32 @@ func ours(e tuning.Entry) string {
 
 // whoDoes says what the operator makes of a journal.
 func whoDoes(ctx context.Context, c client.Client, j *tuning.Journal) string {
-	sweep := &v1alpha1.CephTuningSweep{}
-	switch err := c.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
-	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
-		return "The sweep is gone. The operator puts it back before the next sweep of that cluster changes anything."
+	kind, known := object.KindOf(j.Sweep.KindOrSweep())
+	if !known {
+		return fmt.Sprintf("A later version of cephtune knows what a %s is.", j.Sweep.Kind)
+	}
+	changer, name := kind.New(), strings.ToLower(nameOf(j))
+	switch err := c.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, changer); {
+	case (apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID) && j.LetsOSDsUp():
+		return fmt.Sprintf("The %s is gone. The operator lets the OSDs up within a minute.", name)
+	case apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID:
+		return fmt.Sprintf("The %s is gone. The operator puts it back before the next sweep of that cluster changes anything.", name)
 	case err != nil:
-		return fmt.Sprintf("What the sweep is at cannot be read: %v", err)
+		return fmt.Sprintf("What the %s is at cannot be read: %v", name, err)
 	}
-	ready := object.StateOf(sweep).Ready()
+	ready := object.StateOf(changer).Ready()
 	if ready.Reason == "" {
-		return "The operator has not looked at the sweep: is it running?"
+		return fmt.Sprintf("The operator has not looked at the %s: is it running?", name)
 	}
-	return fmt.Sprintf("The sweep is at %s: %s", ready.Reason, ready.Message)
+	return fmt.Sprintf("The %s is at %s: %s", name, ready.Reason, ready.Message)
+}
+
+// nameOf is what people call the kind of who has changed a cluster.
+func nameOf(j *tuning.Journal) string {
+	if j.Sweep.KindOrSweep() == object.Sweep().Name {
+		return "Sweep"
+	}
+	return "Benchmark"
 }
 
 // giveUp annotates the sweep.

@@ -56,6 +56,21 @@ func journal(t *testing.T, of string, s *v1alpha1.CephTuningSweep, entries ...tu
 	return cm
 }
 
+// disrupting is the journal of a benchmark that is gone and has left an OSD down.
+func disrupting(t *testing.T) *corev1.ConfigMap {
+	t.Helper()
+	text, err := tuning.Encode(&tuning.Journal{
+		SchemaVersion: tuning.SchemaVersion, FSID: fsid, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Ours: []tuning.Ours{{Intended: tuning.Of("true")}}, State: tuning.Open}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm := config(string(text))
+	cm.Name = "cephtune-disruption-" + fsid
+	return cm
+}
+
 // entries are settings of every kind, one of which is closed.
 func entries() []tuning.Entry {
 	ours := func(values ...string) (all []tuning.Ours) {
@@ -102,6 +117,7 @@ func TestGolden(t *testing.T) {
 		"nothing is open":           {"", []client.Object{sweep(t), journal(t, fsid, sweep(t), closed())}},
 		"nothing is open as json":   {"-o json", nil},
 		"the sweep is gone":         {"pg-num", []client.Object{gone, journal(t, fsid, sweep(t), one)}},
+		"OSDs are down":             {"", []client.Object{disrupting(t)}},
 		"nobody has looked":         {"pg-num", []client.Object{unseen, journal(t, fsid, sweep(t), one)}},
 		"a journal that is damaged": {"", []client.Object{config("{")}},
 		"abandon unconfirmed":       {"pg-num --abandon", []client.Object{sweep(t), journal(t, fsid, sweep(t), entries()[0], one)}},

@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 )
 
 func TestDisruptionsAreTold(t *testing.T) {
-	run := &archive.Run{Number: 2, Phases: []archive.Phase{{Name: "outage", Disruption: &v1alpha1.DisruptionResult{
+	run := &archive.Run{Number: 2, Phases: []archive.Phase{{Name: "outage", Disruption: &archive.Disruption{
 		SecondsToUp: "2", SecondsToClean: "20", DegradedObjectSeconds: "14700",
-		Windows: []v1alpha1.DisruptionWindow{{Name: v1alpha1.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP99: "0.012", StalledSeconds: 1}},
+		Windows: []archive.DisruptionWindow{{Name: archive.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP99: "0.012", StalledSeconds: 1}},
 	}}}}
 	var out strings.Builder
 	writeDisruptions(&out, []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run})
