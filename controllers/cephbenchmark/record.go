@@ -69,14 +69,14 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 
 // tellEvery is how often status is written to tell what goes on at most, where nothing
 // else has changed: each time is a write, and most of what is waited for comes soon. Once
-// the outcome is in status, nobody waits for more words.
+// the outcome is in status, nobody waits for more words, unless OSDs are still down.
 const (
 	tellEvery      = 10 * time.Second
 	tellEveryAfter = 30 * time.Second
 )
 
 func tellAgain(seen facts) time.Duration {
-	if hasEnded(seen.benchmark.Status) && !seen.deleted() {
+	if hasEnded(seen.benchmark.Status) && !seen.deleted() && reasonOf(seen.benchmark) != v1alpha1.ReasonLettingOSDsBack {
 		return tellEveryAfter
 	}
 	return tellEvery

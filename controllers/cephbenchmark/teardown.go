@@ -42,6 +42,15 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	if err != nil {
 		return effect{}, err
 	}
+	if inCeph { // OSDs come before everything else, and have a reason of their own.
+		waitsFor, err := r.letOwnUp(ctx, seen)
+		if err != nil {
+			return effect{}, err
+		}
+		if waitsFor != "" {
+			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waitsFor}}, nil
+		}
+	}
 	for _, part := range r.parts(inCeph) {
 		waitsFor, err := part(ctx, seen)
 		if err != nil {
@@ -63,7 +72,7 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 	type part = func(context.Context, facts) (string, error)
 	parts := []part{r.cleanUpByBackground, r.cleanUpByClients, r.endClients}
 	if inCeph {
-		parts = slices.Concat([]part{r.letOwnUp}, parts, []part{r.cleanUpInCeph, r.removeScratchPool})
+		parts = append(parts, r.cleanUpInCeph, r.removeScratchPool)
 	}
 	parts = append(parts, r.removeJob, r.prune)
 	if inCeph {

@@ -39,7 +39,7 @@ func TestRefused(t *testing.T) {
 		"a value that there is not":              {"cluster: []", []string{"cluster"}},
 		"a namespace that cannot be one":         {"clusters: [{namespace: Rook, name: c}]", []string{"clusters/0/namespace", "Rook"}},
 		"a cluster without a name":               {"clusters: [{namespace: rook}]", []string{"clusters/0", "name"}},
-		"a power that there is not":              {"powers: {stopOSDs: true}", []string{"powers", "stopOSDs"}},
+		"a power that there is not":              {"powers: {removeOSDs: true}", []string{"powers", "removeOSDs"}},
 		"a power that is no truth value":         {"powers: {dropCaches: please}", []string{"powers/dropCaches", "boolean"}},
 		"a benchmark namespace with a dot":       {"benchmarkNamespaces: [a.b]", []string{"benchmarkNamespaces/0", "a.b"}},
 		"a benchmark namespace twice":            {"benchmarkNamespaces: [a, a]", []string{"benchmarkNamespaces"}},
