@@ -71,6 +71,12 @@ func (w *world) cutCeph() (mend func()) {
 	return func() { w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) }) }
 }
 
+// key is an entry of Ceph's config-key.
+func (w *world) key(name string) (value string) {
+	w.ceph.Change(func(a *cephtest.Answers) { value = a.Keys[name] })
+	return value
+}
+
 // lockInCeph is the entry of Ceph's config-key that says who works on the cluster.
 func (w *world) lockInCeph() (value string) {
 	w.ceph.Change(func(a *cephtest.Answers) { value = a.Keys[lockKey] })
