@@ -38,12 +38,15 @@ const (
 	BenchmarkBandwidthLow  = "cephtune_benchmark_bandwidth_low_bytes_per_second"
 	BenchmarkBandwidthHigh = "cephtune_benchmark_bandwidth_high_bytes_per_second"
 	BenchmarkExpectations  = "cephtune_benchmark_expectations"
+	BenchmarkTimeToClean   = "cephtune_benchmark_time_to_clean_seconds"
 
 	// Of a Ceph cluster.
 	LockHeld     = "cephtune_lock_held"
 	LockAcquired = "cephtune_lock_acquired_timestamp_seconds"
 	QueueLength  = "cephtune_queue_length"
 	JournalOpen  = "cephtune_journal_open_entries"
+	OSDsKeptDown = "cephtune_osds_kept_down"
+	OSDsDueUp    = "cephtune_osds_due_up_timestamp_seconds"
 
 	// What happened since the manager was started.
 	InvalidRuns    = "cephtune_invalid_runs_total"
@@ -52,6 +55,12 @@ const (
 	SidecarRequest = "cephtune_sidecar_request_duration_seconds"
 	SidecarErrors  = "cephtune_sidecar_request_errors_total"
 	APIRequest     = "cephtune_api_request_duration_seconds"
+
+	// What OSDs cost that benchmarks have down, since then.
+	Disruptions           = "cephtune_disruptions_total"
+	DisruptionDuration    = "cephtune_disruption_duration_seconds"
+	DegradedObjectSeconds = "cephtune_disruption_degraded_object_seconds_total"
+	RecoveredObjects      = "cephtune_disruption_recovered_objects_total"
 
 	// Of the exporter itself.
 	DroppedSeries    = "cephtune_dropped_series"
@@ -83,6 +92,7 @@ const (
 	LabelKind          = "kind"
 	LabelOutcome       = "outcome"
 	LabelVerb          = "verb"
+	LabelPart          = "part" // of a disruption
 )
 
 // Values of LabelState: which condition an object has. One that has none of them is idle,

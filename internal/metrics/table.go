@@ -35,7 +35,7 @@ type Group struct {
 // Table is every metric, in the order of the documentation.
 func Table() []Group {
 	return []Group{
-		sweepGroup(), configurationGroup(), benchmarkGroup(), clusterGroup(), eventGroup(), exporterGroup(),
+		sweepGroup(), configurationGroup(), benchmarkGroup(), clusterGroup(), eventGroup(), disruptionGroup(), exporterGroup(),
 	}
 }
 
@@ -140,7 +140,7 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here and the expectations are always among them; then, each for all phases before the next one: bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
+		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here and the expectations are always among them; then, each for all phases before the next one: the time to be clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
 		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
@@ -216,6 +216,12 @@ func evidenceDescriptions() []Description {
 			Labels:  []string{LabelNamespace, LabelName, LabelOutcome},
 			Example: BenchmarkExpectations + `{outcome="Missed"}`, Answers: "how many expectations were missed",
 		},
+		{
+			Name: BenchmarkTimeToClean, Type: Gauge,
+			Help:    "How long all placement groups took to have all their copies again after OSDs that a disruption had stopped were let up, over all valid runs, in seconds. Only the phase of a disruption has it, of direction Total.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
+			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be whole again",
+		},
 	}
 }
 
@@ -247,6 +253,18 @@ func clusterGroup() Group {
 				Help:    "How many settings of a Ceph cluster are to be put back, by the journal. Label holder names the sweep that changed them, and is empty where there is none.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings of a sweep",
+			},
+			{
+				Name: OSDsKeptDown, Type: Gauge,
+				Help:    "How many OSDs of a Ceph cluster are kept down for a disruption, by its journal. Label holder names the benchmark or sweep that stopped them, and is empty where there is none.",
+				Labels:  []string{LabelCluster, LabelHolder},
+				Example: OSDsKeptDown + ` > 0`, Answers: "which clusters have OSDs down on purpose",
+			},
+			{
+				Name: OSDsDueUp, Type: Gauge,
+				Help:    "When OSDs that are kept down have to be let up again at the latest, in seconds since 1970. There is none while none is kept down.",
+				Labels:  []string{LabelCluster},
+				Example: `time() - ` + OSDsDueUp + ` > 60`, Answers: "which OSDs had to be let up a minute ago, and are not",
 			},
 		},
 	}
@@ -291,6 +309,37 @@ func eventGroup() Group {
 				Help:    "How long requests to the API server of Kubernetes took until the answer began, in seconds, by verb: get (lists too), watch, create, update, patch or delete.",
 				Labels:  []string{LabelVerb},
 				Example: `sum by (verb) (rate(` + APIRequest + `_count[5m]))`, Answers: "how many requests there are in a second",
+			},
+		},
+	}
+}
+
+func disruptionGroup() Group {
+	return Group{
+		Title: "Disruptions",
+		About: "What OSDs cost that benchmarks have down, those of sweeps among them, counted since the manager was started. Take rate() or increase() of them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and its report all of each run.",
+		Descriptions: []Description{
+			{
+				Name: Disruptions, Type: Counter,
+				Help:    "Disruptions whose run has ended, by outcome: Measured, Refused, which stopped nothing, or Failed.",
+				Labels:  []string{LabelOutcome},
+				Example: `increase(` + Disruptions + `{outcome="Refused"}[1d])`, Answers: "how often OSDs could not be stopped today",
+			},
+			{
+				Name: DisruptionDuration, Type: Histogram,
+				Help:    "How long the parts of disruptions took that were measured, in seconds: the outage, and until OSDs were up, placement groups active, and all of them clean.",
+				Labels:  []string{LabelPart},
+				Example: `histogram_quantile(0.5, sum by (le) (rate(` + DisruptionDuration + `_bucket{part="clean"}[1d])))`, Answers: "within how many seconds half of the recoveries were over",
+			},
+			{
+				Name: DegradedObjectSeconds, Type: Counter,
+				Help:    "Copies of objects that were missing in disruptions that were measured, summed over the time for which they were: object-seconds.",
+				Example: `increase(` + DegradedObjectSeconds + `[1d])`, Answers: "how much redundancy disruptions have cost today",
+			},
+			{
+				Name: RecoveredObjects, Type: Counter,
+				Help:    "Copies of objects that were recovered in disruptions that were measured, of all pools.",
+				Example: `increase(` + RecoveredObjects + `[1d])`, Answers: "how many copies had to be recovered today",
 			},
 		},
 	}

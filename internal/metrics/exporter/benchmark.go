@@ -88,6 +88,7 @@ type figureKind struct {
 // first ones are told, each of all phases.
 func figureKinds() []figureKind {
 	var all []figureKind
+	all = append(all, figureKind{v1alpha1.MetricTimeToClean, v1alpha1.DirectionTotal, metrics.BenchmarkTimeToClean, ""})
 	for _, direction := range []v1alpha1.Direction{v1alpha1.DirectionTotal, v1alpha1.DirectionRead, v1alpha1.DirectionWrite} {
 		all = append(all,
 			figureKind{v1alpha1.MetricBandwidth, direction, metrics.BenchmarkBandwidth, ""},
@@ -131,7 +132,7 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 
 // evidenceAfter is how many kinds of figures weigh more than what they rest on: those that
 // people look for first.
-const evidenceAfter = 3
+const evidenceAfter = 4
 
 // evidenceSamples are how many runs the figures of each phase rest on, with its marks, and
 // then the interval of each bandwidth.

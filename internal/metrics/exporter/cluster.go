@@ -46,8 +46,8 @@ type clusterFacts struct {
 	name    string
 	waiting int
 	grant   *lock.Grant
-	// journal is there where it could be read, entries or not.
-	journal *tuning.Journal
+	// journal, and that of disruptions, is there where it could be read, entries or not.
+	journal, disruption *tuning.Journal
 }
 
 // clusterSamples are the series of a Ceph cluster.
@@ -64,18 +64,30 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 		}
 	}
 	if c.journal != nil {
-		open, holder := 0, ""
-		for _, entry := range c.journal.Entries {
-			if entry.State == tuning.Open {
-				open++
-			}
-		}
-		if open > 0 {
-			holder = "CephTuningSweep/" + c.journal.Sweep.String()
-		}
+		open, holder := openEntries(c.journal)
 		all = append(all, sample(metrics.JournalOpen, float64(open), c.name, holder))
 	}
+	if c.disruption != nil {
+		open, holder := openEntries(c.disruption)
+		all = append(all, sample(metrics.OSDsKeptDown, float64(open), c.name, holder))
+		if until := c.disruption.Until; open > 0 && !until.IsZero() {
+			all = append(all, sample(metrics.OSDsDueUp, float64(until.Unix()), c.name))
+		}
+	}
 	return all
+}
+
+// openEntries counts what is to be put back, and names whose it is; "" if there is nothing.
+func openEntries(j *tuning.Journal) (open int, holder string) {
+	for _, entry := range j.Entries {
+		if entry.State == tuning.Open {
+			open++
+		}
+	}
+	if open > 0 {
+		holder = j.Sweep.KindOrSweep() + "/" + j.Sweep.String()
+	}
+	return open, holder
 }
 
 // holderName is a holder without its UID, which nobody has a use for in a series.
@@ -90,7 +102,9 @@ type clusters struct {
 	rook     Rook
 	lock     Lock
 	journals Journals
-	now      func() time.Time
+	// disruptions are the journals of OSDs that are kept down.
+	disruptions Journals
+	now         func() time.Time
 
 	mu    sync.Mutex
 	fsids map[v1alpha1.ClusterReference]knownFSID
@@ -128,15 +142,18 @@ func (c *clusters) lookAt(ctx context.Context, ref v1alpha1.ClusterReference) (c
 	if lockErr == nil {
 		found.grant = &grant
 	}
-	journal, journalErr := c.journals.Load(ctx, fsid)
-	switch {
-	case journalErr != nil:
-	case journal == nil:
-		found.journal = &tuning.Journal{}
-	default:
-		found.journal = journal
+	var journalErr, disruptionErr error
+	found.journal, journalErr = orEmpty(c.journals.Load(ctx, fsid))
+	found.disruption, disruptionErr = orEmpty(c.disruptions.Load(ctx, fsid))
+	return found, errors.Join(lockErr, journalErr, disruptionErr)
+}
+
+// orEmpty is a journal without entries where there is none, and nil where nobody knows.
+func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
+	if err == nil && j == nil {
+		return &tuning.Journal{}, nil
 	}
-	return found, errors.Join(lockErr, journalErr)
+	return j, err
 }
 
 // fsidOf is the FSID of a CephCluster; "" while it has none. One that Rook or Kubernetes

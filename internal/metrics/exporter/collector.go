@@ -30,6 +30,8 @@ type Options struct {
 	Rook     Rook
 	Lock     Lock
 	Journals Journals
+	// Disruptions tell which OSDs of a Ceph cluster are kept down.
+	Disruptions Journals
 	// Leads is closed once this manager leads. The others say nothing, for each series
 	// would be there twice.
 	Leads <-chan struct{}
@@ -58,7 +60,7 @@ func NewCollector(o Options) *Collector {
 	return &Collector{
 		reader: o.Reader, leads: o.Leads, log: o.Log, now: o.Now, descriptions: descriptions(),
 		clusters: &clusters{
-			refs: refs, rook: o.Rook, lock: o.Lock, journals: o.Journals, now: o.Now,
+			refs: refs, rook: o.Rook, lock: o.Lock, journals: o.Journals, disruptions: o.Disruptions, now: o.Now,
 			fsids: map[v1alpha1.ClusterReference]knownFSID{},
 		},
 	}

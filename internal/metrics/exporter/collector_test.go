@@ -40,10 +40,19 @@ type platform struct {
 	fsid    string
 	grant   lock.Grant
 	journal *tuning.Journal
+	// stopped is the journal of OSDs that are kept down.
+	stopped *tuning.Journal
 
 	rookErr, lockErr, journalErr error
 	asked                        int
 	hangs                        bool
+}
+
+// stops are the journals of disruptions of a platform.
+type stops struct{ of *platform }
+
+func (s stops) Load(context.Context, string) (*tuning.Journal, error) {
+	return s.of.stopped, s.of.journalErr
 }
 
 func (p *platform) Cluster(context.Context, v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
@@ -88,7 +97,7 @@ func collector(r client.Reader, p *platform) *Collector {
 	close(leads)
 	return NewCollector(Options{
 		Reader: r, Clusters: []settings.Cluster{{Namespace: cluster.Namespace, Name: cluster.Name}},
-		Rook: p, Lock: p, Journals: p, Leads: leads, Log: logr.Discard(), Now: func() time.Time { return noon },
+		Rook: p, Lock: p, Journals: p, Disruptions: stops{p}, Leads: leads, Log: logr.Discard(), Now: func() time.Time { return noon },
 	})
 }
 
@@ -148,10 +157,19 @@ func TestExposition(t *testing.T) {
 		grant:   lock.Grant{Holder: "CephTuningSweep/bench/pg-num/s1", Since: noon.Add(-time.Hour), Expires: noon.Add(time.Minute)},
 		journal: &tuning.Journal{Sweep: tuning.Sweep{Namespace: "bench", Name: "pg-num", UID: "s1"}, Entries: []tuning.Entry{{State: tuning.Open}}},
 	}
+	disrupts := &platform{fsid: "f1", stopped: &tuning.Journal{
+		Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "b1"}, Until: noon.Add(time.Minute),
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), State: tuning.Open}},
+	}}
+	disrupted := nightly(1)
+	disrupted.Status.Phases[0].Metrics = append(disrupted.Status.Phases[0].Metrics, v1alpha1.MetricResult{
+		Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: "73.9",
+	})
 	cases := map[string]struct {
 		platform *platform
 		objects  []client.Object
 	}{
+		"disruption":     {disrupts, []client.Object{disrupted}},
 		"running-sweep":  {holds, []client.Object{running, childOf(running, "2.1.0.0", reconciling("Running"))}},
 		"ended-sweep":    {quietPlatform(), []client.Object{endedSweep()}},
 		"benchmark":      {quietPlatform(), []client.Object{mixed}},
@@ -186,8 +204,14 @@ func TestPromlint(t *testing.T) {
 	events.sidecar.WithLabelValues("status")
 	events.sidecarErrors.WithLabelValues("status")
 	events.apiRequests.WithLabelValues("get")
-	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), judged(nightly(1))),
-		&platform{fsid: "f1", grant: lock.Grant{Holder: "a/b/c/d", Since: noon, Expires: noon.Add(1)}})); err != nil {
+	events.disruptions.duration.WithLabelValues("clean")
+	disrupted := judged(nightly(1))
+	disrupted.Status.Phases[0].Metrics[0] = v1alpha1.MetricResult{Metric: v1alpha1.MetricTimeToClean, Value: "73.9"}
+	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), disrupted),
+		&platform{
+			fsid: "f1", grant: lock.Grant{Holder: "a/b/c/d", Since: noon, Expires: noon.Add(1)},
+			stopped: &tuning.Journal{Until: noon, Entries: []tuning.Entry{{State: tuning.Open}}},
+		})); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()
@@ -230,7 +254,7 @@ func TestBounds(t *testing.T) {
 		oldest.Status.Configurations = append(oldest.Status.Configurations, v1alpha1.ConfigurationResult{Index: 3 + i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1"})
 	}
 	families := gather(t, collector(reader(t, append(objects, oldest)...), quietPlatform()))
-	ofExporter, ofClusters, ofSweep := 2, 3, 4+3+20
+	ofExporter, ofClusters, ofSweep := 2, 4, 4+3+20
 	fit := (metrics.MaxSeries - ofClusters - ofSweep) / 19
 	if got, want := count(families), ofExporter+ofClusters+ofSweep+19*fit; got != want || got > metrics.MaxSeries+ofExporter {
 		t.Errorf("%d series, want %d", got, want)
@@ -337,7 +361,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}{
 		"nothing":    {func(*platform) {}, 0, nil},
 		"the lock":   {func(p *platform) { p.lockErr = broken }, 1, []string{metrics.LockHeld}},
-		"both":       {func(p *platform) { p.lockErr, p.journalErr = broken, broken }, 2, []string{metrics.LockHeld, metrics.JournalOpen}},
+		"both":       {func(p *platform) { p.lockErr, p.journalErr = broken, broken }, 3, []string{metrics.LockHeld, metrics.JournalOpen, metrics.OSDsKeptDown}},
 		"Rook":       {func(p *platform) { p.rookErr = broken }, 1, []string{metrics.LockHeld, metrics.JournalOpen}},
 		"no cluster": {func(p *platform) { p.fsid = "" }, 0, []string{metrics.LockHeld, metrics.JournalOpen}},
 	}
