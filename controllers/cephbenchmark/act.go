@@ -32,6 +32,8 @@ type effect struct {
 	told *kstatus.Outcome
 	// invalid is why a run that has ended is no evidence, in one word, for counting.
 	invalid string
+	// disrupted is what came of the disruption of a run that has ended, for counting.
+	disrupted disruptionEnd
 }
 
 // now is an effect after which the next step can be taken at once.

@@ -50,7 +50,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	}
 	invalid := evidence.whyInvalid() // Before its reports are dropped.
 	seen.memory.conclude(evidence)
-	came := effect{again: time.Millisecond, told: evidence.told(), invalid: invalid}
+	came := effect{again: time.Millisecond, told: evidence.told(), invalid: invalid, disrupted: seen.disruptionEnd(evidence)}
 	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
 	switch {
 	case p.fatal:

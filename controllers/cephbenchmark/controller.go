@@ -142,7 +142,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return fmt.Errorf("follow sessions: %w", err)
 	}
 	if r.keepEvery > 0 {
-		if err := mgr.Add(&keeper{Reconciler: r, every: r.keepEvery, engines: map[string]kept{}}); err != nil {
+		if err := mgr.Add(newKeeper(r, r.keepEvery)); err != nil {
 			return fmt.Errorf("look after OSDs that are kept down: %w", err)
 		}
 	}

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -42,6 +44,21 @@ type disrupting struct {
 	closed    bool // the journal
 	// letBackAt is when Ceph was told last that an OSD may come up.
 	letBackAt time.Time
+	// unsureUntil is until when Ceph may still carry out that an OSD is to be kept down,
+	// because nobody knows what became of the command.
+	unsureUntil time.Time
+	// earlier is the last map of the run before, which tells when the OSDs were stopped
+	// in it; nil in the first one.
+	earlier *ceph.OSDMap
+}
+
+// next is what is known when the next run begins.
+func (d disrupting) next(run int32) disrupting {
+	n := disrupting{run: run, engine: d.engine, connected: d.connected, earlier: d.earlier}
+	if d.osdMap != nil {
+		n.earlier = d.osdMap
+	}
+	return n
 }
 
 // disruptionView is what one pass knows of it.
@@ -87,7 +104,7 @@ func (f *facts) noteDisruption() {
 	}
 	d, run := &f.memory.disruption, f.currentRun()
 	if d.run != run && !d.so.Outstanding() {
-		*d = disrupting{run: run, engine: d.engine, connected: d.connected}
+		*d = d.next(run)
 	}
 	id := taskID(d.run, f.spec.Template.Disruption.Phase)
 	if d.so.Start.IsZero() {
@@ -98,6 +115,9 @@ func (f *facts) noteDisruption() {
 		return
 	}
 	look := disruption.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.samples}
+	if d.status != nil {
+		look.UpBefore = d.status.UpOSDs
+	}
 	look.PhaseOver = f.tasks != nil && f.tasks.any(id, task.State.Ended)
 	d.so, f.disruption.step, f.disruption.again = plan.Next(d.so, look, f.now)
 }
@@ -121,24 +141,15 @@ func (f facts) disruptedCluster() disruption.Cluster {
 	}
 }
 
-// unrested is the obstacle that OSDs are which were marked down not long ago. The run may
-// begin so much sooner as they go down later.
+// unrested is the obstacle that OSDs are which were marked down not long ago: in an earlier
+// run, of which the survey knows nothing, or before it. The run may begin so much sooner as
+// they go down later.
 func (f facts) unrested() []quiescence.Obstacle {
 	wanted, has := f.disruptionPlan()
 	if !has {
 		return nil
 	}
-	from := wanted.Rested(f.survey.osdMap, f.survey.config)
-	if last := f.memory.disruption.so.Stop; !last.IsZero() {
-		m := *f.survey.osdMap
-		m.OSDs = slices.Clone(m.OSDs)
-		for i := range m.OSDs {
-			if slices.Contains(wanted.OSDs, m.OSDs[i].ID) && last.After(m.OSDs[i].DownSince) {
-				m.OSDs[i].DownSince = last
-			}
-		}
-		from = wanted.Rested(&m, f.survey.config)
-	}
+	from := wanted.Rested(f.survey.config, f.survey.osdMap, f.memory.disruption.earlier)
 	if from = from.Add(-wanted.Before); !f.now.Before(from) {
 		return nil
 	}
@@ -272,6 +283,9 @@ func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error)
 	if c.PGs, err = r.ceph.PGs(ctx, at); err != nil {
 		return "", err
 	}
+	if c.Config, err = r.ceph.ConfigDump(ctx, at); err != nil {
+		return "", err
+	}
 	if c.Stop, err = r.ceph.OKToStop(ctx, at, seen.disruption.plan.OSDs...); err != nil {
 		return "", err
 	}
@@ -297,6 +311,9 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	d.so.Stop = d.so.Begin // From now on they may be down, whatever comes of it.
 	applied, err := d.engine.Apply(ctx, seen.disruptor(), wanted.Changes())
 	if err != nil {
+		if _, answered := errors.AsType[*ceph.Error](err); !answered {
+			d.unsureUntil = r.now().Add(ceph.LongestChange)
+		}
 		return err
 	}
 	if len(applied.NotTaken) > 0 {
@@ -317,6 +334,9 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	}
 	before := r.now()
+	if before.Before(d.unsureUntil) {
+		return effect{again: d.unsureUntil.Sub(before)}, nil // What is put back before that may not stay so.
+	}
 	report, err := d.engine.Restore(ctx)
 	if err != nil {
 		return effect{}, fmt.Errorf("let %s up again: %w", disruption.Names(seen.disruption.plan.OSDs), err)
@@ -355,7 +375,7 @@ func (r *Reconciler) connectDisruption(ctx context.Context, seen facts, until ti
 	}
 	d.connected, d.closed = to, false
 	d.engine = tuning.NewEngine(r.ceph, to, tuning.Options{
-		Store:  tuning.NewMirrored(r.disruptions, tuning.NewConfigKey(r.ceph, observer).ForDisruptions()),
+		Store:  r.bothDisruptions(observer),
 		Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
 		Writer: r.writer, Now: r.now, Until: until,
 		Reached: func(step tuning.Step) error {
@@ -385,12 +405,14 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 }
 
 // letLeftUp lets OSDs up again that somebody has left down: an earlier manager, or an
-// object that is gone. Who has the lock does so before anything else.
+// object that is gone. Who has the lock does so before anything else. Who has just got it
+// looks into Ceph too: the other copy may be of another Kubernetes cluster, or deleted.
 func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
 	if seen.osdsStopped() {
 		return "", nil
 	}
-	left, err := r.disruptions.Load(ctx, seen.fsid())
+	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep has looked itself.
+	left, err := r.leftDown(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || left.Writer == r.writer && left.Sweep == seen.disruptor() {
 		return "", err // What this process has let up itself may take its time to come up.
 	}
@@ -403,11 +425,29 @@ func (r *Reconciler) letOwnUp(ctx context.Context, seen facts) (string, error) {
 	if seen.fsid() == "" {
 		return "", seen.rookErr
 	}
-	left, err := r.disruptions.Load(ctx, seen.fsid())
+	left, err := r.leftDown(ctx, seen, seen.spec.Template.Disruption != nil)
 	if err != nil || left == nil || left.Sweep != seen.disruptor() {
 		return "", err
 	}
 	return r.putOSDsBack(ctx, seen)
+}
+
+// leftDown is the journal of OSDs that are kept down; nil if there is none. To look into Ceph
+// as well takes a process.
+func (r *Reconciler) leftDown(ctx context.Context, seen facts, inCeph bool) (*tuning.Journal, error) {
+	if !inCeph {
+		return r.disruptions.Load(ctx, seen.fsid())
+	}
+	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return nil, err
+	}
+	return r.bothDisruptions(observer).Load(ctx, seen.fsid())
+}
+
+// bothDisruptions is where journals of disruptions are, in Kubernetes and in Ceph.
+func (r *Reconciler) bothDisruptions(observer ceph.Connection) *tuning.Mirrored {
+	return tuning.NewMirrored(r.disruptions, tuning.NewConfigKey(r.ceph, observer).ForDisruptions())
 }
 
 func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error) {
@@ -415,6 +455,10 @@ func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error
 		return "", err
 	}
 	d := &seen.memory.disruption
+	if r.now().Before(d.unsureUntil) {
+		return fmt.Sprintf("Ceph has not said whether it keeps %s down: until %s it may still begin to, and then it is put back.",
+			disruption.Names(seen.disruption.plan.OSDs), d.unsureUntil.UTC().Format(time.TimeOnly)), nil
+	}
 	waits, err := disruption.PutBack(ctx, d.engine, r.ceph, d.connected.Observer)
 	if err == nil && waits == "" && d.so.Outstanding() {
 		d.so.LetBack = r.now()
@@ -461,4 +505,27 @@ func (f facts) disruptionOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence
 		return fmt.Sprintf("Phase %s: it ended before the disruption did", name)
 	}
 	return ""
+}
+
+// disruptionEnd is what came of the disruption of a run, in one word, and what it has cost.
+type disruptionEnd struct {
+	outcome string // "" if there was none, or it had not begun
+	cost    *archive.Disruption
+}
+
+func (f facts) disruptionEnd(e runEvidence) disruptionEnd {
+	d := f.memory.disruption
+	switch {
+	case d.run != e.number || !d.refused && d.so.Begin.IsZero():
+		return disruptionEnd{}
+	case d.refused:
+		return disruptionEnd{outcome: exporter.DisruptionRefused}
+	case e.wrong != "":
+		return disruptionEnd{outcome: exporter.DisruptionFailed}
+	}
+	end := disruptionEnd{outcome: exporter.DisruptionMeasured}
+	for _, p := range e.phases {
+		end.cost = cmp.Or(end.cost, p.disruption)
+	}
+	return end
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -21,24 +23,38 @@ import (
 // KeepEvery is how often it is looked for OSDs that nobody lets up.
 const KeepEvery = 30 * time.Second
 
-// overdueAfter is how long after its time an outage is left to who began it.
-const overdueAfter = time.Minute
+// orphanedAfter is how long OSDs that an earlier manager has stopped are left to their
+// object. It lets them up itself half a minute after this manager began, unless something
+// keeps it from getting on at all.
+const orphanedAfter = 90 * time.Second
 
-// keeper lets OSDs up again that nobody else does: because the object is gone on whose
-// behalf they were stopped, its finalizer taken off, or because what ends their outage in
-// time does not get on. Objects that are there do so themselves, and so does whoever takes
-// the lock next; without the keeper, OSDs would stay down where nobody does.
+// keeper lets OSDs up again that nobody else does: because the object is gone or has ended on
+// whose behalf they were stopped, or because what ends their outage in time does not get on.
+// Objects that are at work do so themselves, and so does whoever takes the lock next; without
+// the keeper, OSDs would stay down where nobody does.
 type keeper struct {
 	*Reconciler
 
 	every time.Duration
-	// engines are by FSID; they know since when they have seen a journal.
-	engines map[string]kept
+	// kept are the journals that are there, by FSID.
+	kept map[string]kept
 }
 
+// kept is what is known of a journal.
 type kept struct {
+	// sweep and writer are those of the journal.
+	sweep  tuning.Sweep
+	writer string
+	// since is when it was first seen.
+	since time.Time
+	// engine is of these connections; nil until it is needed. It knows since when it has
+	// seen the journal, and acts for the object of the journal, so that it is for no other.
 	engine *tuning.Engine
 	to     tuning.Cluster
+}
+
+func newKeeper(r *Reconciler, every time.Duration) *keeper {
+	return &keeper{Reconciler: r, every: every, kept: map[string]kept{}}
 }
 
 // Start implements manager.Runnable. The manager starts it once it leads.
@@ -47,9 +63,6 @@ func (k *keeper) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		for _, cluster := range k.settings.Clusters {
-			if cluster.Identities.OSDStopper == "" {
-				continue
-			}
 			if err := k.keep(ctx, cluster); err != nil && ctx.Err() == nil {
 				logf.FromContext(ctx).Error(err, "OSDs that a benchmark may have left down cannot be looked after", "cluster", cluster.Namespace+"/"+cluster.Name)
 			}
@@ -69,73 +82,108 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 		return err
 	}
 	left, err := k.disruptions.Load(ctx, info.FSID)
-	if err != nil || left == nil {
+	if err != nil {
 		return err
 	}
-	gone, err := k.isGone(ctx, left.Sweep)
-	if err != nil || !gone && !isOverdue(left, k.now()) {
+	if left == nil {
+		delete(k.kept, info.FSID)
+		return nil
+	}
+	now := k.now()
+	if known := k.kept[info.FSID]; known.sweep != left.Sweep || known.writer != left.Writer {
+		k.kept[info.FSID] = kept{sweep: left.Sweep, writer: left.Writer, since: now}
+	}
+	working, err := k.isAtWork(ctx, left.Sweep)
+	if err != nil || working && !k.isOverdue(left, now) {
 		return err
+	}
+	return k.letUp(ctx, cluster, left, working)
+}
+
+// letUp puts a journal back, for the object that it is of.
+func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
+	osds := disruption.Names(disruption.OSDsOf(left))
+	if cluster.Identities.OSDStopper == "" {
+		return fmt.Errorf("%s %s has %s down, and the settings name no identity that may let them up again: "+
+			"put identities.osdStopper back, or `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
 	}
 	observer, err := k.rook.Connection(ctx, cluster, cluster.Identities.Observer)
 	if err != nil {
 		return err
 	}
 	// As who has stopped them: another holder lets them up itself, before anything else.
-	holder := lock.Holder{Kind: left.Sweep.Kind, Namespace: left.Sweep.Namespace, Name: left.Sweep.Name, UID: types.UID(left.Sweep.UID)}
-	guard := func(ctx context.Context) (ceph.Fence, error) {
-		grant, err := k.lock.Acquire(ctx, observer, info.FSID, holder, k.now())
-		if err == nil && !grant.Held {
-			err = fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
-		}
-		return ceph.Fence{FSID: info.FSID, Epoch: grant.Epoch, Until: grant.Expires}, err
-	}
-	engine, err := k.engine(ctx, cluster, info.FSID, observer, guard)
+	holder := lock.Holder{Kind: left.Sweep.KindOrSweep(), Namespace: left.Sweep.Namespace, Name: left.Sweep.Name, UID: types.UID(left.Sweep.UID)}
+	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
 	if err != nil {
 		return err
 	}
 	waits, err := disruption.PutBack(ctx, engine, k.ceph, observer)
-	if err != nil || waits != "" || !gone {
+	if err != nil || waits != "" {
 		return err
 	}
-	logf.FromContext(ctx).Info("OSDs were let up again", "osds", disruption.Names(disruption.OSDsOf(left)), "stoppedFor", left.Sweep.String())
-	return k.lock.Release(ctx, observer, info.FSID, holder)
-}
-
-// isOverdue reports whether an outage should have been over for some time.
-func isOverdue(j *tuning.Journal, now time.Time) bool {
-	return !j.Done() && !j.Until.IsZero() && now.Sub(j.Until) > overdueAfter
-}
-
-// isGone reports whether the object is gone on whose behalf OSDs were stopped.
-func (k *keeper) isGone(ctx context.Context, of tuning.Sweep) (bool, error) {
-	var o client.Object = &v1alpha1.CephBenchmark{}
-	if of.Kind == "CephTuningSweep" {
-		o = &v1alpha1.CephTuningSweep{}
+	delete(k.kept, left.FSID)
+	logf.FromContext(ctx).Info("OSDs were let up again", "osds", osds, "stoppedFor", left.Sweep.String())
+	if working {
+		return nil // It gives the lock back itself.
 	}
-	err := k.reader.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: of.Name}, o)
+	return k.lock.Release(ctx, observer, left.FSID, holder)
+}
+
+// isOverdue reports whether an outage should have been over, or whoever was to end it is no
+// more and nobody has taken that over.
+func (k *keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
+	if j.Done() {
+		return false // They may come up, and the object waits for that.
+	}
+	orphaned := j.Writer != k.writer && now.Sub(k.kept[j.FSID].since) > orphanedAfter
+	return orphaned || !j.Until.IsZero() && now.After(j.Until)
+}
+
+// isAtWork reports whether the object is at work on whose behalf OSDs were stopped. One that
+// is not does not let them up any more.
+func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
+	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
+	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
+	var err error
+	if of.KindOrSweep() == "CephTuningSweep" {
+		err = k.reader.Get(ctx, key, sweep)
+	} else {
+		err = k.reader.Get(ctx, key, benchmark)
+	}
 	if apierrors.IsNotFound(err) {
-		return true, nil
+		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for %s %s: %w", of.Kind, of, err)
+		return false, fmt.Errorf("look for %s %s: %w", of.KindOrSweep(), of, err)
 	}
-	return string(o.GetUID()) != of.UID, nil
+	is := func(o client.Object, conditions []metav1.Condition) bool {
+		return string(o.GetUID()) == of.UID && (meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) || !o.GetDeletionTimestamp().IsZero())
+	}
+	return is(benchmark, benchmark.Status.Conditions) || is(sweep, sweep.Status.Conditions), nil
 }
 
-// engine is the one for a cluster, anew where monitors or keys are others.
-func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, guard tuning.Guard) (*tuning.Engine, error) {
+// engine is the one for the journal of a cluster, anew where monitors or keys are others.
+func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder lock.Holder) (*tuning.Engine, error) {
 	stopper, err := k.rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
 	if err != nil {
 		return nil, err
 	}
-	to := tuning.Cluster{FSID: fsid, Observer: observer, Tuner: stopper}
-	if known, has := k.engines[fsid]; has && known.to == to {
+	known, to := k.kept[fsid], tuning.Cluster{FSID: fsid, Observer: observer, Tuner: stopper}
+	if known.engine != nil && known.to == to {
 		return known.engine, nil
 	}
-	engine := tuning.NewEngine(k.ceph, to, tuning.Options{
-		Store: tuning.NewMirrored(k.disruptions, tuning.NewConfigKey(k.ceph, observer).ForDisruptions()),
-		Guard: guard, Writer: k.writer, Now: k.now, Reached: k.reached,
+	known.to = to
+	known.engine = tuning.NewEngine(k.ceph, to, tuning.Options{
+		Store: k.bothDisruptions(observer),
+		Guard: func(ctx context.Context) (ceph.Fence, error) {
+			grant, err := k.lock.Acquire(ctx, observer, fsid, holder, k.now())
+			if err == nil && !grant.Held {
+				err = fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
+			}
+			return ceph.Fence{FSID: fsid, Epoch: grant.Epoch, Until: grant.Expires}, err
+		},
+		Writer: k.writer, Now: k.now, Reached: k.reached,
 	})
-	k.engines[fsid] = kept{engine: engine, to: to}
-	return engine, nil
+	k.kept[fsid] = known
+	return known.engine, nil
 }

@@ -7,13 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
@@ -40,6 +43,12 @@ func disruptionStories() map[string]story {
 		"left behind, and nobody comes":    leftBehindForGood,
 		"the lock is lost in mid-outage":   theLockIsLostInMidOutage,
 		"nobody looks after it for a time": nobodyLooksAfterIt,
+		"twice, and not too often":         disruptedTwice,
+		"Ceph's patience gets shorter":     patienceGetsShorter,
+		"beside a background":              disruptedBesideABackground,
+		"nobody knows whether it was told": nobodyKnowsWhetherItWasTold,
+		"somebody lets it up too early":    somebodyLetsItUp,
+		"left behind in Ceph alone":        leftBehindInCeph,
 	}
 	for _, step := range tuning.Steps() {
 		stories["killed at "+string(step)] = func(w *world) { w.killedInDisruption(step) }
@@ -155,6 +164,142 @@ func disruptedToTheEnd(w *world) {
 			w.t.Errorf("%s was asked for by %s", call.Args, call.At.User)
 		}
 	}
+}
+
+// recovers sees a benchmark to the end of its outage, and until all is whole again.
+func (w *world) recovers(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	before := len(w.ceph.Calls("Recovered"))
+	w.wait(aWhile)
+	w.untilUp()
+	w.until(b, "whole again", func() bool {
+		w.look()
+		return w.looksSince("Recovered", before)
+	})
+	time.Sleep(3 * time.Second)
+}
+
+// An OSD that was stopped in a run rests before the next one. The survey, which is of the
+// beginning, knows nothing of that.
+func disruptedTwice(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { // Four times in 100 min, so that the phase is not long enough.
+		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "osd", Name: "osd_max_markdown_period", Value: "6000"})
+	})
+	w.kubelet.script("r2-", runnertest.Script{Measuring: time.Hour})
+	b := w.inOutage(runs(2))
+	w.recovers(b)
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "osd.2 may not be marked down again before")
+	w.wait(20 * time.Minute)
+	w.untilTask(0, "r2-write", task.Measuring)
+	w.wait(aWhile)
+	w.until(b, "without osd.2 again", func() bool { return !w.up() && strings.Contains(b.Status.Progress.Step, "osd.2 down") })
+	w.recovers(b)
+	w.kubelet.client(0).EndMeasuring("r2-write")
+	w.untilComplete(b)
+	w.wantNoJournal()
+	if states(b) != "Valid, Valid" || w.stops() != 2 {
+		w.t.Errorf("%d stops, runs %+v", w.stops(), b.Status.Runs)
+	}
+}
+
+// What the cluster was like when the benchmark began is not what it is like now.
+func patienceGetsShorter(w *world) {
+	b := w.beforeOutage()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "mon", Name: "mon_osd_down_out_interval", Value: "300"})
+	})
+	w.wait(aWhile)
+	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "Ceph takes OSDs for lost that are down for 5m0s")
+	if w.stops() > 0 {
+		w.t.Error("it was stopped nevertheless")
+	}
+	w.untilCounted(1, metrics.Disruptions, "Refused")
+}
+
+// disruptedBesideABackground has a load beside the phase, whose runner is another one.
+func disruptedBesideABackground(w *world) {
+	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
+		if err := yaml.Unmarshal([]byte(`{ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}`), &b.Spec.Template.Background); err != nil {
+			w.t.Fatal(err)
+		}
+	})
+	w.recovers(b)
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.untilComplete(b)
+	w.wantNoJournal()
+	w.wantDisruption()
+	run, err := archive.FromConfigMap(&w.results()[0])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if states(b) != "Valid" || w.stops() != 1 || len(run.Phases[0].Background) == 0 {
+		w.t.Errorf("runs %+v, %d stops, background %+v", b.Status.Runs, w.stops(), run.Phases[0].Background)
+	}
+	w.untilCounted(1, metrics.Disruptions, "Measured")
+	w.untilCounted(1, metrics.DisruptionDuration, "clean")
+}
+
+// nobodyKnowsWhetherItWasTold loses the answer to the command that keeps the OSD down. It is
+// carried out later, and undone after that.
+func nobodyKnowsWhetherItWasTold(w *world) {
+	b := w.beforeOutage()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetNoUp" })
+	w.wait(aWhile)
+	w.eventually(func() string {
+		w.look()
+		if len(w.ceph.Calls("SetNoUp")) == 0 || w.key("cephtune/disruption") == "" {
+			return "it was not asked for, or is in no journal"
+		}
+		return ""
+	})
+	time.Sleep(500 * time.Millisecond)
+	w.ceph.Land()
+	if w.up() {
+		w.t.Error("it did not land")
+	}
+	w.wait(ceph.LongestChange + time.Second)
+	w.untilUp()
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	w.wantClean()
+	w.wantNoJournal()
+	if w.stops() > 0 || !w.up() {
+		w.t.Errorf("%d stops, and it may come up: %t", w.stops(), w.up())
+	}
+}
+
+// somebodyLetsItUp takes the flag off in mid-outage: what follows is no outage any more.
+func somebodyLetsItUp(w *world) {
+	b := w.inOutage()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.OSDs[2].Flags = nil })
+	w.ceph.BringUp(2)
+	w.until(b, "Failed", func() bool {
+		w.look()
+		return isTrue(b, v1alpha1.ConditionFailed)
+	})
+	if !strings.Contains(b.Status.Runs[0].Reason, "came up before the outage was over") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+	w.wantClean()
+	w.wantNoJournal()
+	w.untilCounted(1, metrics.Disruptions, "Failed")
+}
+
+// Whoever has the lock next finds the copy in Ceph, where the other one was deleted with its
+// namespace.
+func leftBehindInCeph(w *world) {
+	w.abandonInMidOutage()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-disruption-" + fsid}}
+	if err := w.Delete(w.t.Context(), cm); err != nil {
+		w.t.Fatal(err)
+	}
+	w.ahead.Add(int64(11 * time.Minute)) // until its lock is over
+	w.start()
+	next := w.benchmark("next", oneWrite)
+	w.untilReason(next, v1alpha1.ReasonLettingOSDsBack, "osd.2")
+	w.wait(ceph.LongestChange)
+	w.untilUp()
+	w.wantNoJournal()
 }
 
 // wantDisruption checks that the archive of the only run tells what its disruption has cost.

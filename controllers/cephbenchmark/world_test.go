@@ -90,6 +90,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 		died: make(chan struct{}, 1),
 	}
 	w.counts = exporter.NewEvents(w.counted)
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Now = w.now })
 	w.logs = &podPrinter{world: w}
 	restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"} // as config/bench has it
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}}); err != nil {

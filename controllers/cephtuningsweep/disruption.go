@@ -24,11 +24,12 @@ func (f facts) stoppedOSDs() int {
 // not the sweep's. Those of the sweep's own are left to it: it finds them itself. It says
 // what it waits for; "" if there are none.
 func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
-	left, err := r.Disruptions.Load(ctx, seen.rook.FSID)
-	if err != nil || left == nil {
+	left, err := r.leftDown(ctx, seen)
+	if err != nil {
 		return "", err
 	}
-	if left.Sweep.UID == string(seen.holder().UID) && seen.child != nil {
+	if left == nil || left.Sweep.UID == string(seen.holder().UID) && seen.child != nil {
+		seen.memory.nobodyLeftDown = true
 		return "", nil
 	}
 	if seen.cluster.Identities.OSDStopper == "" {
@@ -51,6 +52,20 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 		})
 	}
 	return disruption.PutBack(ctx, seen.memory.letsUp, r.Ceph, to.Observer)
+}
+
+// leftDown is the journal of OSDs that are kept down; nil if there is none. Who has just got
+// the lock looks into Ceph too: the other copy may be of another Kubernetes cluster, or
+// deleted. That takes a process, so that it is done once, and only where OSDs can be stopped.
+func (r *Reconciler) leftDown(ctx context.Context, seen facts) (*tuning.Journal, error) {
+	if seen.memory.nobodyLeftDown || seen.cluster.Identities.OSDStopper == "" {
+		return r.Disruptions.Load(ctx, seen.rook.FSID)
+	}
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return nil, err
+	}
+	return tuning.NewMirrored(r.Disruptions, tuning.NewConfigKey(r.Ceph, to.Observer).ForDisruptions()).Load(ctx, seen.rook.FSID)
 }
 
 // lettingUp is told while OSDs are waited for that others have left down.

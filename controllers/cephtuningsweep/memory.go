@@ -62,6 +62,8 @@ type memory struct {
 	// letsUp lets OSDs up again that others have left down, by these connections.
 	letsUp   *tuning.Engine
 	letsUpBy tuning.Cluster
+	// nobodyLeftDown tells that Ceph was asked whether there are any, and knew of none.
+	nobodyLeftDown bool
 
 	lock     *lock.Grant
 	lockedAt time.Time

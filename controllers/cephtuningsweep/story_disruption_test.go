@@ -16,7 +16,12 @@ func disruptionStories() map[string]story {
 	return map[string]story{
 		"one of its own benchmarks has an OSD down": anOSDIsDownOnPurpose,
 		"an OSD goes that nobody has stopped":       anOSDIsDown,
-		"an OSD that a benchmark has left down":     anOSDIsLeftDown,
+		"an OSD that a benchmark has left down": func(w *world) {
+			w.anOSDIsLeftDown(journals.New(w, w, w.namespace).ForDisruptions())
+		},
+		"one of which only Ceph tells": func(w *world) {
+			w.anOSDIsLeftDown(tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForDisruptions())
+		},
 	}
 }
 
@@ -64,9 +69,8 @@ func anOSDIsDown(w *world) {
 }
 
 // It is let up before anything else, once what a dead manager has asked for must have ended.
-func anOSDIsLeftDown(w *world) {
+func (w *world) anOSDIsLeftDown(kept tuning.Store) {
 	before := w.state()
-	kept := journals.New(w, w, w.namespace).ForDisruptions()
 	journal := &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: cephtest.FSID, Epoch: 1, Writer: "an earlier manager", Revision: 1,
 		Sweep:   tuning.Sweep{Kind: "CephBenchmark", Namespace: "far", Name: "away", UID: "u"},

@@ -71,9 +71,17 @@ func TestRefuse(t *testing.T) {
 		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Outage = 9 * time.Minute }, ""},
 		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
 		"one with endless patience":            {set("global", "mon_osd_down_out_interval", "0"), ""},
-		"backfill that does not come":          {func(_ *Cluster, p *Plan) { p.Backfill = true }, "above 11m0s"},
-		"backfill that comes":                  {func(_ *Cluster, p *Plan) { p.Backfill, p.Outage = true, 12*time.Minute }, ""},
-		"the data of others":                   {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
+		"a monitor with less patience":         {set("mon.b", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
+		"one with endless patience, of some":   {set("mon.b", "mon_osd_down_out_interval", "0"), ""},
+		"an OSD that would stay out":           {set("mon", "mon_osd_auto_mark_auto_out_in", "false"), "mon_osd_auto_mark_auto_out_in"},
+		"one that would not":                   {set("mon", "mon_osd_auto_mark_auto_out_in", "true"), ""},
+		"backfill that one monitor delays": {func(c *Cluster, p *Plan) {
+			set("mon.b", "mon_osd_down_out_interval", "1200")(c, p)
+			p.Backfill, p.Outage = true, 12*time.Minute
+		}, "above 21m0s"},
+		"backfill that does not come": {func(_ *Cluster, p *Plan) { p.Backfill = true }, "above 11m0s"},
+		"backfill that comes":         {func(_ *Cluster, p *Plan) { p.Backfill, p.Outage = true, 12*time.Minute }, ""},
+		"the data of others":          {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}), 1
 		}, ""},
@@ -101,6 +109,35 @@ func TestSpacingStaysBelowWhatAnOSDBears(t *testing.T) {
 		if ours := int(period/spacing(config)) + 1; ours > max(1, count) {
 			t.Errorf("%d of %d times in %v", ours, count, period)
 		}
+	}
+}
+
+// An OSD that bears less than the others has a say, too.
+func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
+	own := ceph.ConfigEntry{Section: "osd", Mask: "host:a", Name: "osd_max_markdown_count", Value: "2"}
+	if got := spacing([]ceph.ConfigEntry{own}); got != 610*time.Second {
+		t.Errorf("%v, want as long as an OSD needs that ends after two", got)
+	}
+}
+
+// What is there for the case that nobody ends an outage in time comes before Ceph takes the
+// OSDs for lost: a journal says until when, and the keeper looks every half minute.
+func TestWhatEndsAnOverdueOutageComesInTime(t *testing.T) {
+	p := plan()
+	p.Outage = defaultOutAfter - outMargin // the longest there is
+	if latest := p.Until(begin).Sub(begin) + 30*time.Second; latest >= defaultOutAfter {
+		t.Errorf("it is ended after %v, and Ceph takes OSDs for lost after %v", latest, defaultOutAfter)
+	}
+}
+
+func TestRestedByTheLatestMap(t *testing.T) {
+	survey, last := osds(), osds()
+	survey.OSDs[2].DownSince, last.OSDs[2].DownSince, last.OSDs[1].DownSince = at(-500), at(-100), at(-10)
+	if got, want := plan().Rested(nil, survey, nil, last), at(60); !got.Equal(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := plan().Rested(nil, osds()); !got.IsZero() {
+		t.Errorf("%v of OSDs that were never down", got)
 	}
 }
 
@@ -136,6 +173,8 @@ func TestNext(t *testing.T) {
 	down := Progress{Start: begin, Stop: at(40), Down: at(41)}
 	back := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100)}
 	up := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100), Up: at(102)}
+	early := []quiescence.Sample{sample(42, 9, degraded), sample(47, 0, clean)}
+	early[0].Status.UpOSDs, early[1].Status.UpOSDs = 2, 3
 	recovering := []quiescence.Sample{sample(60, 9, degraded), sample(104, 9, "active+recovering+degraded")}
 	whole := append(slices.Clip(recovering), sample(110, 0, clean), sample(112, 0, clean))
 	for name, tc := range map[string]struct {
@@ -155,6 +194,9 @@ func TestNext(t *testing.T) {
 		"they are told to go":         {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
 		"they are down":               {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(so Progress) bool { return so.Down.Equal(at(42)) }},
 		"they do not go":              {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepLetBack, failed: "not all OSDs were down"},
+		"one is up before it may":     {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepLetBack, failed: "came up before the outage was over"},
+		"nobody knows how many were":  {so: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
+		"they are as few as they can": {so: down, look: Look{OSDMap: osds(2), Samples: early[:1], UpBefore: 3}, now: 50, want: StepWait, again: 50 * time.Second},
 		"another one goes":            {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepLetBack, failed: "osd.0 went down"},
 		"the outage is nearly over":   {so: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
 		"the outage is over":          {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepLetBack},

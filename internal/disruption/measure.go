@@ -71,7 +71,7 @@ func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Disruption 
 	}
 	return &quiescence.Disruption{
 		OSDs: len(p.OSDs), UpOSDs: before.UpOSDs, InOSDs: before.InOSDs,
-		Begin: so.Begin, Stop: so.Stop, LetBack: so.LetBack, Clean: so.Clean, Out: p.Backfill,
+		Begin: so.Begin, Stop: so.Stop, LetBack: so.LetBack, Up: so.Up, Clean: so.Clean, Out: p.Backfill,
 	}
 }
 

@@ -38,6 +38,8 @@ type Look struct {
 	OSDMapAt time.Time
 	// Samples are those of the cluster, in the order of time.
 	Samples []quiescence.Sample
+	// UpBefore is how many OSDs were up right before the stop; 0 if nobody knows.
+	UpBefore int
 }
 
 // Step is what is to be done next.
@@ -134,8 +136,20 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 		return fmt.Sprintf("not all OSDs were down within %v: Ceph did not take it, or they came up again", downWithin)
 	case look.PhaseOver:
 		return "the phase ended while the OSDs were down"
+	case p.cameUpEarly(so, look):
+		return "an OSD came up before the outage was over: has somebody taken the flag noup off it?"
 	}
 	return ""
+}
+
+// cameUpEarly tells whether more OSDs are up during the outage than can be.
+func (p Plan) cameUpEarly(so Progress, look Look) bool {
+	if so.Down.IsZero() || look.UpBefore == 0 {
+		return false
+	}
+	return slices.ContainsFunc(look.Samples, func(s quiescence.Sample) bool {
+		return s.Status != nil && s.Time.After(so.Down) && s.Status.UpOSDs > look.UpBefore-len(p.OSDs)
+	})
 }
 
 func (p Plan) failureAfter(so Progress, look Look, now time.Time) string {

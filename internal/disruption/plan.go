@@ -11,7 +11,9 @@
 package disruption
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -42,8 +44,11 @@ func PlanOf(d *v1alpha1.Disruption, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned everything has to be put back at the latest.
-const grace = 2 * time.Minute
+// grace is how much later than planned everything has to be put back at the latest. With
+// the time after which somebody else notices that it was not, it has to stay below
+// outMargin: what is there for the case that something fails must not come after Ceph has
+// taken the OSDs for lost.
+const grace = 15 * time.Second
 
 // Until is by when OSDs that are stopped now have to be let up again, whoever does it. It
 // is in UTC and has no fractions, so that it reads the same wherever it is kept.
@@ -78,9 +83,49 @@ const (
 	defaultMarkdownPeriod = 600 * time.Second
 )
 
-// outAfter is how long an OSD may be down before Ceph takes it for lost; 0 for ever.
-func outAfter(config []ceph.ConfigEntry) time.Duration {
-	return time.Duration(number(config, "mon", "mon_osd_down_out_interval", defaultOutAfter.Seconds()) * float64(time.Second))
+// outAfter is how long an OSD may be down before Ceph takes it for lost; 0 for ever. The
+// monitor that leads decides, so that it is a range where one of them has a value of its own.
+func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
+	const option = "mon_osd_down_out_interval"
+	for i, seconds := range append(apart(config, "mon", option), number(config, "mon", option, defaultOutAfter.Seconds())) {
+		after := time.Duration(seconds * float64(time.Second))
+		if i == 0 {
+			shortest, longest = after, after
+			continue
+		}
+		shortest, longest = earlier(shortest, after), later(longest, after)
+	}
+	return shortest, longest
+}
+
+// earlier is the first of two times, of which 0 never comes.
+func earlier(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// later is the last of two times, of which 0 never comes.
+func later(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a, b)
+}
+
+// staysOut tells whether an OSD that Ceph took for lost stays so once it is up again, until
+// somebody says otherwise.
+func staysOut(config []ceph.ConfigEntry) bool {
+	back := true
+	for _, place := range []string{"global", "mon"} {
+		for _, entry := range config {
+			if set, err := strconv.ParseBool(entry.Value); err == nil && entry.Section == place && entry.Name == "mon_osd_auto_mark_auto_out_in" {
+				back = set
+			}
+		}
+	}
+	return !back
 }
 
 // spacing is how long after it was marked down an OSD may be marked down again. One that
@@ -88,13 +133,13 @@ func outAfter(config []ceph.ConfigEntry) time.Duration {
 // osd_max_markdown_period ends its process. Once in a period's share, and a little more,
 // is never too often, whoever else has marked it down once.
 func spacing(config []ceph.ConfigEntry) time.Duration {
-	period := number(config, "osd", "osd_max_markdown_period", defaultMarkdownPeriod.Seconds())
-	count := number(config, "osd", "osd_max_markdown_count", defaultMarkdowns)
+	const ofPeriod, ofCount = "osd_max_markdown_period", "osd_max_markdown_count"
+	period := slices.Max(append(apart(config, "osd", ofPeriod), number(config, "osd", ofPeriod, defaultMarkdownPeriod.Seconds())))
+	count := slices.Min(append(apart(config, "osd", ofCount), number(config, "osd", ofCount, defaultMarkdowns)))
 	return time.Duration(period/max(1, count-1)*float64(time.Second)) + 10*time.Second
 }
 
-// number is an option of the central configuration, for all daemons of a kind; of what is
-// set for some of them alone nothing is known.
+// number is an option of the central configuration, for all daemons of a kind.
 func number(config []ceph.ConfigEntry, section, name string, otherwise float64) float64 {
 	value := otherwise
 	for _, place := range []string{"global", section} {
@@ -106,4 +151,17 @@ func number(config []ceph.ConfigEntry, section, name string, otherwise float64) 
 		}
 	}
 	return value
+}
+
+// apart are the values of an option that some daemons of a kind have for themselves: by
+// their name, or by a mask.
+func apart(config []ceph.ConfigEntry, section, name string) []float64 {
+	var values []float64
+	for _, entry := range config {
+		own := strings.HasPrefix(entry.Section, section+".") || entry.Mask != "" && (entry.Section == section || entry.Section == "global")
+		if set, err := strconv.ParseFloat(entry.Value, 64); own && entry.Name == name && err == nil && set >= 0 {
+			values = append(values, set)
+		}
+	}
+	return values
 }

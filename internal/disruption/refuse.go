@@ -33,7 +33,7 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 			return why
 		}
 	}
-	if wait := p.Rested(c.OSDMap, c.Config).Sub(now); c.Status != nil && wait > 0 {
+	if wait := p.Rested(c.Config, c.OSDMap).Sub(now); c.Status != nil && wait > 0 {
 		return fmt.Sprintf("one of the OSDs was marked down within the last %v: an OSD that is marked down too often ends its process",
 			spacing(c.Config))
 	}
@@ -52,12 +52,17 @@ func (p Plan) Impossible(c Cluster) string {
 }
 
 // Rested is from when on the OSDs may be marked down, as far as it depends on when they
-// were last.
-func (p Plan) Rested(m *ceph.OSDMap, config []ceph.ConfigEntry) time.Time {
+// were last, by any of these maps; zero if they never were.
+func (p Plan) Rested(config []ceph.ConfigEntry, maps ...*ceph.OSDMap) time.Time {
 	var last time.Time
-	for _, osd := range m.OSDs {
-		if slices.Contains(p.OSDs, osd.ID) && osd.DownSince.After(last) {
-			last = osd.DownSince
+	for _, m := range maps {
+		if m == nil {
+			continue
+		}
+		for _, osd := range m.OSDs {
+			if slices.Contains(p.OSDs, osd.ID) && osd.DownSince.After(last) {
+				last = osd.DownSince
+			}
 		}
 	}
 	if last.IsZero() {
@@ -120,16 +125,19 @@ func (p Plan) notWhole(c Cluster) string {
 const outMargin = time.Minute
 
 func (p Plan) lostMeanwhile(c Cluster) string {
-	lost := outAfter(c.Config)
+	lost, lostAtLatest := outAfter(c.Config)
 	switch {
+	case staysOut(c.Config):
+		return "with mon_osd_auto_mark_auto_out_in off, an OSD that Ceph takes for lost stays out of the cluster when it is back: " +
+			"an outage that takes longer than it should would not be over with it"
 	case !p.Backfill && lost > 0 && p.Outage+outMargin > lost:
 		return fmt.Sprintf("Ceph takes OSDs for lost that are down for %v (mon_osd_down_out_interval), and moves their data: "+
 			"an outage of %v has to be %v shorter than that, or disruption.backfill Expect", lost, p.Outage, outMargin)
-	case p.Backfill && lost == 0:
+	case p.Backfill && lostAtLatest == 0:
 		return "Ceph never takes OSDs for lost here (mon_osd_down_out_interval is 0), so there is no backfill to expect"
-	case p.Backfill && p.Outage <= lost+outMargin:
+	case p.Backfill && p.Outage <= lostAtLatest+outMargin:
 		return fmt.Sprintf("disruption.backfill is Expect, and Ceph moves data only after %v (mon_osd_down_out_interval): raise disruption.outage above %v",
-			lost, lost+outMargin)
+			lostAtLatest, lostAtLatest+outMargin)
 	}
 	return ""
 }

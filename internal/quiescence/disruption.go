@@ -28,9 +28,9 @@ type Disruption struct {
 	// OSDs is how many are down at most, of UpOSDs and InOSDs that were up and in before.
 	OSDs, UpOSDs, InOSDs int
 	// Begin is when they were kept from coming up, Stop when they were told to go down,
-	// LetBack when they were let up again, and Clean when the cluster was whole. Each is
-	// zero until then.
-	Begin, Stop, LetBack, Clean time.Time
+	// LetBack when they were let up again, Up when they were seen to be, and Clean when the
+	// cluster was whole. Each is zero until then.
+	Begin, Stop, LetBack, Up, Clean time.Time
 	// Out tells that they are meant to be taken for lost, and their data to be moved.
 	Out bool
 }
@@ -76,24 +76,29 @@ func (d *Disruption) remainder(at time.Time, status *ceph.Status, all []seen) []
 	all = slices.DeleteFunc(all, func(s seen) bool {
 		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && d.peers(at)
 	})
-	if why := d.unexplained(status); why != "" {
+	if why := d.unexplained(at, status); why != "" {
 		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceAbort, atOnce: true, message: why})
 	}
 	return all
 }
 
-// unexplained tells of OSDs that are missing and are not those of the disruption.
-func (d *Disruption) unexplained(status *ceph.Status) string {
+// unexplained tells of OSDs that are missing and are not those of the disruption. Once
+// those are up again, all have to be: otherwise another one that goes while data recovers
+// would pass for them.
+func (d *Disruption) unexplained(at time.Time, status *ceph.Status) string {
 	if status == nil {
 		return ""
 	}
-	in := d.InOSDs
+	down, in := d.OSDs, d.InOSDs
+	if !d.Up.IsZero() && at.After(d.Up) {
+		down = 0
+	}
 	if d.Out {
 		in -= d.OSDs
 	}
-	if status.UpOSDs >= d.UpOSDs-d.OSDs && status.InOSDs >= in {
+	if status.UpOSDs >= d.UpOSDs-down && status.InOSDs >= in {
 		return ""
 	}
 	return fmt.Sprintf("%d OSDs are up and %d in of %d, while %d that the benchmark has stopped may be missing of %d",
-		status.UpOSDs, status.InOSDs, status.OSDs, d.OSDs, d.UpOSDs)
+		status.UpOSDs, status.InOSDs, status.OSDs, down, d.UpOSDs)
 }

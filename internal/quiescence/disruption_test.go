@@ -35,6 +35,8 @@ func both(changes ...func(*Sample)) func(*Sample) {
 func TestADisruptionExplainsWhatItCauses(t *testing.T) {
 	stopped := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
 	back := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), LetBack: after(40), Clean: after(50)}
+	up := *back
+	up.Up, up.Clean = after(42), time.Time{}
 	inactive := both(without(1), peering)
 	out := both(without(1), func(s *Sample) { s.Status.InOSDs = 2 })
 	lasting := func(n int, between ...func(*Sample)) []func(*Sample) {
@@ -57,6 +59,7 @@ func TestADisruptionExplainsWhatItCauses(t *testing.T) {
 		"PGs that peer":                    {observed(whole, whole, whole, inactive, without(1)), stopped, nil, false},
 		"PGs that do not get on":           {observed(lasting(4, inactive)...), stopped, []Kind{KindInactivePGs}, true},
 		"another OSD":                      {observed(lasting(1, without(2))...), stopped, []Kind{KindOSDChange}, true},
+		"another one, in its place":        {observed(lasting(9)...), &up, []Kind{KindOSDChange}, true},
 		"an OSD that is taken for lost":    {observed(lasting(1, out)...), stopped, []Kind{KindOSDChange}, true},
 		"one that is meant to be":          {observed(lasting(1, out)...), &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}, nil, false},
 		"HEALTH_ERR":                       {observed(lasting(1, both(without(1), failed))...), stopped, []Kind{KindHealthError}, true},

@@ -45,10 +45,10 @@ type Sweep struct {
 	UID       string `json:"uid"`
 }
 
-// String is namespace and name.
 // KindOrSweep is the kind of the object.
 func (s Sweep) KindOrSweep() string { return cmp.Or(s.Kind, "CephTuningSweep") }
 
+// String is namespace and name.
 func (s Sweep) String() string { return s.Namespace + "/" + s.Name }
 
 // Entry is one setting that was or may have been changed.

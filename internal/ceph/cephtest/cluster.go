@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
@@ -53,6 +54,8 @@ type Behaviour struct {
 	Rook map[string]map[string]string
 	// StayDown are OSDs that do not come up again by themselves.
 	StayDown map[int]bool
+	// Now is the clock by which OSDs go down; nil for that of the machine.
+	Now func() time.Time
 	// RecoveryLooks is for how many looks at the status there is recovery after an OSD
 	// came up.
 	RecoveryLooks int

@@ -74,7 +74,11 @@ func (c *Cluster) osd(id int) (*ceph.OSDState, error) {
 
 func (c *Cluster) goDown(state *ceph.OSDState) {
 	if state.Up {
-		state.Up, state.DownSince = false, time.Now().UTC()
+		now := time.Now
+		if c.Now != nil {
+			now = c.Now
+		}
+		state.Up, state.DownSince = false, now().UTC()
 		c.Answers.OSDMap.Epoch++
 		c.Answers.Status.OSDsUpSince++
 	}

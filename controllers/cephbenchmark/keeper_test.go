@@ -1,0 +1,189 @@
+package cephbenchmark
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// holders notes who takes a lock and gives it back. Anybody gets it.
+type holders struct{ took, gave []string }
+
+func (h *holders) Peek(context.Context, string, lock.Holder) (lock.Grant, error) {
+	return lock.Grant{}, nil
+}
+
+func (h *holders) Acquire(_ context.Context, _ ceph.Connection, _ string, holder lock.Holder, now time.Time) (lock.Grant, error) {
+	if !slices.Contains(h.took, holder.Name) {
+		h.took = append(h.took, holder.Name)
+	}
+	return lock.Grant{Held: true, Epoch: 1, Expires: now.Add(lock.Duration)}, nil
+}
+
+func (h *holders) Release(_ context.Context, _ ceph.Connection, _ string, holder lock.Holder) error {
+	h.gave = append(h.gave, holder.Name)
+	return nil
+}
+
+// keepersWorld has an OSD down for a benchmark, and a keeper that looks after it.
+type keepersWorld struct {
+	*keeper
+	t       *testing.T
+	ceph    *cephtest.Cluster
+	store   *tuning.Memory
+	holders *holders
+	clock   time.Time
+	cluster settings.Cluster
+}
+
+func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &keepersWorld{t: t, ceph: quietCeph(), store: &tuning.Memory{}, holders: &holders{}, clock: today(), cluster: allowances().Clusters[0]}
+	r := New(Options{
+		Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(),
+		Rook:   &fakeRook{}, Ceph: w.ceph, Lock: w.holders, Disruptions: w.store, Writer: "this",
+		Now: func() time.Time { return w.clock },
+	})
+	w.keeper = newKeeper(r, time.Minute)
+	return w
+}
+
+// stop has osd.2 down for a benchmark, as a manager does.
+func (w *keepersWorld) stop(name, writer string, until time.Time) {
+	w.t.Helper()
+	engine := tuning.NewEngine(w.ceph, tuning.Cluster{FSID: fsid}, tuning.Options{
+		Store:  tuning.NewMirrored(w.store, tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForDisruptions()),
+		Guard:  func(context.Context) (ceph.Fence, error) { return ceph.Fence{FSID: fsid, Epoch: 1}, nil },
+		Writer: writer, Now: func() time.Time { return w.clock }, Until: until,
+	})
+	sweep := tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: name, UID: name}
+	if _, err := engine.Apply(w.t.Context(), sweep, []tuning.Change{{Setting: tuning.NoUp(2), To: tuning.Of("true"), Type: "bool"}}); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.ceph.MarkOSDsDown(w.t.Context(), ceph.Connection{}, ceph.Fence{FSID: fsid, Epoch: 1}, []int{2}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// after lets time pass, in which the keeper looks twice a minute.
+func (w *keepersWorld) after(d time.Duration) error {
+	var err error
+	for end := w.clock.Add(d); w.clock.Before(end); {
+		w.clock = w.clock.Add(30 * time.Second)
+		err = w.keep(w.t.Context(), w.cluster)
+	}
+	return err
+}
+
+func (w *keepersWorld) up() (up bool) {
+	w.ceph.Change(func(a *cephtest.Answers) { up = a.OSDMap.OSDs[2].Up && len(a.OSDMap.OSDs[2].Flags) == 0 })
+	return up
+}
+
+// ofBenchmark is one that is at work, or has ended.
+func ofBenchmark(name string, working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
+	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: "a"}}
+	b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: working}}
+	return b
+}
+
+func TestTheKeeperLetsUpWhatNobodyElseDoes(t *testing.T) {
+	later := today().Add(time.Hour)
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		writer  string
+		until   time.Time
+		after   time.Duration
+		wantUp  bool
+		// wantGiven is whether the lock is given back: who is at work does so itself.
+		wantGiven bool
+	}{
+		"its benchmark is at work":                 {[]client.Object{ofBenchmark("a", "True")}, "this", later, 10 * time.Minute, false, false},
+		"its time has come":                        {[]client.Object{ofBenchmark("a", "True")}, "this", today().Add(time.Minute), time.Minute, false, false},
+		"its time is over":                         {[]client.Object{ofBenchmark("a", "True")}, "this", today().Add(time.Minute), 2 * time.Minute, true, false},
+		"its benchmark has ended":                  {[]client.Object{ofBenchmark("a", "False")}, "this", later, time.Minute, true, true},
+		"its benchmark is gone":                    {nil, "this", later, time.Minute, true, true},
+		"another one has its name":                 {[]client.Object{namesake()}, "this", later, time.Minute, true, true},
+		"by an earlier manager, a minute ago":      {[]client.Object{ofBenchmark("a", "True")}, "earlier", later, time.Minute, false, false},
+		"by an earlier manager, three minutes ago": {[]client.Object{ofBenchmark("a", "True")}, "earlier", later, 3 * time.Minute, true, false},
+		"by an earlier manager, and it is gone":    {nil, "earlier", later, 90 * time.Second, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newKeepersWorld(t, tc.objects...)
+			w.stop("a", tc.writer, tc.until)
+			if err := w.after(tc.after); err != nil {
+				t.Fatal(err)
+			}
+			if w.up() != tc.wantUp || len(w.holders.gave) > 0 != tc.wantGiven {
+				t.Errorf("up: %t, and %v gave the lock back; want %t, %t", w.up(), w.holders.gave, tc.wantUp, tc.wantGiven)
+			}
+			left, err := w.store.Load(t.Context(), fsid)
+			if err != nil || (left == nil) != tc.wantUp {
+				t.Errorf("journal %+v, %v", left, err)
+			}
+		})
+	}
+}
+
+func namesake() *v1alpha1.CephBenchmark {
+	b := ofBenchmark("a", "True")
+	b.UID = "another"
+	return b
+}
+
+// What it does for one benchmark, it does not do as another one that is long gone.
+func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
+	w := newKeepersWorld(t)
+	for _, name := range []string{"a", "b"} {
+		w.stop(name, "this", today().Add(time.Hour))
+		if err := w.after(time.Minute); err != nil || !w.up() {
+			t.Fatalf("for %s: up: %t, %v", name, w.up(), err)
+		}
+	}
+	if want := []string{"a", "b"}; !slices.Equal(w.holders.took, want) || !slices.Equal(w.holders.gave, want) {
+		t.Errorf("it took the lock as %v and gave it back as %v, want %v", w.holders.took, w.holders.gave, want)
+	}
+}
+
+// A second manager that died has asked for something, too.
+func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
+	w := newKeepersWorld(t)
+	w.stop("a", "earlier", today().Add(time.Hour))
+	if err := w.after(2 * time.Minute); err != nil || !w.up() {
+		t.Fatalf("up: %t, %v", w.up(), err)
+	}
+	w.stop("a", "another", today().Add(time.Hour))
+	if err := w.after(30 * time.Second); err != nil || w.up() {
+		t.Errorf("up: %t, %v, before what it has asked for must have ended", w.up(), err)
+	}
+	if err := w.after(time.Minute); err != nil || !w.up() {
+		t.Errorf("up: %t, %v", w.up(), err)
+	}
+}
+
+func TestTheKeeperSaysWhatItLacks(t *testing.T) {
+	w := newKeepersWorld(t)
+	w.stop("a", "this", today().Add(time.Hour))
+	w.cluster.Identities.OSDStopper = ""
+	if err := w.after(time.Minute); err == nil || !strings.Contains(err.Error(), "unset-group noup osd.2") {
+		t.Errorf("%v, want it to say how to let it up by hand", err)
+	}
+}
