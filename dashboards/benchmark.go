@@ -20,6 +20,9 @@ const noBenchmark = "No such benchmark in this time range: choose a namespace an
 // noResult says why a panel of figures is empty.
 const noResult = "No result in this time range: figures are there when a run has ended"
 
+// noDisruption says why a panel about failing OSDs is empty.
+const noDisruption = "No disruption was measured in this time range: template.disruption has OSDs down in mid-phase"
+
 // benchmark is the dashboard of one benchmark.
 func benchmark() page {
 	return page{
@@ -43,6 +46,7 @@ func benchmark() page {
 			{panels: benchmarkState()},
 			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles(), expectations()}},
 			{title: "Run after run", panels: history()},
+			{title: "After failing OSDs", panels: disruptions()},
 			{title: "Repetitions and environment", panels: circumstances()},
 		},
 	}
@@ -218,20 +222,31 @@ func history() []cog.Builder[dashboard.Panel] {
 		over("Latency, run after run", "The mean, and the 99th percentile,", seconds,
 			line{id: "mean", expression: figureOf(metrics.BenchmarkLatency, statistic("mean")), legend: legend + " mean", color: shades(blue)},
 			line{id: "p99", expression: figureOf(metrics.BenchmarkLatency, statistic("p99")), legend: legend + " p99", color: shades(orange)}),
-		comparison("Bandwidth against earlier runs", "bandwidth", bytesPerSecond, metrics.BenchmarkBandwidth),
-		comparison("Mean latency against earlier runs", "mean latency", seconds, metrics.BenchmarkLatency, statistic("mean")),
+		comparison("Bandwidth against earlier runs", "bandwidth", bytesPerSecond, noResult, metrics.BenchmarkBandwidth),
+		comparison("Mean latency against earlier runs", "mean latency", seconds, noResult, metrics.BenchmarkLatency, statistic("mean")),
 	}
 }
 
+// disruptions draws how long a cluster takes to be whole again after OSDs were down.
+func disruptions() []cog.Builder[dashboard.Panel] {
+	whole := steps(about{
+		title:       "Time to clean, run after run",
+		description: "How long the cluster took to be whole again after OSDs that a disruption had stopped were let up, from the end of each run to the end of the next one. What clients got meanwhile is in the report of the benchmark.",
+		unit:        seconds, empty: noDisruption, width: 12, height: 7,
+	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
+	against := comparison("Time to clean against earlier runs", "time to be whole again", seconds, noDisruption, metrics.BenchmarkTimeToClean)
+	return []cog.Builder[dashboard.Panel]{whole, against}
+}
+
 // comparison compares the latest figure with those of the time range.
-func comparison(title, what, unit, metric string, matchers ...string) *table.PanelBuilder {
+func comparison(title, what, unit, empty, metric string, matchers ...string) *table.PanelBuilder {
 	in := func(function string) string {
 		return latest(fmt.Sprintf("%s(%s[$__range])", function, one(metric, matchers...)), metrics.LabelPhase, metrics.LabelDirection)
 	}
 	return rowsOf(about{
 		title:       title,
 		description: "The latest " + what + " of each phase, and what it is against the mean of the time range, each run weighted by how long it was the latest one. Ranges with a change of the environment do not compare.",
-		empty:       noResult, width: 12, height: 7,
+		empty:       empty, width: 12, height: 7,
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},
 		{field: metrics.LabelDirection, title: "Direction", width: 90},

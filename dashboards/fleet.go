@@ -32,6 +32,7 @@ func fleet() page {
 			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks()}},
 			{title: "Ceph clusters", panels: clusters()},
 			{title: "What failed, and what was put back", panels: failures()},
+			{title: "OSDs that benchmarks have down", panels: outages()},
 			{title: "How cephtune itself is doing", panels: inside()},
 		},
 	}
@@ -174,7 +175,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		rowsOf(about{
 			title:       "Lock and queue now",
-			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, and how many settings are still to be put back.",
+			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be put back, and how many OSDs a benchmark has down, until when.",
 			empty:       none, width: 14, height: 8,
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
@@ -183,11 +184,15 @@ func clusters() []cog.Builder[dashboard.Panel] {
 			{field: valueOf("since"), title: "Since", unit: fromNow, width: 140},
 			{field: valueOf("queue"), title: "Waiting", unit: count, width: 80},
 			{field: valueOf("journal"), title: "To be put back", unit: count, width: 115},
+			{field: valueOf("osds"), title: "OSDs down", unit: count, width: 90},
+			{field: valueOf("due"), title: "Up by", unit: fromNow, width: 120},
 		},
 			instant("held", latest(held, metrics.LabelCluster, metrics.LabelHolder)),
 			instant("since", "1000 * "+latest(ofClusters(metrics.LockAcquired), metrics.LabelCluster)),
 			instant("queue", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster)),
 			instant("journal", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster)),
+			instant("osds", latest(ofClusters(metrics.OSDsKeptDown), metrics.LabelCluster)),
+			instant("due", "1000 * "+latest(ofClusters(metrics.OSDsDueUp), metrics.LabelCluster)),
 		),
 		timeline(about{
 			title:       "Who held the lock when",
@@ -232,6 +237,40 @@ func failures() []cog.Builder[dashboard.Panel] {
 		},
 			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
 			line{id: "failed", expression: restores(restoreFailed), legend: "{{outcome}}", color: fixed(vermillion)},
+		),
+	}
+}
+
+// outages are about OSDs that benchmarks have down. They are rare: quantiles are over six
+// hours, or most intervals would have none.
+func outages() []cog.Builder[dashboard.Panel] {
+	const none = "No benchmark had OSDs down since the manager was started"
+	cost := func(counter string) string { return fmt.Sprintf("sum(increase(%s[$__rate_interval]))", counter) }
+	return []cog.Builder[dashboard.Panel]{
+		bars(about{
+			title:       "Disruptions by outcome",
+			description: "Runs in which OSDs were to be down: Measured, Refused where they could not be stopped, Failed where they were and that is no evidence.",
+			unit:        count, empty: none, width: 8, height: 7,
+		}, line{
+			id:         "disruptions",
+			expression: fmt.Sprintf("sum by (outcome) (increase(%s[$__rate_interval]))", metrics.Disruptions),
+			legend:     "{{outcome}}", color: shades(blue),
+		}),
+		steps(about{
+			title:       "How long outages and recoveries took",
+			description: "The median of the six hours before: of the outage, and from its end until OSDs were up, placement groups active, and all of them clean.",
+			unit:        seconds, empty: none, width: 8, height: 7,
+		}, line{
+			id: "parts", expression: quantile("0.5", metrics.DisruptionDuration, "increase(%s[6h])", metrics.LabelPart),
+			legend: "{{part}}", color: shades(orange),
+		}).Min(0),
+		bars(about{
+			title:       "What had to be recovered",
+			description: "Copies of objects that were recovered in disruptions, and copies that were missing, summed over the time for which they were.",
+			unit:        count, empty: none, width: 8, height: 7,
+		},
+			line{id: "recovered", expression: cost(metrics.RecoveredObjects), legend: "copies recovered", color: fixed(blue)},
+			line{id: "degraded", expression: cost(metrics.DegradedObjectSeconds), legend: "degraded object-seconds", color: fixed(orange)},
 		),
 	}
 }

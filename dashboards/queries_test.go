@@ -37,9 +37,11 @@ var mayBeEmpty = map[string]map[string]string{
 		"Constraints":     "it has none",
 	},
 	"benchmark lab/smoke": {
-		"Verdict":       "it has no expectations",
-		"What it found": "its run has not ended",
-		"Expectations":  "it has no expectations",
+		"Verdict":                            "it has no expectations",
+		"What it found":                      "its run has not ended",
+		"Expectations":                       "it has no expectations",
+		"Time to clean, run after run":       "it has no disruption",
+		"Time to clean against earlier runs": "it has no disruption",
 	},
 }
 
@@ -246,6 +248,10 @@ func TestFigures(t *testing.T) {
 		{"fleet", ".*/", "Benchmarks measuring", "A", []string{"= 2"}},
 		{"fleet", ".*/", "Benchmarks", "progress", []string{
 			`name="nightly" namespace="cephtune-bench" = 1`, `name="smoke" namespace="lab" = 0.66`,
+		}},
+		{"benchmark", "cephtune-bench/nightly", "Time to clean against earlier runs", "latest", []string{`direction="Total" phase="write-4m" = 73.9`}},
+		{"fleet", ".*/", "Lock and queue now", "osds", []string{
+			`ceph_cluster="rook-ceph-second/second" = 0`, `ceph_cluster="rook-ceph/my-cluster" = 1`,
 		}},
 		{"fleet", ".*/", "Lock and queue now", "held", []string{
 			`ceph_cluster="rook-ceph-second/second" holder="CephTuningSweep/cephtune-bench/profile" = 1`,

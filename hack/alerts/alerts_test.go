@@ -123,6 +123,9 @@ const (
 	closed    = `cephtune_journal_open_entries{ceph_cluster="rook-ceph/c",holder=""}`
 	lock      = `cephtune_lock_held{ceph_cluster="rook-ceph/c",holder="CephTuningSweep/bench/pg-num"}`
 	lockOfOne = `cephtune_lock_held{ceph_cluster="rook-ceph/c",holder="CephBenchmark/bench/nightly"}`
+	keptDown  = `cephtune_osds_kept_down{ceph_cluster="rook-ceph/c",holder="CephBenchmark/bench/outage"}`
+	allUp     = `cephtune_osds_kept_down{ceph_cluster="rook-ceph/c",holder=""}`
+	dueUp     = `cephtune_osds_due_up_timestamp_seconds{ceph_cluster="rook-ceph/c"}`
 	unlocked  = `cephtune_lock_held{ceph_cluster="rook-ceph/c",holder=""}`
 	acquired  = `cephtune_lock_acquired_timestamp_seconds{ceph_cluster="rook-ceph/c"}`
 
@@ -146,7 +149,7 @@ func lines(pairs ...string) string {
 
 func stories() []story {
 	const always = "1x600"
-	return slices.Concat(restoreStories(always), journalStories(always), lockStories(always), sweepStories(always), benchmarkStories(), exporterStories(always))
+	return slices.Concat(restoreStories(always), journalStories(always), osdStories(), lockStories(always), sweepStories(always), benchmarkStories(), exporterStories(always))
 }
 
 func restoreStories(always string) []story {
@@ -181,6 +184,17 @@ func journalStories(always string) []story {
 		{"of one that is gone, while another waits", alert, lines(journal, "3x600", other, always), []look{{20 * time.Minute, []string{ofLock}}}},
 		{"of one that has ended", alert, lines(journal, "3x600", complete, always), []look{{20 * time.Minute, []string{ofLock}}}},
 		{"closed", alert, lines(closed, "0x600"), []look{{10 * time.Hour, nil}}},
+	}
+}
+
+func osdStories() []story {
+	const alert = "CephTuneOutageOverdue"
+	ofBenchmark := []string{`ceph_cluster="rook-ceph/c", holder="CephBenchmark/bench/outage"`}
+	return []story{
+		{"for an hour, as was meant", alert, lines(keptDown, "2x12 _x600", allUp, "_x13 0x600", dueUp, "3615x12 _x600"), []look{{55 * time.Minute, nil}, {10 * time.Hour, nil}}},
+		{"for longer", alert, lines(keptDown, "2x600", dueUp, "3615x600"), []look{{time.Hour, nil}, {70 * time.Minute, ofBenchmark}}},
+		{"and let up late", alert, lines(keptDown, "2x15 _x600", allUp, "_x16 0x600", dueUp, "3615x15 _x600"), []look{{70 * time.Minute, ofBenchmark}, {90 * time.Minute, nil}}},
+		{"none", alert, lines(allUp, "0x600"), []look{{10 * time.Hour, nil}}},
 	}
 }
 
