@@ -103,17 +103,17 @@ func journal(t *testing.T, sweep *v1alpha1.CephTuningSweep, state tuning.State) 
 }
 
 // disrupting is the journal of a benchmark that has an OSD down.
-func disrupting(t *testing.T, until time.Time) *corev1.ConfigMap {
+func disrupting(t *testing.T, of string, until time.Time) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
-		SchemaVersion: tuning.SchemaVersion, FSID: fsid, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
+		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
 		Until: until, Entries: []tuning.Entry{{Setting: tuning.NoUp(2), State: tuning.Open}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-disruption-" + fsid, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-disruption-" + of, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
 		Data:       map[string]string{journals.Key: string(text)},
 	}
 }
@@ -223,9 +223,13 @@ func TestGolden(t *testing.T) {
 		"a sweep at work":               {append(installation(t), atWork, journal(t, atWork, tuning.Open), lease(holder, clitest.Morning(89))), everything, nothing},
 		"a sweep that waits for people": {append(installation(t), ended, journal(t, ended, tuning.Open), lease(holder, clitest.Morning(20))), everything, nothing},
 		"a sweep that is gone":          {append(installation(t), journal(t, sweep, tuning.Open), lease(holder, clitest.Morning(89))), everything, nothing},
-		"a benchmark with OSDs down":    {append(installation(t), disrupting(t, clitest.Morning(89))), everything, nothing},
-		"OSDs that nobody lets up":      {append(installation(t), disrupting(t, clitest.Morning(80))), everything, nothing},
-		"a journal that is done":        {append(installation(t), journal(t, sweep, tuning.Restored)), everything, nothing},
+		"a benchmark with OSDs down":    {append(installation(t), disrupting(t, fsid, clitest.Morning(89))), everything, nothing},
+		"OSDs that nobody lets up":      {append(installation(t), disrupting(t, fsid, clitest.Morning(80))), everything, nothing},
+		"OSDs down in two clusters": {
+			append(installation(t), disrupting(t, fsid, clitest.Morning(89)), disrupting(t, "4f6b2e0c-2222-4000-8000-000000000002", clitest.Morning(80)),
+				journal(t, sweep, tuning.Open)), everything, nothing,
+		},
+		"a journal that is done": {append(installation(t), journal(t, sweep, tuning.Restored)), everything, nothing},
 		"hardly anything may be read": {installation(t), everything, func(o any) error {
 			switch o := o.(type) {
 			case *v1alpha1.CephBenchmark:

@@ -33,7 +33,8 @@ const timeout = 2 * time.Minute
 const longHelp = `Show what a CephTuningSweep has changed in Ceph and not put back yet: each setting with
 what it was, what the sweep may have made of it, and the command that puts it back by hand.
 It is read from the journal, a ConfigMap in the operator's namespace, so that neither Ceph
-nor the operator has to answer. Without a name, it is every journal that is open.
+nor the operator has to answer. Without a name, it is every journal that is open: OSDs are
+among it that a benchmark keeps down, which cephbenchmark/NAME shows alone.
 
 The operator puts everything back by itself, and goes on trying until Ceph answers. What is
 put back by hand meanwhile it finds as it was. Settings are put back from the top of the
@@ -49,6 +50,9 @@ still to be put back.`
 const examples = `  # What sweep pg-num has not put back
   %[1]s pg-num -n cephtune-bench
 
+  # Which OSDs benchmark outage keeps down, and how to let them up by hand
+  %[1]s cephbenchmark/outage -n cephtune-bench
+
   # Whatever is open, for a script
   %[1]s -o json
 
@@ -58,6 +62,7 @@ const examples = `  # What sweep pg-num has not put back
 // options are the flags.
 type options struct {
 	name     string // empty for every journal
+	kind     string // of whose journal it is, if there is a name
 	operator string
 	abandon  bool
 	yes      bool
@@ -111,10 +116,10 @@ func (o *options) read(args []string) error {
 	if err != nil {
 		return err
 	}
-	if kind.Name != object.Sweep().Name {
-		return exit.UsageErrorf("a %s changes no setting of Ceph: want a CephTuningSweep", kind.Name)
+	if o.abandon && kind.Name != object.Sweep().Name {
+		return exit.UsageErrorf("a %s has no settings to give up, only OSDs that are down: let them up with the command that is shown without --abandon", kind.Name)
 	}
-	o.name = name
+	o.name, o.kind = name, kind.Name
 	return nil
 }
 
@@ -144,7 +149,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	return nil
 }
 
-// find reads the journals that are open: all of them, or that of the sweep.
+// find reads the journals that are open: all of them, or those of one object.
 func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, error) {
 	list := &corev1.ConfigMapList{}
 	switch err := c.List(ctx, list, client.InNamespace(o.operator), client.MatchingLabels{settings.LabelManagedBy: settings.ManagedBy}); {
@@ -165,12 +170,17 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 			damaged = append(damaged, fmt.Errorf("ConfigMap %s/%s: %w", o.operator, list.Items[i].Name, err))
 			continue
 		}
-		if !j.Done() && (o.name == "" || j.Sweep.Namespace == namespace && j.Sweep.Name == o.name) {
+		if !j.Done() && (o.name == "" || o.isOf(j, namespace)) {
 			open = append(open, j)
 		}
 	}
 	// One that cannot be read may be the one that is looked for.
 	return open, errors.Join(damaged...)
+}
+
+// isOf reports whether a journal is of the object that was named.
+func (o *options) isOf(j *tuning.Journal, namespace string) bool {
+	return j.Sweep.KindOrSweep() == o.kind && j.Sweep.Namespace == namespace && j.Sweep.Name == o.name
 }
 
 // toDo are the entries that are open, in the order in which they are put back: what was

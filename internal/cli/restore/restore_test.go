@@ -57,17 +57,17 @@ func journal(t *testing.T, of string, s *v1alpha1.CephTuningSweep, entries ...tu
 }
 
 // disrupting is the journal of a benchmark that is gone and has left an OSD down.
-func disrupting(t *testing.T) *corev1.ConfigMap {
+func disrupting(t *testing.T, of, name string) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
-		SchemaVersion: tuning.SchemaVersion, FSID: fsid, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
+		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: clitest.Namespace, Name: name, UID: "u"},
 		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Ours: []tuning.Ours{{Intended: tuning.Of("true")}}, State: tuning.Open}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cm := config(string(text))
-	cm.Name = "cephtune-disruption-" + fsid
+	cm.Name = "cephtune-disruption-" + of
 	return cm
 }
 
@@ -117,7 +117,9 @@ func TestGolden(t *testing.T) {
 		"nothing is open":           {"", []client.Object{sweep(t), journal(t, fsid, sweep(t), closed())}},
 		"nothing is open as json":   {"-o json", nil},
 		"the sweep is gone":         {"pg-num", []client.Object{gone, journal(t, fsid, sweep(t), one)}},
-		"OSDs are down":             {"", []client.Object{disrupting(t)}},
+		"OSDs are down":             {"", []client.Object{disrupting(t, fsid, "outage"), disrupting(t, other, "pg-num")}},
+		"OSDs of a benchmark":       {"cephbenchmark/outage", []client.Object{disrupting(t, fsid, "outage"), disrupting(t, other, "pg-num")}},
+		"OSDs of a namesake":        {"pg-num", []client.Object{sweep(t), disrupting(t, other, "pg-num")}},
 		"nobody has looked":         {"pg-num", []client.Object{unseen, journal(t, fsid, sweep(t), one)}},
 		"a journal that is damaged": {"", []client.Object{config("{")}},
 		"abandon unconfirmed":       {"pg-num --abandon", []client.Object{sweep(t), journal(t, fsid, sweep(t), entries()[0], one)}},
@@ -127,7 +129,7 @@ func TestGolden(t *testing.T) {
 		"abandon what never was":    {"pg-num --abandon --yes", nil},
 		"usage abandon everything":  {"--abandon --yes", nil},
 		"usage yes to what":         {"pg-num --yes", nil},
-		"usage a benchmark":         {"cephbenchmark/nightly", nil},
+		"usage a benchmark":         {"cephbenchmark/nightly --abandon", nil},
 		"usage an output":           {"pg-num -o wide", nil},
 		"usage abandon as json":     {"pg-num --abandon --yes -o json", nil},
 	} {
