@@ -60,7 +60,12 @@ var benchmarkCases = map[string]specCase{
 	"a long outage":                  {disrupted(`{outage: 10m}`, `rateIOPS: 500, duration: 30m`), "set backfill to Expect"},
 	"a long outage for backfill":     {disrupted(`{outage: 15m, backfill: Expect}`, `rateIOPS: 500, duration: 30m`), ""},
 	"an outage of no time":           {disrupted(`{outage: 5s}`, `rateIOPS: 500, duration: 5m`), "between 20s and 4h"},
-	"consent for other pools":        {disrupted(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
+	"a disruption beside a background with a rate": {
+		disruptedBeside(`{fio: {pattern: RandWrite, rateIOPS: 100}}`), "",
+	},
+	"a disruption beside a background in an open loop": {disruptedBeside(`{fio: {pattern: RandWrite}}`), "the background needs a fixed rate"},
+	"a disruption beside rados bench":                  {disruptedBeside(`{radosBench: {mode: Write}}`), "the background needs a fixed rate"},
+	"consent for other pools":                          {disrupted(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
 	"the time to be whole again": {
 		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
 			`expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "",
@@ -352,4 +357,9 @@ func disrupted(change, phase string) string {
 		fields += ", "
 	}
 	return `{template: {disruption: {phase: fio, ` + fields + change + `}, phases: [{name: fio, fio: {pattern: RandWrite, ` + phase + `}}]}}`
+}
+
+// disruptedBeside is one that has a background, too.
+func disruptedBeside(background string) string {
+	return strings.Replace(disrupted(`{}`, `rateIOPS: 500, duration: 5m`), `{template: {`, `{template: {background: `+background+`, `, 1)
 }

@@ -20,6 +20,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.exists(p, p.name == self.disruption.phase)",message="disruption.phase must name a phase of phases"
 // +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="a disruption needs a phase whose rate is fixed, because what is written meanwhile decides how much has to be recovered: make it a fio phase, and set its rateIOPS or rateBandwidth to what the cluster bears with ease"
 // +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || !has(p.fio) || duration(p.fio.duration) >= duration(self.disruption.before) + duration(self.disruption.outage) + duration('1m'))",message="the phase of a disruption has to last for before and outage and at least 1m of recovery: raise its duration"
+// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || !has(self.background) || (has(self.background.fio) && (has(self.background.fio.rateIOPS) || has(self.background.fio.rateBandwidth)))",message="beside a disruption the background needs a fixed rate, because what is written meanwhile decides how much has to be recovered: make it background.fio, and set its rateIOPS or rateBandwidth"
 type BenchmarkTemplate struct {
 	// target is what the load is put on.
 	// +required
