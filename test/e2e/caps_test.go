@@ -85,6 +85,16 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 			mon:         `allow r, allow command "osd set-group" with flags=noup who=osd.0`,
 			wantRefused: []string{"osd set-group noup osd.0", "osd set-group noup osd.1"},
 		},
+		// Of an OSD that does not exist Ceph says so, and takes nothing down.
+		"osd down is for any OSD, and for nothing else": {
+			mon:         `allow r, allow command "osd down"`,
+			wantAllowed: []string{"osd down osd.9999"},
+			wantRefused: []string{"osd out osd.9999", "osd set-group noup osd.0", "osd set noup", "osd lost 9999 --yes-i-really-mean-it"},
+		},
+		"osd down cannot be limited to an OSD by ids=": {
+			mon:         `allow r, allow command "osd down" with ids=osd.9999`,
+			wantRefused: []string{"osd down osd.9999", "osd down 9999"},
+		},
 		"osd pg-upmap and its removal are commands of their own": {
 			mon:         `allow r, allow command "osd pg-upmap", allow command "osd rm-pg-upmap"`,
 			wantAllowed: []string{"osd pg-upmap 1.0 0 1 2", "osd rm-pg-upmap 1.0"},
