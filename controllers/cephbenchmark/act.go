@@ -70,10 +70,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepNone, stepIdle, stepStall:
 		return effect{again: p.again}, nil
 	case stepWait:
-		if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiet {
-			seen.live.hurry()
-		}
-		return effect{again: p.again}, nil
+		return waitFor(seen, p), nil
 	case stepAcknowledge:
 		_, err := r.prune(ctx, seen)
 		return effect{}, err
@@ -102,6 +99,14 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.step)
 	}
+}
+
+// waitFor looks more often at a cluster that is to become quiet.
+func waitFor(seen facts, p plan) effect {
+	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiet {
+		seen.live.hurry()
+	}
+	return effect{again: p.again}
 }
 
 // protect adds the finalizer.

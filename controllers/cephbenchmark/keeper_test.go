@@ -98,9 +98,9 @@ func (w *keepersWorld) up() (up bool) {
 	return up
 }
 
-// ofBenchmark is one that is at work, or has ended.
-func ofBenchmark(name string, working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
-	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: "a"}}
+// ofBenchmark is benchmark a, which is at work or has ended.
+func ofBenchmark(working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
+	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "a", UID: "a"}}
 	b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: working}}
 	return b
 }
@@ -116,14 +116,14 @@ func TestTheKeeperLetsUpWhatNobodyElseDoes(t *testing.T) {
 		// wantGiven is whether the lock is given back: who is at work does so itself.
 		wantGiven bool
 	}{
-		"its benchmark is at work":                 {[]client.Object{ofBenchmark("a", "True")}, "this", later, 10 * time.Minute, false, false},
-		"its time has come":                        {[]client.Object{ofBenchmark("a", "True")}, "this", today().Add(time.Minute), time.Minute, false, false},
-		"its time is over":                         {[]client.Object{ofBenchmark("a", "True")}, "this", today().Add(time.Minute), 2 * time.Minute, true, false},
-		"its benchmark has ended":                  {[]client.Object{ofBenchmark("a", "False")}, "this", later, time.Minute, true, true},
+		"its benchmark is at work":                 {[]client.Object{ofBenchmark("True")}, "this", later, 10 * time.Minute, false, false},
+		"its time has come":                        {[]client.Object{ofBenchmark("True")}, "this", today().Add(time.Minute), time.Minute, false, false},
+		"its time is over":                         {[]client.Object{ofBenchmark("True")}, "this", today().Add(time.Minute), 2 * time.Minute, true, false},
+		"its benchmark has ended":                  {[]client.Object{ofBenchmark("False")}, "this", later, time.Minute, true, true},
 		"its benchmark is gone":                    {nil, "this", later, time.Minute, true, true},
 		"another one has its name":                 {[]client.Object{namesake()}, "this", later, time.Minute, true, true},
-		"by an earlier manager, a minute ago":      {[]client.Object{ofBenchmark("a", "True")}, "earlier", later, time.Minute, false, false},
-		"by an earlier manager, three minutes ago": {[]client.Object{ofBenchmark("a", "True")}, "earlier", later, 3 * time.Minute, true, false},
+		"by an earlier manager, a minute ago":      {[]client.Object{ofBenchmark("True")}, "earlier", later, time.Minute, false, false},
+		"by an earlier manager, three minutes ago": {[]client.Object{ofBenchmark("True")}, "earlier", later, 3 * time.Minute, true, false},
 		"by an earlier manager, and it is gone":    {nil, "earlier", later, 90 * time.Second, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestTheKeeperLetsUpWhatNobodyElseDoes(t *testing.T) {
 }
 
 func namesake() *v1alpha1.CephBenchmark {
-	b := ofBenchmark("a", "True")
+	b := ofBenchmark("True")
 	b.UID = "another"
 	return b
 }

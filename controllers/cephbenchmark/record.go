@@ -35,9 +35,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		seen.memory.toldAt = seen.now
 	}
 	r.counts.BenchmarkRecorded(seen.benchmark, after, e.invalid)
-	if e.disrupted.outcome != "" {
-		r.counts.DisruptionEnded(e.disrupted.outcome, e.disrupted.cost)
-	}
+	r.counts.DisruptionEnded(e.disrupted.outcome, e.disrupted.cost)
 	if e.told != nil {
 		kind := corev1.EventTypeNormal
 		if e.told.Reason == "RunInvalid" {

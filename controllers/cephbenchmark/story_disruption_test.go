@@ -201,6 +201,7 @@ func disruptedTwice(w *world) {
 	if states(b) != "Valid, Valid" || w.stops() != 2 {
 		w.t.Errorf("%d stops, runs %+v", w.stops(), b.Status.Runs)
 	}
+	w.untilCounted(2, metrics.Disruptions, "Measured")
 }
 
 // What the cluster was like when the benchmark began is not what it is like now.

@@ -42,10 +42,10 @@ func newDisruptions(with prometheus.Registerer) disruptions {
 	return d
 }
 
-// DisruptionEnded counts a disruption whose run has ended. What it has cost counts where it
-// was measured; nil if nobody knows.
+// DisruptionEnded counts a disruption whose run has ended; an outcome of "" is none. What it
+// has cost counts where it was measured; nil if nobody knows.
 func (e *Events) DisruptionEnded(outcome string, cost *archive.Disruption) {
-	if e == nil {
+	if e == nil || outcome == "" {
 		return
 	}
 	e.disruptions.ended.WithLabelValues(outcome).Inc()

@@ -158,6 +158,7 @@ func TestDisruptions(t *testing.T) {
 	e.DisruptionEnded(DisruptionMeasured, cost)
 	e.DisruptionEnded(DisruptionFailed, cost) // What it has cost is no evidence.
 	e.DisruptionEnded(DisruptionRefused, nil)
+	e.DisruptionEnded("", cost) // There was none.
 	want := map[string]float64{
 		metrics.Disruptions + " Measured": 1, metrics.Disruptions + " Failed": 1, metrics.Disruptions + " Refused": 1,
 		metrics.DisruptionDuration + " outage": 1, metrics.DisruptionDuration + " up": 1, metrics.DisruptionDuration + " clean": 1,
