@@ -1,6 +1,9 @@
 package v1alpha1_test
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 const minimalBenchmark = `
 apiVersion: cephtune.dev/v1alpha1
@@ -160,6 +163,32 @@ var benchmarkCases = map[string]specCase{
 	"a rest of nothing":        {`{template: {rest: 0s}}`, ""},
 	"a rest of a day":          {`{template: {rest: 24h}}`, "must be at most 1h"},
 	"a duration in other form": {`{template: {rest: 1.5m}}`, "spec.template.rest in body should match"},
+
+	// What runs and phases begin with.
+	"fresh data":                      {`{template: {initialState: Fresh}}`, ""},
+	"images rolled back":              {`{template: {initialState: Rollback}}`, ""},
+	"images rolled back beside rados": {initially("Rollback", `radosBench: {mode: Rand}`, `fio: {pattern: RandReadWrite}`), ""},
+	"images rolled back of one job":   {initially("Rollback", `fio: {pattern: Read, jobs: [{name: a}, {name: b, pattern: RandWrite}]}`), ""},
+	"an initial state of a word":      {`{template: {initialState: Clean}}`, `Unsupported value: "Clean"`},
+	"a claim rolled back": {
+		`{template: {initialState: Rollback, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}, phases: [{name: a, fio: {pattern: Write}}]}}`,
+		"use Fresh, which writes the data anew",
+	},
+	"fresh data of a claim": {
+		`{template: {initialState: Fresh, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}, phases: [{name: a, fio: {pattern: Write}}]}}`, "",
+	},
+	"objects of fio rolled back":         {initially("Rollback", `fio: {engine: RADOS, pattern: Write}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
+	"objects of rados bench rolled back": {initially("Rollback", `radosBench: {mode: Write, reuseObjects: true}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
+	"reads rolled back":                  {initially("Rollback", `rbdBench: {ioType: Read}`, `fio: {pattern: RandRead}`), "needs a phase that writes over an RBD image"},
+	"new objects rolled back":            {initially("Rollback", `radosBench: {mode: Write}`), "needs a phase that writes over an RBD image"},
+	"caches that are warm":               {`{template: {osdCaches: WarmBeforePhase}}`, ""},
+	"caches that are warm of omaps": {
+		`{template: {osdCaches: WarmBeforePhase, phases: [{name: a, radosBench: {mode: Write, reuseObjects: true, destination: OMap}}]}}`,
+		"reads neither omaps nor xattrs",
+	},
+	"caches that are warm beside new omaps": {
+		`{template: {osdCaches: WarmBeforePhase, phases: [{name: a, radosBench: {mode: Write, destination: OMap}}]}}`, "",
+	},
 
 	// rados bench.
 	"rados bench of 30 s": {radosBench(`{mode: Write, duration: 30s}`), ""},
@@ -321,6 +350,15 @@ var benchmarkCases = map[string]specCase{
 		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},
 		  background: {radosBench: {mode: Write, destination: OMap}}}}`, "for the background, or a replicated pool",
 	},
+}
+
+// initially is a benchmark with an initial state and phases of these loads.
+func initially(state string, loads ...string) string {
+	var phases []string
+	for i, load := range loads {
+		phases = append(phases, fmt.Sprintf("{name: p%d, %s}", i, load))
+	}
+	return `{template: {initialState: ` + state + `, phases: [` + strings.Join(phases, ", ") + `]}}`
 }
 
 func beside(load string) string { return `{template: {background: {` + load + `}}}` }

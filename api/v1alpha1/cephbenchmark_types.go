@@ -305,13 +305,16 @@ type SpaceEfficiency struct {
 }
 
 // ResultMark is something that has to be known about a result.
-// +kubebuilder:validation:Enum=Cached;ClosedLoop;SharedImage;Throttled;NotSteady;Disturbed
+// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;SharedImage;Throttled;NotSteady;Disturbed
 type ResultMark string
 
 // The marks.
 const (
 	// MarkCached means that the dataset fits into the caches of the OSDs.
 	MarkCached ResultMark = "Cached"
+	// MarkWarmed means that the dataset was read once before the phase, so that the
+	// caches of the OSDs held what of it fits into them.
+	MarkWarmed ResultMark = "Warmed"
 	// MarkClosedLoop means that latencies were measured without an offered rate.
 	MarkClosedLoop ResultMark = "ClosedLoop"
 	// MarkSharedImage means that clients shared an image and its lock.
@@ -339,7 +342,7 @@ type PhaseResult struct {
 	// marks are what has to be known about the figures.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=6
+	// +kubebuilder:validation:MaxItems=7
 	Marks []ResultMark `json:"marks,omitempty"`
 
 	// metrics are the figures.
@@ -427,6 +430,21 @@ const (
 	RunFailed  RunState = "Failed"
 )
 
+// DataState says what a run found where its phases work on data that was prefilled.
+// +kubebuilder:validation:Enum=Prefilled;Used;RolledBack
+type DataState string
+
+// The states of data.
+const (
+	// DataPrefilled is data that had just been written.
+	DataPrefilled DataState = "Prefilled"
+	// DataUsed is data as earlier runs, or the pilots that size a phase, had left it.
+	DataUsed DataState = "Used"
+	// DataRolledBack is data of images that had just been rolled back to what they were
+	// prefilled with.
+	DataRolledBack DataState = "RolledBack"
+)
+
 // BenchmarkRun is one execution of all phases.
 type BenchmarkRun struct {
 	// number counts runs within observedRunID, from 1.
@@ -451,6 +469,11 @@ type BenchmarkRun struct {
 	// seconds.
 	// +optional
 	StartSpread Decimal `json:"startSpread,omitempty"`
+
+	// initialState is what the run found where its phases work on data that was
+	// prefilled, as template.initialState has it. It is empty where none of them does.
+	// +optional
+	InitialState DataState `json:"initialState,omitempty"`
 
 	// results is the ConfigMap that holds the full result.
 	// +optional

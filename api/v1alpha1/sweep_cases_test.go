@@ -36,6 +36,10 @@ var sweepCases = map[string]specCase{
 		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names",
 	},
 
+	// What runs begin with.
+	"fresh data, which each run has":       {`{template: {initialState: Fresh, osdCaches: WarmBeforePhase}}`, ""},
+	"images rolled back, which runs share": {`{template: {initialState: Rollback}}`, "each run of a sweep has data of its own"},
+
 	// Parameters.
 	"no parameters":    {`{parameters: []}`, "should have at least 1 items"},
 	"seven parameters": {`{parameters: [` + repeat(7, `{name: p%d, workload: {field: clients}, values: ["1"]}`) + `]}`, "must have at most 6 items"},

@@ -21,6 +21,10 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="a disruption needs a phase whose rate is fixed, because what is written meanwhile decides how much has to be recovered: make it a fio phase, and set its rateIOPS or rateBandwidth to what the cluster bears with ease"
 // +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || !has(p.fio) || duration(p.fio.duration) >= duration(self.disruption.before) + duration(self.disruption.outage) + duration('1m'))",message="the phase of a disruption has to last for before and outage and at least 1m of recovery: raise its duration"
 // +kubebuilder:validation:XValidation:rule="!has(self.disruption) || !has(self.background) || (has(self.background.fio) && (has(self.background.fio.rateIOPS) || has(self.background.fio.rateBandwidth)))",message="beside a disruption the background needs a fixed rate, because what is written meanwhile decides how much has to be recovered: make it background.fio, and set its rateIOPS or rateBandwidth"
+// +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || !has(self.target.persistentVolumeClaim)",message="initialState Rollback is for RBD images that the benchmark itself has made, and the volume of a persistentVolumeClaim belongs to its storage class and is in use while the client runs: use Fresh, which writes the data anew"
+// +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || self.phases.all(p, !(has(p.fio) && has(p.fio.engine) && p.fio.engine == 'RADOS') && !(has(p.radosBench) && has(p.radosBench.reuseObjects) && p.radosBench.reuseObjects))",message="initialState Rollback is for RBD images, and objects that fio writes with engine RADOS or radosBench reuses have no snapshot: use Fresh, or phases with rbdBench or with engine RBD of fio"
+// +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || has(self.target.persistentVolumeClaim) || self.phases.exists(p, (has(p.rbdBench) && p.rbdBench.ioType != 'Read') || (has(p.fio) && ((has(p.fio.pattern) && p.fio.pattern.endsWith('Write')) || (has(p.fio.jobs) && p.fio.jobs.exists(j, has(j.pattern) && j.pattern.endsWith('Write'))))))",message="initialState Rollback needs a phase that writes over an RBD image, of rbdBench or fio: what is only read stays as it was prefilled, so leave initialState out"
+// +kubebuilder:validation:XValidation:rule="!has(self.osdCaches) || self.osdCaches != 'WarmBeforePhase' || self.phases.all(p, !has(p.radosBench) || !has(p.radosBench.reuseObjects) || !p.radosBench.reuseObjects || p.radosBench.destination == 'Object')",message="osdCaches WarmBeforePhase reads what was prefilled, and rados bench reads neither omaps nor xattrs: use destination Object with reuseObjects, or leave osdCaches out"
 type BenchmarkTemplate struct {
 	// target is what the load is put on.
 	// +required
@@ -37,7 +41,18 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:default={}
 	Dataset Dataset `json:"dataset,omitzero"`
 
-	// osdCaches says what happens to the caches of the OSDs before each phase.
+	// initialState says in which state each run finds the data that it writes over:
+	// Keep, as the run before has left it; Fresh, removed and prefilled anew; Rollback,
+	// RBD images rolled back to a snapshot that was taken after they were prefilled.
+	// Neither is measured. In a CephTuningSweep each run has a scratch pool, or images,
+	// of its own that were just prefilled, so that Keep and Fresh are the same.
+	// +optional
+	// +kubebuilder:default=Keep
+	InitialState InitialState `json:"initialState,omitempty"`
+
+	// osdCaches says what happens to the caches of the OSDs before each phase: Keep
+	// leaves them as they are, DropBeforePhase empties them, WarmBeforePhase has each
+	// client read once, unmeasured, all of the data that the phase works on.
 	// DropBeforePhase is a power that the administrator has to grant.
 	// +optional
 	// +kubebuilder:default=Keep
@@ -253,12 +268,32 @@ type Dataset struct {
 	Size string `json:"size,omitempty"`
 }
 
+// InitialState says in which state each run finds the data that it writes over.
+// +kubebuilder:validation:Enum=Keep;Fresh;Rollback
+type InitialState string
+
+// The initial states.
+const (
+	// InitialStateKeep leaves the data as the run before has left it.
+	InitialStateKeep InitialState = "Keep"
+	// InitialStateFresh removes the data and prefills it anew before each run.
+	InitialStateFresh InitialState = "Fresh"
+	// InitialStateRollback rolls RBD images back to a snapshot of what they were
+	// prefilled with. Writing to an image with a snapshot costs more than writing to one
+	// without.
+	InitialStateRollback InitialState = "Rollback"
+)
+
 // OSDCachePolicy says what happens to the caches of the OSDs.
-// +kubebuilder:validation:Enum=Keep;DropBeforePhase
+// +kubebuilder:validation:Enum=Keep;DropBeforePhase;WarmBeforePhase
 type OSDCachePolicy string
 
 // The policies.
 const (
-	OSDCachesKeep            OSDCachePolicy = "Keep"
+	// OSDCachesKeep leaves them as they are.
+	OSDCachesKeep OSDCachePolicy = "Keep"
+	// OSDCachesDropBeforePhase empties them.
 	OSDCachesDropBeforePhase OSDCachePolicy = "DropBeforePhase"
+	// OSDCachesWarmBeforePhase has the data of the phase read once.
+	OSDCachesWarmBeforePhase OSDCachePolicy = "WarmBeforePhase"
 )

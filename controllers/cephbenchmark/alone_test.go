@@ -27,12 +27,13 @@ func TestThePlanIsWhatTheManagerWouldDo(t *testing.T) {
 		"nothing to tidy up":   {fakeLoad{}, fakeLoad{}},
 		"writes in the middle": {fakeLoad{}, fakeLoad{writes: true}, fakeLoad{}},
 	}
+	states := []v1alpha1.InitialState{v1alpha1.InitialStateKeep, v1alpha1.InitialStateFresh, v1alpha1.InitialStateRollback}
 	for name, loads := range cases {
-		for _, rest := range []time.Duration{0, 5 * time.Second} {
+		for i, rest := range []time.Duration{0, 5 * time.Second, 5 * time.Second} {
 			for from := int32(1); from <= 3; from++ {
-				t.Run(fmt.Sprintf("%s, rest %v, from run %d", name, rest, from), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, %s, rest %v, from run %d", name, states[i], rest, from), func(t *testing.T) {
 					s := scriptOf(1, loads...)
-					s.rest = rest
+					s.rest, s.initialState, s.warm = rest, states[i], i > 0
 					var want []string
 					tasks, m, clock := newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
 					for run := from; run <= 3; run++ {

@@ -65,7 +65,7 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 // evidenceOf is what a run has come to, as far as the archive tells and conclusions
 // need it.
 func evidenceOf(run *archive.Run) runEvidence {
-	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime}
+	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime, initialState: run.InitialState}
 	for _, p := range run.Phases {
 		e.phases = append(e.phases, phaseEvidence{
 			name: p.Name, observation: p.Observation, background: p.Background, slow: p.SlowOSDs, disruption: p.Disruption,
@@ -86,6 +86,7 @@ func (e runEvidence) document(seen facts) (*archive.Run, error) {
 		Reason:        e.wrong,
 		StartTime:     e.start,
 		EndTime:       seen.now,
+		InitialState:  e.initialState,
 		RawOutput:     seen.spec.RawOutput,
 		Placement:     placementOf(seen.pools(), seen.pgs()),
 	}

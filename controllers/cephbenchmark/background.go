@@ -61,6 +61,7 @@ func (s session) backgroundPlace(places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = s.background().name, s.background().name
 	p.Client, p.Clients, p.Image.Shared = 0, 1, false
+	p.Image.RolledBack = false // It is about what is measured.
 	return p
 }
 

@@ -191,6 +191,9 @@ func (t clientTasks) startTime(id string) time.Time {
 // in their caches.
 func (f facts) dataset() (bytes int64, cached bool, err error) {
 	free := int64(float64(f.survey.df.AvailableBytes) / f.overhead() * f.share())
+	if f.spec.Template.InitialState == v1alpha1.InitialStateRollback {
+		free /= 2 // The snapshot keeps what is written over.
+	}
 	bytes, cached, err = quiescence.DatasetBytes(f.spec.Template.Dataset, int(f.spec.Template.Clients.Count), f.survey.cacheBytes, free)
 	if err != nil {
 		return 0, false, fmt.Errorf("size the dataset: %w", err)
@@ -276,6 +279,7 @@ func (f facts) detail() quiescence.Detail {
 		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
 		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods), ConfinedTo: f.osds(),
 		Background: describeBackground(f.spec.Template.Background), BackgroundNodes: nodesOf(f.beside.pods),
+		InitialState: f.spec.Template.InitialState, OSDCaches: f.spec.Template.OSDCaches,
 	})
 }
 

@@ -113,6 +113,8 @@ type runEvidence struct {
 	phases []phaseEvidence
 	// background is that of the run; nil if there is none, or it tells nothing.
 	background *backgroundEvidence
+	// initialState is what it found where phases work on data that were prefilled.
+	initialState v1alpha1.DataState
 	// alone says that status does not know yet when it began.
 	alone bool
 }
@@ -134,7 +136,9 @@ type phaseEvidence struct {
 
 // entry is the run as status has it.
 func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
-	run := v1alpha1.BenchmarkRun{Number: e.number, State: e.state, Reason: kstatus.Cut(e.wrong, 128), Results: results}
+	run := v1alpha1.BenchmarkRun{
+		Number: e.number, State: e.state, Reason: kstatus.Cut(e.wrong, 128), InitialState: e.initialState, Results: results,
+	}
 	if e.alone && !e.start.IsZero() {
 		start := metav1.NewTime(e.start)
 		run.StartTime = &start
@@ -184,7 +188,8 @@ func (e runEvidence) whyInvalid() string {
 func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvidence, error) {
 	e := runEvidence{
 		number: p.run, wrong: p.wrong, alone: seen.alone(),
-		start: seen.memory.startedAt[taskID(p.run, seen.script.phases[0].name)],
+		start:        seen.memory.startedAt[taskID(p.run, seen.script.phases[0].name)],
+		initialState: seen.script.found(p.run, seen.tasks),
 	}
 	for i, phase := range seen.script.phases {
 		id := taskID(p.run, phase.name)
@@ -237,6 +242,9 @@ func phaseOf(seen facts, run int32, i int, reports []*task.Report) (phaseEvidenc
 	observation.Mark(figure.MarksOfSpec(&seen.spec.Template, &p.spec)...)
 	if seen.isCached(p.spec) {
 		observation.Mark(v1alpha1.MarkCached)
+	}
+	if seen.script.warms(p) && reads(p.spec) {
+		observation.Mark(v1alpha1.MarkWarmed)
 	}
 	e.slow = slowosd.Find(slowosd.Phase{
 		Start: e.start, End: e.end, Samples: latenciesWithin(seen.extras, e.start, e.end),

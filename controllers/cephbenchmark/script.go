@@ -24,8 +24,11 @@ type script struct {
 	phases []phase
 	places []place.Place // of each client
 	rest   time.Duration
-	// dropCaches says that OSDs forget what they have cached before each phase.
-	dropCaches bool
+	// initialState is how each run is to find the data that it writes over.
+	initialState v1alpha1.InitialState
+	// dropCaches says that OSDs forget what they have cached before each phase, warm that
+	// the data of the phase are read once.
+	dropCaches, warm bool
 	// background is the load beside the phases; nil if there is none.
 	background *background
 	// disrupted is the phase in which OSDs go down; "" for none.
@@ -42,7 +45,11 @@ type phase struct {
 // newScript returns the script of a template for clients at these places, and for the
 // background at its own.
 func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*script, error) {
-	s := &script{places: places, dropCaches: template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase}
+	s := &script{
+		places: places, initialState: template.InitialState,
+		dropCaches: template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase,
+		warm:       template.OSDCaches == v1alpha1.OSDCachesWarmBeforePhase,
+	}
 	if template.Rest != nil {
 		s.rest = template.Rest.Duration
 	}
@@ -203,6 +210,9 @@ func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.
 			return mv
 		}
 	}
+	if mv, done := s.resetData(run, tasks); !done {
+		return mv
+	}
 	if mv, done := s.beginBackground(run, tasks, beside, m, now); !done {
 		return mv
 	}
@@ -219,18 +229,11 @@ func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.
 
 // prefill writes the datasets of all phases, once in a session.
 func (s *script) prefill(tasks clientTasks) (move, bool) {
-	var keys []string
-	for _, p := range s.phases {
-		for _, dataset := range p.load.Datasets(s.places[0]) {
-			if slices.Contains(keys, dataset.Key) {
-				continue
-			}
-			keys = append(keys, dataset.Key)
-			id := "data-" + dataset.Key
-			todo := s.forEach(func(c place.Place) (task.Task, error) { return prefillTask(id, p.load, c, dataset.Key), nil })
-			if mv, done := carryOut(id, "prefilling "+dataset.Key, todo, tasks); !done {
-				return mv, false
-			}
+	for _, d := range s.datasets() {
+		id := "data-" + d.key
+		todo := s.forEach(func(c place.Place) (task.Task, error) { return prefillTask(id, d.load, c, d.key), nil })
+		if mv, done := carryOut(id, "prefilling "+d.key, todo, tasks); !done {
+			return mv, false
 		}
 	}
 	return move{}, true
@@ -300,7 +303,8 @@ func pilotID(name v1alpha1.PhaseName, attempt int) string {
 	return fmt.Sprintf("pilot-%s-%d", name, attempt)
 }
 
-// runPhase tidies up after the phases before, rests, drops caches and measures.
+// runPhase tidies up after the phases before, warms caches, rests, drops caches and
+// measures.
 // What the last phase has written is removed with everything else at the end, so
 // that nobody waits for its result.
 func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now time.Time) (move, bool) {
@@ -309,6 +313,9 @@ func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now ti
 	step := fmt.Sprintf("run %d, phase %s", run, p.name)
 	if !tasks.has(id) {
 		if mv, done := s.tidyUp(run, tasks, m); !done {
+			return mv, false
+		}
+		if mv, done := s.warmCaches(p, id, tasks); !done {
 			return mv, false
 		}
 		if mv, done := s.beforePhase(id, step, m, now); !done {
@@ -507,7 +514,10 @@ func tidyID(id string) string { return "tidy-" + id }
 // tidyTimeout is how long a client may take to remove what a phase has written.
 const tidyTimeout = 30 * time.Minute
 
+// longest is the longest deadline that a runner takes.
+const longest = 7 * 24 * time.Hour
+
 // prefillTimeout allows for a cluster that writes 5 MiB a second for each client.
 func prefillTimeout(bytes int64) time.Duration {
-	return 5*time.Minute + time.Duration(bytes/(5<<20))*time.Second
+	return min(5*time.Minute+time.Duration(bytes/(5<<20))*time.Second, longest)
 }

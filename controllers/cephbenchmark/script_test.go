@@ -24,7 +24,13 @@ func (l fakeLoad) Datasets(place.Place) []engine.Dataset {
 	if l.dataset == "" {
 		return nil
 	}
-	return []engine.Dataset{{Key: l.dataset, Commands: []task.Command{{Argv: []string{"fill"}}}}}
+	made := engine.Dataset{Key: l.dataset}
+	for commands, word := range map[*[]task.Command]string{
+		&made.Commands: "fill", &made.Remove: "remove", &made.Rollback: "rollback", &made.Warm: "warm",
+	} {
+		*commands = []task.Command{{Argv: []string{word}}}
+	}
+	return []engine.Dataset{made}
 }
 
 func (l fakeLoad) Task(_ place.Place, run engine.Run) (task.Task, error) {

@@ -65,6 +65,7 @@ func (s session) places(template v1alpha1.BenchmarkTemplate, cluster settings.Cl
 	case target.PersistentVolumeClaim != nil:
 		common.Directory = directoryPath
 	}
+	common.Image.RolledBack = template.InitialState == v1alpha1.InitialStateRollback
 	places := make([]place.Place, common.Clients)
 	for i := range places {
 		places[i] = common
@@ -87,9 +88,9 @@ func (s *script) duration() time.Duration {
 }
 
 // deadline is how long the pods of a session may live: four times what the runs
-// take by plan, as long as each may wait for a quiet cluster, and what may be needed
-// around them. Each task has a deadline of its own, and this one is for a manager that
-// does not come back.
+// take by plan, as long as each may wait for a quiet cluster and for its data, and what
+// may be needed around them. Each task has a deadline of its own, and this one is for a
+// manager that does not come back.
 func (s *script) deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.phases {
@@ -102,5 +103,12 @@ func (s *script) deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 			prefill += prefillTimeout(d.Bytes)
 		}
 	}
-	return time.Hour + prefill + time.Duration(spec.Repetitions)*(4*s.duration()+spec.Quiescence.Timeout.Duration)
+	each := 4*s.duration() + spec.Quiescence.Timeout.Duration
+	if s.resets() {
+		each += tidyTimeout + prefill
+	}
+	if s.warm {
+		each += prefill
+	}
+	return time.Hour + prefill + time.Duration(spec.Repetitions)*each
 }

@@ -31,14 +31,14 @@ func TestTheLargestStatusFits(t *testing.T) {
 	}
 	for n := range int32(20) {
 		setRun(&s, v1alpha1.BenchmarkRun{
-			Number: n + 1, State: v1alpha1.RunInvalid, Reason: long[:128], StartTime: &at, StartSpread: "0.123456", Results: long[:63],
+			Number: n + 1, State: v1alpha1.RunInvalid, Reason: long[:128], StartTime: &at, StartSpread: "0.123456", InitialState: v1alpha1.DataRolledBack, Results: long[:63],
 		})
 	}
 	for n := range 16 {
 		p := v1alpha1.PhaseResult{
 			Name: v1alpha1.PhaseName(fmt.Sprintf("%s%02d", long[:18], n)), ValidRuns: 20,
 			BackgroundIOPS: "0.0123456",
-			Marks:          []v1alpha1.ResultMark{"Cached", "ClosedLoop", "SharedImage", "Throttled", "NotSteady", "Disturbed"},
+			Marks:          []v1alpha1.ResultMark{"Cached", "Warmed", "ClosedLoop", "SharedImage", "Throttled", "NotSteady", "Disturbed"},
 		}
 		for _, metric := range figures {
 			for _, direction := range []v1alpha1.Direction{"Total", "Read", "Write"} {

@@ -55,6 +55,7 @@ func TestStories(t *testing.T) {
 		"beside":      backgroundStories(),
 		"osds":        osdStories(),
 		"disruptions": disruptionStories(),
+		"data":        dataStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -323,6 +323,7 @@ func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
 		OSDs: p.known.OSDs, DeviceClass: p.cluster.Demand.DeviceClass, Config: p.known.Facts.Config,
+		OSDCaches: seen.sweep.Spec.Template.OSDCaches,
 	})
 	environment, err := quiescence.Fingerprint(detail)
 	return &environment, err

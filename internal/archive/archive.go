@@ -43,6 +43,9 @@ type Run struct {
 	StartTime time.Time         `json:"startTime"`
 	EndTime   time.Time         `json:"endTime"`
 
+	// InitialState is what the run found where its phases work on data that were
+	// prefilled; empty where none does, or where it was not recorded.
+	InitialState v1alpha1.DataState `json:"initialState,omitempty"`
 	// Environment is what the results depend on, in the form of whoever observed it:
 	// an object whose members can be compared.
 	Environment json.RawMessage `json:"environment,omitempty"`

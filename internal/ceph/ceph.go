@@ -81,7 +81,7 @@ type Client interface {
 
 	// Images lists the RBD images of a pool whose name begins with prefix.
 	Images(ctx context.Context, at Connection, pool, prefix string) ([]string, error)
-	// RemoveImage removes one; it is fine if it is not there.
+	// RemoveImage removes one with its snapshots; it is fine if it is not there.
 	RemoveImage(ctx context.Context, at Connection, pool, image string) error
 	// Objects lists at most limit RADOS objects of a pool and namespace whose name
 	// begins with prefix.

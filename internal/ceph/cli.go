@@ -183,15 +183,20 @@ func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([
 }
 
 // RemoveImage implements Client. An image that a client has open, or had open within
-// the last 30 s before it died, is EBUSY.
+// the last 30 s before it died, is EBUSY. Snapshots go with their image.
 func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
 	if err := errors.Join(named("a pool", pool, poolName), ownImage(image)); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, at, command{
-		program: rbdProgram, verb: "rbd rm",
-		args: []string{"rm", "--no-progress", "--pool=" + pool, "--image=" + image},
-	})
+	which := []string{"--no-progress", "--pool=" + pool, "--image=" + image}
+	remove := command{program: rbdProgram, verb: "rbd rm", args: append([]string{"rm"}, which...)}
+	_, err := c.run(ctx, at, remove)
+	if errors.Is(err, syscall.ENOTEMPTY) {
+		purge := command{program: rbdProgram, verb: "rbd snap purge", args: append([]string{"snap", "purge"}, which...)}
+		if _, err = c.run(ctx, at, purge); err == nil {
+			_, err = c.run(ctx, at, remove)
+		}
+	}
 	if errors.Is(err, syscall.ENOENT) {
 		return nil
 	}

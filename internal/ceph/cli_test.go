@@ -65,6 +65,9 @@ func pretend(args []string) int {
 	if os.Getenv("FAKE_MISSING") != "" {
 		return removeWithMissing(args)
 	}
+	if os.Getenv("FAKE_SNAPSHOTS") != "" {
+		return removeWithSnapshots(kept)
+	}
 	var status int
 	fmt.Sscan(os.Getenv("FAKE_STATUS"), &status) //nolint:errcheck // 0 without
 	return status
@@ -105,6 +108,23 @@ func removeWithMissing(args []string) int {
 	return 0
 }
 
+// removeWithSnapshots is `rbd` where an image has snapshots.
+func removeWithSnapshots(args []string) int {
+	purged := os.Getenv("FAKE_NOTE") + ".purged"
+	if slices.Contains(args, "purge") {
+		if os.Getenv("FAKE_SNAPSHOTS") == "protected" {
+			fmt.Fprintln(os.Stderr, "rbd: some snapshots are protected")
+			return int(syscall.EBUSY)
+		}
+		return map[bool]int{false: 0, true: 99}[appendLine(purged, "") != nil]
+	}
+	if _, err := os.Stat(purged); err != nil {
+		fmt.Fprintln(os.Stderr, "rbd: image has snapshots - these must be deleted with 'rbd snap purge' before the image can be removed.")
+		return int(syscall.ENOTEMPTY)
+	}
+	return 0
+}
+
 func appendLine(path, line string) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -125,7 +145,7 @@ func commands(t *testing.T, cli *CLI) []string {
 }
 
 type fake struct {
-	stdout, stderr, status, hang, missing string
+	stdout, stderr, status, hang, missing, snapshots string
 }
 
 // fakeCLI returns a CLI whose programs do what f says, and what notes their call.
@@ -144,7 +164,7 @@ func fakeCLI(t *testing.T, f fake) (*CLI, func() string) {
 	note := filepath.Join(folder, "note")
 	for name, value := range map[string]string{
 		"FAKE_NOTE": note, "FAKE_STDOUT": f.stdout, "FAKE_STDERR": f.stderr,
-		"FAKE_STATUS": f.status, "FAKE_HANG": f.hang, "FAKE_MISSING": f.missing, "CEPH_ARGS": "--id other",
+		"FAKE_STATUS": f.status, "FAKE_HANG": f.hang, "FAKE_MISSING": f.missing, "FAKE_SNAPSHOTS": f.snapshots, "CEPH_ARGS": "--id other",
 	} {
 		t.Setenv(name, value)
 	}
@@ -375,6 +395,24 @@ func TestAbsenceIsNoError(t *testing.T) {
 	}
 	if err := cli.RemoveImage(t.Context(), someone, "p", "cephtune-1"); err != nil {
 		t.Errorf("image: %v", err)
+	}
+}
+
+func TestSnapshotsGoWithTheirImage(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{snapshots: "some"})
+	if err := cli.RemoveImage(t.Context(), someone, "p", "cephtune-1"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"rbd rm --no-progress --pool=p --image=cephtune-1", "rbd rm --no-progress --pool=p --image=cephtune-1",
+		"rbd snap purge --no-progress --pool=p --image=cephtune-1",
+	}
+	if diff := cmp.Diff(want, commands(t, cli)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	protected, _ := fakeCLI(t, fake{snapshots: "protected"})
+	if err := protected.RemoveImage(t.Context(), someone, "p", "cephtune-1"); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("of a snapshot that is protected the error is %v, want EBUSY", err)
 	}
 }
 

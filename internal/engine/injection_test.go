@@ -67,6 +67,7 @@ func fullPhases(t testing.TB) []v1alpha1.Phase {
 func everyPlace() []place.Place {
 	erasureCoded := pool()
 	erasureCoded.DataPool, erasureCoded.Image.Features = "data", []string{"layering", "exclusive-lock"}
+	erasureCoded.Image.RolledBack = true
 	claim := place.Place{Owner: "cephtune-1", Clients: 1, DatasetBytes: 1 << 30}
 	folder, device := claim, claim
 	folder.Directory, device.Device = "/data", "/dev/cephtune"

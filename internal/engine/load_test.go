@@ -200,7 +200,7 @@ func FuzzCommands(f *testing.F) {
 func commandsOf(l Load, p place.Place, run Run) []task.Command {
 	commands := Cleanup(p, []Load{l})
 	for _, dataset := range l.Datasets(p) {
-		commands = append(commands, dataset.Commands...)
+		commands = slices.Concat(commands, dataset.Commands, dataset.Rollback, dataset.Warm)
 	}
 	if made, err := l.Task(p, run); err == nil {
 		commands = append(append(commands, made.Steps...), made.Measure.Command)

@@ -9,7 +9,7 @@ import (
 // Marks lists all marks in the order in which they are listed.
 func Marks() []v1alpha1.ResultMark {
 	return []v1alpha1.ResultMark{
-		v1alpha1.MarkCached, v1alpha1.MarkClosedLoop, v1alpha1.MarkSharedImage,
+		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkSharedImage,
 		v1alpha1.MarkThrottled, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
 	}
 }

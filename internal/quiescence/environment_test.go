@@ -75,6 +75,7 @@ func TestFingerprintStays(t *testing.T) {
 		"how full OSDs are":          func(in *Inputs) { in.OSDs[0].UsedBytes, in.OSDs[0].PGs = 5, 5 },
 		"OSDs of another class":      func(in *Inputs) { in.OSDs = in.OSDs[:2] },
 		"a gateway more":             func(in *Inputs) { in.Versions.Overall["18.2.7"]++ },
+		"what is so by default":      func(in *Inputs) { in.InitialState, in.OSDCaches = v1alpha1.InitialStateKeep, v1alpha1.OSDCachesKeep },
 		"what the manager's modules": func(in *Inputs) { in.Config[3].Value = "other" },
 	}
 	want := digest(t, inputs())
@@ -128,6 +129,14 @@ func TestFingerprintChanges(t *testing.T) {
 				in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c", Kernel: "6.1", OSImage: "Debian"}}
 			},
 			[]string{"background: fio, and was not there before", "node of the background c: unknown, kernel 6.1, Debian, and was not there before"},
+		},
+		"data that are rolled back": {
+			func(in *Inputs) { in.InitialState = v1alpha1.InitialStateRollback },
+			[]string{"initial state of the data: Rollback, and was Keep"},
+		},
+		"caches that are warm": {
+			func(in *Inputs) { in.OSDCaches = v1alpha1.OSDCachesWarmBeforePhase },
+			[]string{"OSD caches before each phase: WarmBeforePhase, and was Keep"},
 		},
 		"pool size": {func(in *Inputs) { in.Pools[0].QuotaMaxBytes = 5 }, []string{"pool p quota_max_bytes: 5, and was 0"}},
 	}

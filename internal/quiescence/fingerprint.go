@@ -36,6 +36,9 @@ type Inputs struct {
 	BackgroundNodes []Node
 	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
 	ConfinedTo []int
+	// InitialState and OSDCaches are what runs, and phases, begin with.
+	InitialState v1alpha1.InitialState
+	OSDCaches    v1alpha1.OSDCachePolicy
 }
 
 // Node is a node of Kubernetes.
@@ -70,6 +73,10 @@ type Detail struct {
 	BackgroundNodes []Node `json:"backgroundNodes,omitempty"`
 	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
 	ConfinedTo []int `json:"confinedTo,omitempty"`
+	// InitialState is how runs find the data that they write over, and OSDCaches what
+	// becomes of caches before phases; empty for Keep.
+	InitialState v1alpha1.InitialState   `json:"initialState,omitempty"`
+	OSDCaches    v1alpha1.OSDCachePolicy `json:"osdCaches,omitempty"`
 }
 
 // OSDClass are the OSDs of one device class.
@@ -87,6 +94,12 @@ func Describe(in Inputs) Detail {
 		OSDs: classes(in.OSDs, in.DeviceClass), Images: maps.Clone(in.Images),
 		Nodes: sortedNodes(in.Nodes), Background: in.Background, BackgroundNodes: sortedNodes(in.BackgroundNodes),
 		ConfinedTo: slices.Sorted(slices.Values(in.ConfinedTo)),
+	}
+	if in.InitialState != v1alpha1.InitialStateKeep {
+		d.InitialState = in.InitialState
+	}
+	if in.OSDCaches != v1alpha1.OSDCachesKeep {
+		d.OSDCaches = in.OSDCaches
 	}
 	if in.Versions != nil {
 		d.CephVersions = slices.Sorted(maps.Keys(in.Versions.Overall))
@@ -215,6 +228,9 @@ func (d Detail) facts() map[string]string {
 		"cluster":      cmp.Or(d.FSID, "unknown"),
 		"Ceph version": cmp.Or(strings.Join(d.CephVersions, " and "), "unknown"),
 		"Rook version": cmp.Or(d.RookVersion, "unknown"),
+
+		"initial state of the data":    string(cmp.Or(d.InitialState, v1alpha1.InitialStateKeep)),
+		"OSD caches before each phase": string(cmp.Or(d.OSDCaches, v1alpha1.OSDCachesKeep)),
 	}
 	for _, class := range d.OSDs {
 		facts["OSDs of class "+cmp.Or(class.DeviceClass, "(none)")] = fmt.Sprintf("%d of %d bytes together", class.Count, class.TotalBytes)

@@ -313,6 +313,12 @@ func detailTable(d *quiescence.Detail) *Table {
 	for _, node := range d.Nodes {
 		table.Rows = append(table.Rows, []string{"node " + node.Name, strings.Join([]string{node.Architecture, node.Kernel, node.OSImage}, ", ")})
 	}
+	if d.InitialState != "" {
+		table.Rows = append(table.Rows, []string{"initial state of the data", string(d.InitialState)})
+	}
+	if d.OSDCaches != "" {
+		table.Rows = append(table.Rows, []string{"OSD caches before each phase", string(d.OSDCaches)})
+	}
 	if d.Background != "" {
 		table.Rows = append(table.Rows, []string{"background", d.Background})
 	}

@@ -101,11 +101,26 @@ func Unit(metric v1alpha1.Metric) string {
 	}
 }
 
+// Found says of data in which state a run found them.
+func Found(state v1alpha1.DataState) string {
+	switch state {
+	case v1alpha1.DataPrefilled:
+		return "had just been prefilled"
+	case v1alpha1.DataUsed:
+		return "were as earlier runs had left them"
+	case v1alpha1.DataRolledBack:
+		return "had just been rolled back to what was prefilled"
+	}
+	return "were in a state that is unknown to this version"
+}
+
 // Meaning is what a mark says about figures.
 func Meaning(mark v1alpha1.ResultMark) string {
 	switch mark {
 	case v1alpha1.MarkCached:
 		return "the dataset fits into the caches of the OSDs"
+	case v1alpha1.MarkWarmed:
+		return "its data were read once before it: the caches of the OSDs held what of them fits"
 	case v1alpha1.MarkClosedLoop:
 		return "latencies were measured without an offered rate: who waits for the cluster asks for less while it is slow"
 	case v1alpha1.MarkSharedImage:

@@ -152,7 +152,22 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		bytes += int64(total.Seconds() * writtenPerSecond(b.AsPhase(), 1))
 	}
 	prefilled := PrefillBytes(t, e.facts.DatasetBytes)
-	return total + time.Duration(prefilled/writeRate)*time.Second, bytes + prefilled, nil
+	moved := prefilled + warmBytes(t, e.facts.DatasetBytes)
+	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
+}
+
+// warmBytes is what all clients read before the phases of a run, so that caches are warm.
+func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
+	if t.OSDCaches != v1alpha1.OSDCachesWarmBeforePhase {
+		return 0
+	}
+	all := int64(0)
+	for _, phase := range t.Phases {
+		if b := phase.RadosBench; b == nil || b.Mode != v1alpha1.RadosBenchWrite || b.ReuseObjects {
+			all += datasetBytes * int64(t.Clients.Count)
+		}
+	}
+	return all
 }
 
 // PrefillBytes is what all clients write before the phases of a run, given the data of

@@ -33,11 +33,11 @@ NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition. Only valid runs count, unl
 named.
 
 They can be compared where their environments are the same (versions, OSDs, settings of
-the pools and of Ceph, images, nodes) and their phases were specified alike. With
---expect-difference they are compared in spite of differences that are meant, and of those
-alone: any other is told, and makes the exit code 3. So does one that is expected and not
-there: then what was to be compared has not happened. --expect names a single difference,
-by how its line begins.
+the pools and of Ceph, images, nodes, initial states) and their phases were specified
+alike. With --expect-difference they are compared in spite of differences that are meant,
+and of those alone: any other is told, and makes the exit code 3. So does one that is
+expected and not there: then what was to be compared has not happened. --expect names a
+single difference, by how its line begins.
 
 %s
 

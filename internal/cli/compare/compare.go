@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -252,6 +253,9 @@ func (c *comparison) note(a, b side) {
 	for _, name := range unknown(a, b) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded: whether they can be compared is not known.", name))
 	}
+	if ofA, ofB := dataStates(a), dataStates(b); len(ofA) > 0 && len(ofB) > 0 && !slices.Equal(ofA, ofB) {
+		c.Notes = append(c.Notes, fmt.Sprintf("The data of %s %s, those of %s %s: runs that do not begin alike need not come to the same.", a.name, found(ofA), b.name, found(ofB)))
+	}
 	intervals := 0
 	for _, f := range c.Figures {
 		if f.Low != nil {
@@ -274,6 +278,28 @@ func (c *comparison) note(a, b side) {
 			}
 		}
 	}
+}
+
+// dataStates are the states, each once, in which the runs of a side found their data, as
+// far as that was recorded.
+func dataStates(s side) []v1alpha1.DataState {
+	var states []v1alpha1.DataState
+	for _, run := range s.runs {
+		if run.InitialState != "" {
+			states = append(states, run.InitialState)
+		}
+	}
+	slices.Sort(states)
+	return slices.Compact(states)
+}
+
+// found says what such states are.
+func found(states []v1alpha1.DataState) string {
+	texts := make([]string, len(states))
+	for i, state := range states {
+		texts[i] = report.Found(state)
+	}
+	return strings.Join(texts, ", or ")
 }
 
 // verdict tells what cannot be compared from an error.

@@ -151,6 +151,49 @@ func TestTheIntervalIsWelchs(t *testing.T) {
 	}
 }
 
+// Runs that begin otherwise are told apart: what was asked for makes them incomparable, and
+// what single runs have found is noted.
+func TestInitialStatesAreToldApart(t *testing.T) {
+	of := func(name string, initially v1alpha1.InitialState, found ...v1alpha1.DataState) side {
+		environment, err := json.Marshal(quiescence.Describe(quiescence.Inputs{FSID: "f", InitialState: initially}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := side{name: name}
+		for i, state := range found {
+			s.runs = append(s.runs, &archive.Run{Number: int32(i + 1), State: v1alpha1.RunValid, Environment: environment, InitialState: state})
+		}
+		return s
+	}
+	kept := of("kept", v1alpha1.InitialStateKeep, v1alpha1.DataPrefilled, v1alpha1.DataUsed, v1alpha1.DataUsed)
+	for name, tc := range map[string]struct {
+		a, b   side
+		expect []string
+		// same is whether they can be compared, noted whether something is said of data.
+		same, noted bool
+	}{
+		"the same":                      {kept, kept, nil, true, false},
+		"rolled back":                   {kept, of("back", v1alpha1.InitialStateRollback, v1alpha1.DataRolledBack), nil, false, true},
+		"rolled back, as was meant":     {kept, of("back", v1alpha1.InitialStateRollback, v1alpha1.DataRolledBack), []string{"initial-state"}, true, true},
+		"a first run and a second":      {of("a", v1alpha1.InitialStateKeep, v1alpha1.DataPrefilled), of("b", v1alpha1.InitialStateKeep, v1alpha1.DataUsed), nil, true, true},
+		"one of which it is not known":  {kept, of("old", v1alpha1.InitialStateKeep, ""), nil, true, false},
+		"fresh, and as often as it was": {of("a", v1alpha1.InitialStateFresh, v1alpha1.DataPrefilled), of("b", v1alpha1.InitialStateFresh, v1alpha1.DataPrefilled, v1alpha1.DataPrefilled), nil, true, false},
+	} {
+		expect, err := expectations(tc.expect, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := compare(tc.a, tc.b, expect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted := strings.Contains(strings.Join(got.Notes, " "), "The data of "+tc.a.name)
+		if got.Comparable != tc.same || noted != tc.noted {
+			t.Errorf("%s: comparable %v, differences %+v, notes %q", name, got.Comparable, got.Differences, got.Notes)
+		}
+	}
+}
+
 func TestTheLongestOperationHasNoRatio(t *testing.T) {
 	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
 	if got.Err != nil || strings.Contains(got.Stdout, "LatencyMax") || !strings.Contains(got.Stdout, "LatencyP99") {
@@ -170,7 +213,8 @@ func TestKindsAreAboutEverything(t *testing.T) {
 		FSID: "g", RookVersion: "v1.18.0", Versions: &ceph.Versions{Overall: map[string]int{"19.2.3": 1}},
 		OSDs: []ceph.OSD{{ID: 0, DeviceClass: "ssd", TotalBytes: 2}}, ConfinedTo: []int{1},
 		Pools: []ceph.Pool{{Name: "p", Size: 2}}, Images: map[string]string{"tools": "b"}, Nodes: []quiescence.Node{{Name: "n", Kernel: "6"}},
-		Config: []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "2"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "99000"}},
+		Config:       []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "2"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "99000"}},
+		InitialState: v1alpha1.InitialStateFresh, OSDCaches: v1alpha1.OSDCachesDropBeforePhase,
 	})
 	lines := append(quiescence.Compare(a, b), "phase write: was specified otherwise")
 	used := map[string]int{}

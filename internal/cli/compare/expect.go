@@ -35,6 +35,7 @@ func kinds() []kind {
 		},
 		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},
 		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
+		{"initial-state", "how runs find the data, and phases the caches of OSDs", regexp.MustCompile(`^initial state |^OSD caches `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
 		{"nodes", "nodes of the clients, and their kernels", regexp.MustCompile(`^node `)},
 		{"phases", "what was asked for", regexp.MustCompile(`^phase `)},

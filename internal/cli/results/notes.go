@@ -23,6 +23,9 @@ func notes(runs []*archive.Run) ([]string, error) {
 			lines = append(lines, note)
 		}
 	}
+	if note := dataNote(runs); note != "" {
+		lines = append(lines, note)
+	}
 	differences, err := environmentNotes(runs)
 	if err != nil {
 		return nil, err
@@ -74,13 +77,41 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	}
 	lines := make([]string, len(order))
 	for i, text := range order {
-		which := "run " + about[text][0]
-		if len(about[text]) > 1 {
-			which = "runs " + strings.Join(about[text], ", ")
-		}
-		lines[i] = fmt.Sprintf("%s, %s: %s", name, which, text)
+		lines[i] = fmt.Sprintf("%s, %s: %s", name, runWord(about[text]), text)
 	}
 	return lines
+}
+
+// dataNote says in which state each run found the data that phases work on; "" if there
+// are none, or it was not recorded.
+func dataNote(runs []*archive.Run) string {
+	var order []v1alpha1.DataState
+	about := map[v1alpha1.DataState][]string{}
+	for _, run := range runs {
+		if run.InitialState == "" {
+			continue
+		}
+		if about[run.InitialState] == nil {
+			order = append(order, run.InitialState)
+		}
+		about[run.InitialState] = append(about[run.InitialState], strconv.Itoa(int(run.Number)))
+	}
+	var found []string
+	for _, state := range order {
+		found = append(found, fmt.Sprintf("of %s they %s (%s)", runWord(about[state]), report.Found(state), state))
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return "data at the beginning: " + strings.Join(found, ", ")
+}
+
+// runWord names runs by their numbers.
+func runWord(numbers []string) string {
+	if len(numbers) > 1 {
+		return "runs " + strings.Join(numbers, ", ")
+	}
+	return "run " + numbers[0]
 }
 
 // backgroundNote says what the load beside a phase did while that was measured; "" if

@@ -84,10 +84,16 @@ func CheckWord(name, word string) error {
 type Dataset struct {
 	// Key is the same for the same data: lower-case letters, digits and dashes.
 	Key string
-	// Bytes are written by this client.
+	// Bytes are written by this client, and the most that its data then take.
 	Bytes int64
 	// Commands write it. They can be repeated.
 	Commands []task.Command
+	// Rollback makes of it what Commands had made of it, however much of it was written
+	// over since; nil where the place does not ask for that, or nothing writes over it.
+	// They can be repeated.
+	Rollback []task.Command
+	// Warm reads all of it once; nil where the tool cannot.
+	Warm []task.Command
 	// Remove removes it. They can be repeated, and succeed if it is not there. They
 	// may have to be repeated for half a minute after a client was killed: so long
 	// Ceph thinks that it has the image open.

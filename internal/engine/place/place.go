@@ -60,6 +60,9 @@ type Image struct {
 	Features []string
 	// Shared says that all clients work on one image.
 	Shared bool
+	// RolledBack says that images which are written over are rolled back to what they
+	// were prefilled with before each run.
+	RolledBack bool
 }
 
 // ImageOf is the image that a target describes.

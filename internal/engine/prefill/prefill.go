@@ -6,6 +6,11 @@
 // measure that, less and less of it the further they get. What is written over in
 // place costs the same in every run, and is what an application that has been at
 // work for a while sees.
+//
+// Images that are to be rolled back before each run have a snapshot, and are filled
+// once more after it was taken. The first write to an object since the last snapshot
+// has Ceph keep a copy of what was there; without that second filling the first run
+// alone would pay for those copies.
 package prefill
 
 import (
@@ -38,6 +43,9 @@ const (
 	Read  Use = "r"
 	Write Use = "w"
 )
+
+// Snapshot is the name of the snapshot of what an image was prefilled with.
+const Snapshot = "cephtune-prefilled"
 
 const (
 	mebibyte = 1 << 20
@@ -102,6 +110,11 @@ func (s Set) ObjectBytes() int64 {
 func (s Set) ObjectCount() int64 { return s.PartBytes() / s.ObjectBytes() }
 
 func (s Set) shared() bool { return s.Medium == Image && s.Place.Image.Shared }
+
+// rolledBack says that the set is brought back to what it was prefilled with.
+func (s Set) rolledBack() bool {
+	return s.Medium == Image && s.Use == Write && s.Place.Image.RolledBack
+}
 
 // absent says that it is another client that writes and removes the set.
 func (s Set) absent() bool { return s.shared() && s.Place.Client != 0 }
@@ -217,6 +230,7 @@ func (s Set) Dataset() load.Dataset {
 		dataset.Bytes = s.deviceBytes()
 		s.Parts = 1
 		dataset.Commands = []task.Command{s.fill(0)}
+		dataset.Warm = []task.Command{s.read(0)}
 		return dataset // A device cannot be removed, and is not wiped.
 	}
 	dataset.Bytes = int64(s.Parts) * s.PartBytes()
@@ -225,9 +239,30 @@ func (s Set) Dataset() load.Dataset {
 			dataset.Commands = append(dataset.Commands, s.create(part))
 		}
 		dataset.Commands = append(dataset.Commands, s.fill(part))
+		if s.rolledBack() {
+			dataset.Bytes += s.PartBytes() // What the snapshot keeps.
+			dataset.Commands = append(dataset.Commands, s.snapshot("create", part), s.fill(part), s.snapshot("rollback", part))
+			dataset.Rollback = append(dataset.Rollback, s.AwaitLock(part), s.snapshot("rollback", part))
+		}
+		dataset.Warm = append(dataset.Warm, s.read(part))
 		dataset.Remove = append(dataset.Remove, s.remove(part)...)
 	}
 	return dataset
+}
+
+// snapshot creates or removes the snapshot of what an image was prefilled with, or rolls
+// the image back to it. That needs the lock of the image, and does not wait for it.
+func (s Set) snapshot(verb string, part int) task.Command {
+	command := task.Command{Argv: []string{
+		"rbd", "--id=" + s.Place.CephUser, "snap", verb, "--pool=" + s.Place.Pool, "--image=" + s.name(part), "--snap=" + Snapshot,
+	}}
+	switch verb {
+	case "create":
+		command.Accept = []int{exists}
+	case "rm":
+		command.Accept = []int{noEntry} // There is no such image, or the image has none.
+	}
+	return command
 }
 
 func (s Set) create(part int) task.Command {
@@ -250,21 +285,13 @@ func (s Set) create(part int) task.Command {
 // fill writes a part from end to end. fio does it for all media, because `rbd bench`
 // writes one byte over and over.
 func (s Set) fill(part int) task.Command {
-	argv := []string{
-		"fio", "--eta=never", "--name=fill", "--rw=write", "--bs=" + strconv.FormatInt(min(block, s.fillBlock()), 10),
-		"--iodepth=" + strconv.Itoa(depth), "--size=" + strconv.FormatInt(s.PartBytes(), 10),
-	}
+	argv := s.throughout("fill", "write")
 	switch s.Medium {
-	case Image:
-		argv = append(argv, "--ioengine=rbd", "--direct=1", "--end_fsync=1")
-	case Objects:
-		argv = append(argv, "--ioengine=rados", "--file_service_type=sequential",
-			"--nrfiles="+strconv.FormatInt(s.ObjectCount(), 10))
+	case Image, Device:
+		argv = append(argv, "--end_fsync=1")
 	case File:
-		// Not every file system can do direct I/O, and a phase need not.
-		argv = append(argv, "--ioengine=libaio", "--direct=0", "--end_fsync=1", "--fallocate=none")
-	case Device:
-		argv = append(argv, "--ioengine=libaio", "--direct=1", "--end_fsync=1")
+		argv = append(argv, "--end_fsync=1", "--fallocate=none")
+	case Objects:
 	}
 	if s.Medium != File { // Which has to be created.
 		argv = append(argv, s.EngineOptions()...)
@@ -274,6 +301,36 @@ func (s Set) fill(part int) task.Command {
 		argv = append(argv, ContentOptions(s.CompressiblePercent, s.DedupePercent, block)...)
 	}
 	return task.Command{Argv: argv}
+}
+
+// read reads a part from end to end.
+func (s Set) read(part int) task.Command {
+	argv := append(s.throughout("warm", "read"), s.EngineOptions()...)
+	if s.Medium == File {
+		// What the node has of it in its page cache would not be read from the OSDs.
+		argv = append(argv, "--invalidate=1")
+	}
+	return task.Command{Argv: append(argv, s.Options(part)...)}
+}
+
+// throughout are options of fio that go from one end of a part to the other, once.
+func (s Set) throughout(name, pattern string) []string {
+	argv := []string{
+		"fio", "--eta=never", "--name=" + name, "--rw=" + pattern, "--bs=" + strconv.FormatInt(min(block, s.fillBlock()), 10),
+		"--iodepth=" + strconv.Itoa(depth), "--size=" + strconv.FormatInt(s.PartBytes(), 10),
+	}
+	switch s.Medium {
+	case Image:
+		return append(argv, "--ioengine=rbd", "--direct=1")
+	case Objects:
+		return append(argv, "--ioengine=rados", "--file_service_type=sequential", "--nrfiles="+strconv.FormatInt(s.ObjectCount(), 10))
+	case File:
+		// Not every file system can do direct I/O, and a phase need not.
+		return append(argv, "--ioengine=libaio", "--direct=0")
+	case Device:
+		return append(argv, "--ioengine=libaio", "--direct=1")
+	}
+	return argv
 }
 
 // fillBlock is a block of which the parts are whole multiples: fio leaves out what
@@ -297,6 +354,9 @@ func (s Set) remove(part int) []task.Command {
 		}
 		wait := s.AwaitLock(part)
 		wait.Accept = []int{noEntry}
+		if s.rolledBack() {
+			return []task.Command{wait, s.snapshot("rm", part), remove}
+		}
 		return []task.Command{wait, remove}
 	case Objects:
 		return []task.Command{RemoveObjects(s.Place, "", s.name(part))}

@@ -1,6 +1,7 @@
 package prefill
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,21 +49,68 @@ func TestImages(t *testing.T) {
 	remove := func(part string) task.Command {
 		return task.Command{Argv: []string{"rbd", "--id=io", "rm", "--no-progress", "--pool=p", name(part)}, Accept: []int{2}}
 	}
+	read := func(part string) task.Command {
+		return task.Command{Argv: []string{
+			"fio", "--eta=never", "--name=warm", "--rw=read", "--bs=4194304", "--iodepth=16", "--size=536870912",
+			"--ioengine=rbd", "--direct=1", "--clientname=io", "--pool=p", "--busy_poll=0",
+			"--rbdname=cephtune-1-2-w2x512m-c50-d10-" + part,
+		}}
+	}
 	want := load.Dataset{
 		Key: "image-w2x512m-c50-d10", Bytes: gibibyte,
 		Commands: []task.Command{create("0"), fill("0"), create("1"), fill("1")},
+		Warm:     []task.Command{read("0"), read("1")},
 		Remove:   []task.Command{lock("0"), remove("0"), lock("1"), remove("1")},
 	}
-	got := Set{Place: p, Medium: Image, Use: Write, Parts: 2, CompressiblePercent: 50, DedupePercent: 10}.Dataset()
-	if diff := cmp.Diff(want, got); diff != "" {
+	set := Set{Place: p, Medium: Image, Use: Write, Parts: 2, CompressiblePercent: 50, DedupePercent: 10}
+	if diff := cmp.Diff(want, set.Dataset()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	snap := func(verb, part string, accept ...int) task.Command {
+		return task.Command{Argv: []string{"rbd", "--id=io", "snap", verb, "--pool=p", name(part), "--snap=cephtune-prefilled"}, Accept: accept}
+	}
+	held := func(part string) task.Command { c := lock(part); c.Accept = nil; return c }
+	want.Bytes = 2 * gibibyte
+	want.Commands, want.Remove = nil, nil
+	for _, part := range []string{"0", "1"} {
+		want.Commands = append(want.Commands, create(part), fill(part), snap("create", part, 17), fill(part), snap("rollback", part))
+		want.Rollback = append(want.Rollback, held(part), snap("rollback", part))
+		want.Remove = append(want.Remove, lock(part), snap("rm", part, 2), remove(part))
+	}
+	set.Place.Image.RolledBack = true
+	if diff := cmp.Diff(want, set.Dataset()); diff != "" {
+		t.Errorf("rolled back (-want +got):\n%s", diff)
 	}
 }
 
-func TestOtherMedia(t *testing.T) {
-	fill := func(options ...string) []task.Command {
-		return []task.Command{{Argv: append([]string{"fio", "--eta=never", "--name=fill", "--rw=write", "--bs=4194304", "--iodepth=16", "--size=1073741824"}, options...)}}
+// What nothing writes over needs no snapshot, and what has no snapshots is not rolled back.
+func TestOnlyImagesThatAreWrittenOverAreRolledBack(t *testing.T) {
+	p := pool()
+	p.Image.RolledBack = true
+	for name, set := range map[string]Set{
+		"an image that is read":      {Place: p, Medium: Image, Use: Read, Parts: 1},
+		"objects that are written":   {Place: p, Medium: Objects, Use: Write, Parts: 1},
+		"an image of another client": {Place: shared(p), Medium: Image, Use: Write, Parts: 1},
+	} {
+		got := set.Dataset()
+		if got.Rollback != nil || got.Bytes > gibibyte || strings.Contains(fmt.Sprint(got), "snap") {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
+}
+
+func shared(p place.Place) place.Place {
+	p.Image.Shared = true
+	return p
+}
+
+func TestOtherMedia(t *testing.T) {
+	all := func(name, pattern string, options []string) []task.Command {
+		return []task.Command{{Argv: append([]string{"fio", "--eta=never", "--name=" + name, "--rw=" + pattern, "--bs=4194304", "--iodepth=16", "--size=1073741824"}, options...)}}
+	}
+	fill := func(options ...string) []task.Command { return all("fill", "write", options) }
+	read := func(options ...string) []task.Command { return all("warm", "read", options) }
 	device := claim()
 	device.Directory, device.Device = "", "/dev/bench"
 	for name, tc := range map[string]struct {
@@ -75,6 +123,8 @@ func TestOtherMedia(t *testing.T) {
 				Key: "objects-r1x1024m-o4", Bytes: gibibyte,
 				Commands: fill("--ioengine=rados", "--file_service_type=sequential", "--nrfiles=256", "--clientname=io", "--pool=p",
 					"--busy_poll=0", "--touch_objects=0", "--filename_format=benchmark_data_cephtune-1-2-r1x1024m-o4-0.$filenum"),
+				Warm: read("--ioengine=rados", "--file_service_type=sequential", "--nrfiles=256", "--clientname=io", "--pool=p",
+					"--busy_poll=0", "--touch_objects=0", "--filename_format=benchmark_data_cephtune-1-2-r1x1024m-o4-0.$filenum"),
 				Remove: []task.Command{{Argv: []string{
 					"rados", "--id=io", "--pool=p", "--run-name=cephtune-1-2-none", "--prefix=benchmark_data_cephtune-1-2-r1x1024m-o4-0.", "cleanup",
 				}}},
@@ -85,6 +135,7 @@ func TestOtherMedia(t *testing.T) {
 			load.Dataset{
 				Key: "file-r1x1024m", Bytes: gibibyte,
 				Commands: fill("--ioengine=libaio", "--direct=0", "--end_fsync=1", "--fallocate=none", "--filename=/data/cephtune-1-0-r1x1024m-0"),
+				Warm:     read("--ioengine=libaio", "--direct=0", "--allow_file_create=0", "--invalidate=1", "--filename=/data/cephtune-1-0-r1x1024m-0"),
 				Remove:   []task.Command{{Argv: []string{"rm", "-f", "/data/cephtune-1-0-r1x1024m-0"}}},
 			},
 		},
@@ -94,6 +145,7 @@ func TestOtherMedia(t *testing.T) {
 			load.Dataset{
 				Key: "device-1024m", Bytes: gibibyte,
 				Commands: fill("--ioengine=libaio", "--direct=1", "--end_fsync=1", "--allow_file_create=0", "--filename=/dev/bench"),
+				Warm:     read("--ioengine=libaio", "--direct=1", "--allow_file_create=0", "--filename=/dev/bench"),
 			},
 		},
 	} {

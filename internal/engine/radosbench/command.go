@@ -140,8 +140,18 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 		Bytes: objects * b.objectBytes,
 		// What an earlier attempt left has other names, and would never be read.
 		Commands: []task.Command{remove, {Argv: fill}},
+		Warm:     b.warm(p, inFlight),
 		Remove:   []task.Command{remove},
 	}}
+}
+
+// warm reads all objects once: the tool stops when it has. It reads neither omaps nor
+// extended attributes.
+func (b *phase) warm(p place.Place, inFlight int64) []task.Command {
+	if destinationFlag(b.spec.Destination) != "" {
+		return nil
+	}
+	return []task.Command{{Argv: b.rados(p, "--concurrent-ios="+strconv.FormatInt(inFlight, 10), "--no-verify", "bench", strconv.Itoa(week), "seq")}}
 }
 
 // rados begins a command line on the phase's objects.

@@ -148,6 +148,10 @@ func TestPrefill(t *testing.T) {
 			"--block-size=65536", "--object-size=2097152", "--concurrent-ios=64", "--max-objects=512", "--no-cleanup",
 			"bench", "604800", "write",
 		}}},
+		Warm: []task.Command{{Argv: []string{
+			"rados", "--id=io", "--pool=p", namespace, "--run-name=benchmark_data_run",
+			"--concurrent-ios=64", "--no-verify", "bench", "604800", "seq",
+		}}},
 		Remove: []task.Command{clean},
 	}}
 	if diff := cmp.Diff(want, l.Datasets(pool())); diff != "" {
@@ -155,6 +159,16 @@ func TestPrefill(t *testing.T) {
 	}
 	if got := l.Tidy(pool(), load.Run{}); got != nil {
 		t.Errorf("a run of reads left something to tidy: %v", got)
+	}
+}
+
+// rados bench would read objects whose data are in their omaps as empty.
+func TestOMapsAreNotWarmed(t *testing.T) {
+	for destination, want := range map[v1alpha1.RadosBenchDestination]int{v1alpha1.RadosBenchObject: 1, v1alpha1.RadosBenchOMap: 0, v1alpha1.RadosBenchXAttr: 0} {
+		l := newLoad(t, spec(v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.ReuseObjects, s.Destination = true, destination }))
+		if got := l.Datasets(pool())[0].Warm; len(got) != want {
+			t.Errorf("%s: warmed by %v", destination, got)
+		}
 	}
 }
 

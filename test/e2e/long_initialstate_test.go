@@ -1,0 +1,149 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// What each run begins with: images that hold, to the byte, what they were prefilled
+// with; data that are fresh; caches that are warm. The pool belongs to others, so that
+// snapshots which stay behind would be seen.
+func TestLongInitialState(t *testing.T) {
+	c := forTest(t)
+	c.createSettledPool(t)
+	before := c.occupy(t, existingPool)
+	untouched := func(t *testing.T) {
+		t.Helper()
+		if after := c.occupied(t, existingPool); after != before {
+			t.Errorf("the pool holds\n%s\nwant it as it was:\n%s", after, before)
+		}
+	}
+	t.Run("rolled back", func(t *testing.T) {
+		b := c.overwriting("rollback")
+		b.Spec.Template.Rest = &metav1.Duration{Duration: 40 * time.Second} // In which it can be looked at.
+		c.create(t, b)
+		c.awaitMeasuring(t, b)
+		image, was := c.prefilledImage(t)
+		if is := c.contents(t, image); is == was {
+			t.Error("the first run has written nothing over what was prefilled")
+		}
+		c.await(t, b, runWithin, "to be done with its first run", func(b *v1alpha1.CephBenchmark) error {
+			if p := b.Status.Progress; p == nil || p.CompletedRuns != 1 {
+				return errors.New("it is not")
+			}
+			return nil
+		})
+		// Once the second run writes they are never the same again.
+		eventually(t, time.Minute, "the image to hold what was prefilled", func(context.Context) error {
+			if is := c.contents(t, image); is != was {
+				return fmt.Errorf("its digest is %s, want %s", is, was)
+			}
+			return nil
+		})
+		c.awaitEnd(t, v1alpha1.ConditionComplete, b)
+		wantFound(t, b, v1alpha1.DataRolledBack, v1alpha1.DataRolledBack)
+		c.wantRuns(t, b)
+		untouched(t)
+	})
+	t.Run("the client is lost while there is a snapshot", func(t *testing.T) {
+		b := c.overwriting("rollback-lost")
+		c.create(t, b)
+		c.awaitMeasuring(t, b)
+		c.prefilledImage(t)
+		if err := c.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(benchNamespace), made()); err != nil {
+			t.Fatalf("kill the client: %v", err)
+		}
+		c.awaitEnd(t, v1alpha1.ConditionFailed, b)
+		wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonClientsLost)
+		untouched(t)
+	})
+	t.Run("fresh, and warm", func(t *testing.T) {
+		b := c.overwriting("fresh")
+		b.Spec.Template.InitialState, b.Spec.Template.OSDCaches = v1alpha1.InitialStateFresh, v1alpha1.OSDCachesWarmBeforePhase
+		b.Spec.Template.Phases = append(b.Spec.Template.Phases,
+			fioPhase("read", v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, IODepth: 4}),
+			v1alpha1.Phase{Name: "objects", RadosBench: &v1alpha1.RadosBench{
+				Mode: v1alpha1.RadosBenchRand, BlockSize: resource.MustParse("64Ki"), Duration: metav1.Duration{Duration: shortest},
+			}})
+		c.runTo(t, v1alpha1.ConditionComplete, b)
+		wantFound(t, b, v1alpha1.DataPrefilled, v1alpha1.DataPrefilled)
+		for i, want := range []bool{false, true, true} {
+			if p := b.Status.Phases[i]; slices.Contains(p.Marks, v1alpha1.MarkWarmed) != want {
+				t.Errorf("phase %s has the marks %q", p.Name, p.Marks)
+			}
+		}
+		for _, run := range c.wantRuns(t, b) {
+			if detail := string(run.Environment); !strings.Contains(detail, `"initialState":"Fresh"`) || !strings.Contains(detail, `"osdCaches":"WarmBeforePhase"`) {
+				t.Errorf("run %d does not tell what it began with: %s", run.Number, detail)
+			}
+		}
+		untouched(t)
+	})
+}
+
+// overwriting is a benchmark of two runs that write over an image in the existing pool.
+func (c *cluster) overwriting(name string) *v1alpha1.CephBenchmark {
+	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{
+		Name: existingPool, Image: v1alpha1.Image{Size: resource.MustParse("128Mi")},
+	}}
+	b := c.benchmark("initial-"+name, target, fioPhase("over", v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite, IODepth: 4}))
+	b.Spec.Repetitions = 2
+	b.Spec.Template.InitialState = v1alpha1.InitialStateRollback
+	return b
+}
+
+// wantFound checks in what state runs have found their data.
+func wantFound(t *testing.T, b *v1alpha1.CephBenchmark, want ...v1alpha1.DataState) {
+	t.Helper()
+	var got []v1alpha1.DataState
+	for _, run := range b.Status.Runs {
+		got = append(got, run.InitialState)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("runs have found their data %q, want %q", got, want)
+	}
+}
+
+// prefilledImage is the only image of a benchmark in the existing pool that has a
+// snapshot, and the digest of that.
+func (c *cluster) prefilledImage(t *testing.T) (image, digest string) {
+	t.Helper()
+	eventually(t, time.Minute, "an image with a snapshot", func(ctx context.Context) error {
+		listed, err := c.toolbox(ctx, "rbd", "--pool="+existingPool, "ls", "--long")
+		if err != nil {
+			return err
+		}
+		for _, word := range strings.Fields(listed) {
+			if name, is := strings.CutSuffix(word, "@cephtune-prefilled"); is {
+				image = name
+				return nil
+			}
+		}
+		return fmt.Errorf("there is none:\n%s", listed)
+	})
+	return image, c.contents(t, image+"@cephtune-prefilled")
+}
+
+// contents is the digest of what an image or a snapshot of the existing pool holds.
+func (c *cluster) contents(t *testing.T, image string) string {
+	t.Helper()
+	out, err := c.toolbox(t.Context(), "bash", "-o", "pipefail", "-c", `rbd export --no-progress "$1" - | sha256sum`, "-", existingPool+"/"+image)
+	if err != nil {
+		t.Fatalf("read %s: %v", image, err)
+	}
+	return strings.Fields(out)[0]
+}
