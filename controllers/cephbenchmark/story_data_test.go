@@ -202,7 +202,7 @@ func rollingBackFails(w *world) {
 func lostWhileRollingBack(w *world) {
 	b := w.whileRollingBack(time.Hour)
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Images[settings.ScratchPool] = []string{sessionOf(b.UID, b.Status.ObservedRunID).name + "-0-w1x64m-0"}
+		a.Images[settings.ScratchPool] = []string{sessionOf(b.UID, b.Spec.RunID).name + "-0-w1x64m-0"}
 	})
 	w.podBecomes(0, func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed })
 	w.untilFailed(b, v1alpha1.ReasonClientsLost)

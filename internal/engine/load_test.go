@@ -138,11 +138,11 @@ func TestCleanup(t *testing.T) {
 // value on one line, and a few words of their own.
 func argument() *regexp.Regexp {
 	return regexp.MustCompile(`^(` + strings.Join([]string{
-		`fio|rados|rbd|rm|-f|bench|cleanup|stat|create|image-meta|set|cephtune|prepared|write|seq|rand|[0-9]+`,
+		`fio|rados|rbd|rm|-f|bench|cleanup|stat|create|snap|rollback|image-meta|set|cephtune|prepared|write|seq|rand|[0-9]+`,
 		`/[A-Za-z0-9/_.-]+|benchmark_data_[A-Za-z0-9_.-]+`,
 		`--(id|pool|namespace|run-name|prefix|concurrent-ios|block-size|object-size|max-objects)=[A-Za-z0-9_.-]+`,
 		`--(no-cleanup|no-hints|no-verify|reuse-bench|write-omap|write-xattr|no-progress)`,
-		`--(image|size|image-feature|data-pool|io-type|io-size|io-threads|io-total|io-pattern|rw-mix-read|pattern-byte)=[A-Za-z0-9_.-]+`,
+		`--(image|snap|size|image-feature|data-pool|io-type|io-size|io-threads|io-total|io-pattern|rw-mix-read|pattern-byte)=[A-Za-z0-9_.-]+`,
 		`--(eta|eta-newline|output-format|output|name|ioengine|group_reporting|time_based|runtime|ramp_time|direct|invalidate)=[A-Za-z0-9_.+-]+`,
 		`--(lat_percentiles|clat_percentiles|write_bw_log|write_iops_log|write_lat_log|log_avg_msec|per_job_logs)=[A-Za-z0-9_.-]+`,
 		`--(clientname|busy_poll|touch_objects|allow_file_create|rbdname|nrfiles|file_service_type|fallocate|end_fsync)=[A-Za-z0-9_.-]+`,
