@@ -41,10 +41,10 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:default={}
 	Dataset Dataset `json:"dataset,omitzero"`
 
-	// initialState says in which state each run finds the data that it writes over:
-	// Keep, as the run before has left it; Fresh, removed and prefilled anew; Rollback,
-	// RBD images rolled back to a snapshot that was taken after they were prefilled.
-	// Neither is measured. In a CephTuningSweep each run has a scratch pool, or images,
+	// initialState says in which state each run finds the data that it works on: Keep, as
+	// the run before has left it; Fresh, removed and prefilled anew; Rollback, RBD images
+	// that are written over rolled back to a snapshot that was taken after they were
+	// prefilled. What that takes is not measured. In a CephTuningSweep each run has a scratch pool, or images,
 	// of its own that were just prefilled, so that Keep and Fresh are the same.
 	// +optional
 	// +kubebuilder:default=Keep
@@ -268,7 +268,7 @@ type Dataset struct {
 	Size string `json:"size,omitempty"`
 }
 
-// InitialState says in which state each run finds the data that it writes over.
+// InitialState says in which state each run finds the data that it works on.
 // +kubebuilder:validation:Enum=Keep;Fresh;Rollback
 type InitialState string
 
@@ -279,8 +279,8 @@ const (
 	// InitialStateFresh removes the data and prefills it anew before each run.
 	InitialStateFresh InitialState = "Fresh"
 	// InitialStateRollback rolls RBD images back to a snapshot of what they were
-	// prefilled with. Writing to an image with a snapshot costs more than writing to one
-	// without.
+	// prefilled with. Images with a snapshot are another experiment than those without:
+	// what is written over has to be kept.
 	InitialStateRollback InitialState = "Rollback"
 )
 

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/task"
@@ -179,5 +182,40 @@ func TestTheDeadlineHasRoomForWhatRunsBeginWith(t *testing.T) {
 		if more != plain {
 			t.Errorf("%s: %v beside what it needs, want %v", name, more, plain)
 		}
+	}
+}
+
+// A snapshot keeps what is written over: images of which there is one take up to twice the
+// room, which is looked at before they are made.
+func TestRoomForSnapshots(t *testing.T) {
+	of := func(initially v1alpha1.InitialState) (bytes int64, demand int64) {
+		f := atWork(func(f *facts) {
+			f.job = nil
+			f.spec.Template.InitialState = initially
+			f.spec.Template.Target.ScratchPool = &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}}
+			f.survey.cacheBytes, f.survey.df = 1<<40, &ceph.DF{AvailableBytes: 100 << 30}
+		})
+		bytes, _, err := f.dataset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := f.spec.Template
+		template.Phases = []v1alpha1.Phase{{Name: "over", Fio: &v1alpha1.Fio{
+			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, Duration: metav1.Duration{Duration: time.Minute},
+		}}}
+		places := f.session.places(template, f.cluster, 18, 1<<30, false)
+		places[0].CephUser = "io"
+		if f.script, err = newScript(template, places, f.session.backgroundPlace(places)); err != nil {
+			t.Fatal(err)
+		}
+		if beside := f.session.backgroundPlace(places); beside.Image.RolledBack {
+			t.Error("the background is rolled back, too")
+		}
+		return bytes, f.demand().Bytes
+	}
+	kept, keptDemand := of(v1alpha1.InitialStateKeep)
+	back, backDemand := of(v1alpha1.InitialStateRollback)
+	if kept != 10<<30 || back != kept/2 || keptDemand != 1<<30 || backDemand != 2*keptDemand {
+		t.Errorf("Auto is %d bytes and %d with snapshots; 1 GiB of data takes %d and %d", kept, back, keptDemand, backDemand)
 	}
 }
