@@ -167,8 +167,8 @@ var benchmarkCases = map[string]specCase{
 	// What runs and phases begin with.
 	"fresh data":                      {`{template: {initialState: Fresh}}`, ""},
 	"images rolled back":              {`{template: {initialState: Rollback}}`, ""},
-	"images rolled back beside rados": {initially("Rollback", `radosBench: {mode: Rand}`, `fio: {pattern: RandReadWrite}`), ""},
-	"images rolled back of one job":   {initially("Rollback", `fio: {pattern: Read, jobs: [{name: a}, {name: b, pattern: RandWrite}]}`), ""},
+	"images rolled back beside rados": {rolledBack(`radosBench: {mode: Rand}`, `fio: {pattern: RandReadWrite}`), ""},
+	"images rolled back of one job":   {rolledBack(`fio: {pattern: Read, jobs: [{name: a}, {name: b, pattern: RandWrite}]}`), ""},
 	"an initial state of a word":      {`{template: {initialState: Clean}}`, `Unsupported value: "Clean"`},
 	"a claim rolled back": {
 		`{template: {initialState: Rollback, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}, phases: [{name: a, fio: {pattern: Write}}]}}`,
@@ -177,10 +177,10 @@ var benchmarkCases = map[string]specCase{
 	"fresh data of a claim": {
 		`{template: {initialState: Fresh, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}, phases: [{name: a, fio: {pattern: Write}}]}}`, "",
 	},
-	"objects of fio rolled back":         {initially("Rollback", `fio: {engine: RADOS, pattern: Write}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
-	"objects of rados bench rolled back": {initially("Rollback", `radosBench: {mode: Write, reuseObjects: true}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
-	"reads rolled back":                  {initially("Rollback", `rbdBench: {ioType: Read}`, `fio: {pattern: RandRead}`), "needs a phase that writes over an RBD image"},
-	"new objects rolled back":            {initially("Rollback", `radosBench: {mode: Write}`), "needs a phase that writes over an RBD image"},
+	"objects of fio rolled back":         {rolledBack(`fio: {engine: RADOS, pattern: Write}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
+	"objects of rados bench rolled back": {rolledBack(`radosBench: {mode: Write, reuseObjects: true}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
+	"reads rolled back":                  {rolledBack(`rbdBench: {ioType: Read}`, `fio: {pattern: RandRead}`), "needs a phase that writes over an RBD image"},
+	"new objects rolled back":            {rolledBack(`radosBench: {mode: Write}`), "needs a phase that writes over an RBD image"},
 	"caches that are warm":               {`{template: {osdCaches: WarmBeforePhase}}`, ""},
 	"caches that are warm of omaps": {
 		`{template: {osdCaches: WarmBeforePhase, phases: [{name: a, radosBench: {mode: Write, reuseObjects: true, destination: OMap}}]}}`,
@@ -352,13 +352,13 @@ var benchmarkCases = map[string]specCase{
 	},
 }
 
-// initially is a benchmark with an initial state and phases of these loads.
-func initially(state string, loads ...string) string {
+// rolledBack is a benchmark whose images are rolled back, with phases of these loads.
+func rolledBack(loads ...string) string {
 	var phases []string
 	for i, load := range loads {
 		phases = append(phases, fmt.Sprintf("{name: p%d, %s}", i, load))
 	}
-	return `{template: {initialState: ` + state + `, phases: [` + strings.Join(phases, ", ") + `]}}`
+	return `{template: {initialState: Rollback, phases: [` + strings.Join(phases, ", ") + `]}}`
 }
 
 func beside(load string) string { return `{template: {background: {` + load + `}}}` }

@@ -38,8 +38,8 @@ func TestLongInitialState(t *testing.T) {
 		c.create(t, b)
 		c.awaitMeasuring(t, b)
 		image, was := c.prefilledImage(t)
-		if is := c.contents(t, image); is == was {
-			t.Error("the first run has written nothing over what was prefilled")
+		if is, err := c.contents(t.Context(), image); err != nil || is == was {
+			t.Errorf("the first run has written nothing over what was prefilled, or it cannot be told: %v", err)
 		}
 		c.await(t, b, runWithin, "to be done with its first run", func(b *v1alpha1.CephBenchmark) error {
 			if p := b.Status.Progress; p == nil || p.CompletedRuns != 1 {
@@ -48,11 +48,12 @@ func TestLongInitialState(t *testing.T) {
 			return nil
 		})
 		// Once the second run writes they are never the same again.
-		eventually(t, time.Minute, "the image to hold what was prefilled", func(context.Context) error {
-			if is := c.contents(t, image); is != was {
-				return fmt.Errorf("its digest is %s, want %s", is, was)
+		eventually(t, time.Minute, "the image to hold what was prefilled", func(ctx context.Context) error {
+			is, err := c.contents(ctx, image)
+			if err == nil && is != was {
+				err = fmt.Errorf("its digest is %s, want %s", is, was)
 			}
-			return nil
+			return err
 		})
 		c.awaitEnd(t, v1alpha1.ConditionComplete, b)
 		wantFound(t, b, v1alpha1.DataRolledBack, v1alpha1.DataRolledBack)
@@ -127,7 +128,7 @@ func (c *cluster) prefilledImage(t *testing.T) (image, digest string) {
 		if err != nil {
 			return err
 		}
-		for _, word := range strings.Fields(listed) {
+		for word := range strings.FieldsSeq(listed) {
 			if name, is := strings.CutSuffix(word, "@cephtune-prefilled"); is {
 				image = name
 				return nil
@@ -135,15 +136,19 @@ func (c *cluster) prefilledImage(t *testing.T) (image, digest string) {
 		}
 		return fmt.Errorf("there is none:\n%s", listed)
 	})
-	return image, c.contents(t, image+"@cephtune-prefilled")
+	digest, err := c.contents(t.Context(), image+"@cephtune-prefilled")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image, digest
 }
 
 // contents is the digest of what an image or a snapshot of the existing pool holds.
-func (c *cluster) contents(t *testing.T, image string) string {
-	t.Helper()
-	out, err := c.toolbox(t.Context(), "bash", "-o", "pipefail", "-c", `rbd export --no-progress "$1" - | sha256sum`, "-", existingPool+"/"+image)
+func (c *cluster) contents(ctx context.Context, image string) (string, error) {
+	out, err := c.toolbox(ctx, "bash", "-o", "pipefail", "-c", `rbd export --no-progress "$1" - | sha256sum`, "-", existingPool+"/"+image)
 	if err != nil {
-		t.Fatalf("read %s: %v", image, err)
+		return "", fmt.Errorf("read %s: %w", image, err)
 	}
-	return strings.Fields(out)[0]
+	digest, _, _ := strings.Cut(out, " ")
+	return digest, nil
 }
