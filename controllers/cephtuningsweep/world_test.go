@@ -237,7 +237,7 @@ func (w *world) restart() {
 
 func allowances() *settings.Settings {
 	return &settings.Settings{Clusters: []settings.Cluster{{
-		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true,
+		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true, PlacePGs: true,
 		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
 		Options: []settings.Option{
 			{Name: "osd_mclock_profile"},

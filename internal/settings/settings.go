@@ -32,6 +32,9 @@ type Cluster struct {
 	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that they
 	// take only when they start. The manager needs the right to delete their pods for it.
 	RestartOSDs bool `json:"restartOSDs,omitempty"`
+	// PlacePGs allows scratch pools to be confined to some OSDs. The tuner's caps have to
+	// have `osd pg-upmap` for it, which Ceph cannot limit to scratch pools.
+	PlacePGs bool `json:"placePGs,omitempty"`
 	// Identities are the CephClients, in the namespace of the cluster, whose keys
 	// the operator uses.
 	Identities Identities `json:"identities,omitzero"`
