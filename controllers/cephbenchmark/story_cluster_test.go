@@ -277,7 +277,7 @@ func aNumberOfPGsThatNobodyGave(w *world) {
 			w.t.Errorf("Rook was asked for %q PGs, want 32 on three OSDs", pgs)
 		}
 	})
-	if run := w.archived(b); !strings.Contains(string(run.Environment), `"pg_num":32`) {
+	if run := w.archived(b); !strings.Contains(string(run.Environment), `"pgNum":32`) {
 		w.t.Errorf("no number of PGs in the environment %s", run.Environment)
 	}
 	w.delete(b)
