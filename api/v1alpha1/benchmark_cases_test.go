@@ -106,6 +106,13 @@ var benchmarkCases = map[string]specCase{
 	"a pool parameter with a name that is an option": {
 		`{template: {target: {scratchPool: {parameters: {"--force": "1"}}}}}`, "as `ceph osd pool set` names them",
 	},
+	"a pool whose PGs split": {
+		`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "on"}}}}}`, "the autoscaler would split placement groups while they are measured",
+	},
+	"metadata whose PGs split": {
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_autoscale_mode: warn}}}}}}}`, "pg_autoscale_mode of a scratch pool is off by itself",
+	},
+	"a pool whose PGs stay":   {`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "off"}}}}}`, ""},
 	"an image of whole bytes": {`{template: {target: {scratchPool: {image: {size: 1073741824}}}}}`, ""},
 	"an image too small":      {`{template: {target: {scratchPool: {image: {size: 1Mi}}}}}`, "must be between 64Mi and 100Ti"},
 	"an image of a fraction":  {`{template: {target: {scratchPool: {image: {size: 100000000500m}}}}}`, "in whole bytes"},

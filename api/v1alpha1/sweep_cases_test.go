@@ -122,7 +122,7 @@ var sweepCases = map[string]specCase{
 		onOSDs(`{replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 2}, osds: {count: 4, seed: 7}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["4"]`), "",
 	},
 	"a confined pool whose PGs split": {
-		onOSDs(`{parameters: {pg_num: "8", pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "osds needs pg_autoscale_mode off",
+		onOSDs(`{parameters: {pg_num: "8", pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "pg_autoscale_mode of a scratch pool is off by itself",
 	},
 
 	// The space.

@@ -29,7 +29,7 @@ type Target struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.replicated) || self.replicated.size <= self.osds.count",message="osds.count must not be less than replicated.size: each copy is on an OSD of its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.erasureCoded) || (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osds.count && self.erasureCoded.metadata.size <= self.osds.count)",message="osds.count must not be less than dataChunks and codingChunks together, nor than metadata.size: each is on an OSD of its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.osds) || (has(self.parameters) && 'pg_num' in self.parameters)",message="osds needs parameters.pg_num: placement groups are put on OSDs one by one, and their number must be the same each time"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || ((!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off'))",message="osds needs pg_autoscale_mode off, which it is by itself: placement groups that are split later are not confined"
+// +kubebuilder:validation:XValidation:rule="(!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off')",message="pg_autoscale_mode of a scratch pool is off by itself: the autoscaler would split placement groups while they are measured"
 type ScratchPool struct {
 	// replicated makes it a replicated pool.
 	// +optional
@@ -41,7 +41,8 @@ type ScratchPool struct {
 	ErasureCoded *ErasureCodedPool `json:"erasureCoded,omitempty"`
 
 	// failureDomain is the level of the CRUSH hierarchy on which copies are kept
-	// apart.
+	// apart. The cluster has to have as many of it as the pool has copies or
+	// chunks: with fewer hosts, `osd`.
 	// +optional
 	// +kubebuilder:default=host
 	// +kubebuilder:validation:MinLength=1
@@ -66,6 +67,11 @@ type ScratchPool struct {
 	// parameters are pool options as `ceph osd pool set` takes them, such as
 	// `pg_num: "32"` or `compression_mode: aggressive`. Of an erasure-coded pool
 	// they are those of the data.
+	//
+	// The autoscaler of a scratch pool is off. Without pg_num, it is the least power
+	// of two that gives each OSD of the device class 32 placement groups, with their
+	// copies or chunks, but no less than 32 and no more than 256. The archive of
+	// each run has it.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
@@ -118,7 +124,8 @@ type MetadataPool struct {
 	// +kubebuilder:validation:Maximum=10
 	Size int32 `json:"size,omitempty"`
 
-	// parameters are pool options as `ceph osd pool set` takes them.
+	// parameters are pool options as `ceph osd pool set` takes them. Without pg_num,
+	// it is 32.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`

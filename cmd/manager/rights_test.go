@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -183,6 +184,9 @@ func TestTheTunersCapsNameEveryOption(t *testing.T) {
 			cluster := allowed.Clusters[0]
 			if cluster.Identities.Tuner != "cephtune-tuner" {
 				t.Errorf("the tuner is %q", cluster.Identities.Tuner)
+			}
+			if places := regexp.MustCompile(`(?m)^ *allow command "osd pg-upmap",?$`).Match(caps); places != cluster.PlacePGs {
+				t.Errorf("%s has osd pg-upmap: %t, and %s allows it: %t", files.caps, places, files.settings, cluster.PlacePGs)
 			}
 			for _, option := range append(cluster.Options, settings.DefaultOptions()...) {
 				for _, want := range neededCaps(option) {

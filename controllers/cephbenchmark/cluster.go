@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -72,12 +73,20 @@ func (f facts) demand() quiescence.Demand {
 	case target.ExistingPool != nil:
 		d.Pool = string(target.ExistingPool.Name)
 	case target.ScratchPool != nil:
-		pgs, err := strconv.Atoi(string(target.ScratchPool.Parameters["pg_num"]))
-		if err == nil {
-			d.PGReplicas = pgs * f.copies()
-		}
+		d.PGReplicas = rook.PGReplicas(*f.scratchPool())
 	}
 	return d
+}
+
+// scratchPool is the target with every number of PGs, those among them that the spec leaves
+// open; nil if the target is another.
+func (f facts) scratchPool() *v1alpha1.ScratchPool {
+	pool := f.spec.Template.Target.ScratchPool
+	if pool == nil {
+		return nil
+	}
+	sized := rook.Sized(*pool, f.survey.osds)
+	return &sized
 }
 
 // cephMajor is the oldest major version of the daemons, which the tools of the same

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
@@ -117,6 +118,7 @@ func decide(seen facts) plan {
 		waitForSurvey,            // what Ceph is like decides what to write to it
 		waitForClaim,             // a claim that is the target has to be there
 		failWithoutScript,        // what cannot be done here
+		failWithoutDomains,       // copies that cannot be kept apart
 		refuseDisruption,         // OSDs that cannot be stopped here
 		queueForLock,             // one at a time
 		waitForQuiet,             // healthy, with room, and quiet
@@ -292,6 +294,19 @@ func failWithoutScript(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	return fail(v1alpha1.ReasonNotPossible, seen.scriptErr.Error()), true
+}
+
+// failWithoutDomains looks before anything is made: a pool whose copies cannot be kept apart
+// never becomes clean, and Ceph warns of it meanwhile.
+func failWithoutDomains(seen facts) (plan, bool) {
+	pool := seen.spec.Template.Target.ScratchPool
+	if pool == nil || seen.job != nil {
+		return plan{}, false
+	}
+	if err := placement.Apart(seen.survey.tree, placement.WishOf(*pool, 0)); err != nil {
+		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
+	}
+	return plan{}, false
 }
 
 func queueForLock(seen facts) (plan, bool) {

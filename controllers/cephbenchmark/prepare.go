@@ -63,7 +63,7 @@ const poolRemakes = 3
 // preparePool reports whether the target's pool is there, and otherwise what it
 // waits for.
 func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, why string, err error) {
-	want := seen.spec.Template.Target.ScratchPool
+	want := seen.scratchPool()
 	if want == nil {
 		return true, "", nil
 	}

@@ -41,6 +41,8 @@ func clusterStories() map[string]story {
 		"the scratch pool is somebody else's":      theScratchPoolIsSomebodyElses,
 		"the scratch pool is not as it was wanted": theScratchPoolIsNotAsWanted,
 		"the autoscaler was quicker":               theAutoscalerWasQuicker,
+		"a number of PGs that nobody gave":         aNumberOfPGsThatNobodyGave,
+		"copies that cannot be kept apart":         copiesThatCannotBeKeptApart,
 		"Ceph is out of reach at the beginning":    cephIsOutOfReachAtTheBeginning,
 		"Ceph is out of reach for good":            cephIsOutOfReachForGood,
 		"Ceph is out of reach from the middle on":  cephIsOutOfReachFromTheMiddleOn,
@@ -259,6 +261,41 @@ func theAutoscalerWasQuicker(w *world) {
 		return made > 1
 	})
 	resize(8)
+	w.untilComplete(b)
+}
+
+// It is written down, so that neither Ceph nor its autoscaler chooses it.
+func aNumberOfPGsThatNobodyGave(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		p := &a.OSDMap.Pools[0]
+		p.PGNum, p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget = 32, 32, 32, 32, 32
+	})
+	b := w.benchmark("b", strings.Replace(oneWrite, `, parameters: {pg_num: "8"}`, "", 1))
+	w.untilComplete(b)
+	w.rook.set(func(f *fakeRook) {
+		if pgs := f.asked.Parameters["pg_num"]; pgs != "32" {
+			w.t.Errorf("Rook was asked for %q PGs, want 32 on three OSDs", pgs)
+		}
+	})
+	if run := w.archived(b); !strings.Contains(string(run.Environment), `"pgNum":32`) {
+		w.t.Errorf("no number of PGs in the environment %s", run.Environment)
+	}
+	w.delete(b)
+}
+
+// Such a pool would never become clean: nothing is locked or made for it.
+func copiesThatCannotBeKeptApart(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		for i := range a.OSDTree {
+			a.OSDTree[i].Buckets = map[string]string{"host": "node-0", "root": "default"}
+		}
+	})
+	b := w.benchmark("b", oneWrite)
+	w.untilFailed(b, v1alpha1.ReasonNotPossible, "kept apart by host", "in 1 of those", "scratchPool.failureDomain")
+	if w.rook.made > 0 {
+		w.t.Error("a pool was made")
+	}
+	b = w.benchmark("c", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ScratchPool.FailureDomain = "osd" })
 	w.untilComplete(b)
 }
 

@@ -41,12 +41,7 @@ func confinedTo(count int32) func(*v1alpha1.CephBenchmark) {
 // spreadOut has three hosts with an OSD each, and pools of one copy that are all over them.
 func (w *world) spreadOut() {
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.OSDTree, a.PGs = nil, nil
-		for id := range 3 {
-			a.OSDTree = append(a.OSDTree, ceph.OSDLocation{
-				ID: id, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": fmt.Sprintf("node-%d", id), "root": "default"},
-			})
-		}
+		a.PGs = nil
 		for i := range a.OSDMap.Pools {
 			pool := &a.OSDMap.Pools[i]
 			pool.Size = 1

@@ -51,6 +51,7 @@ type survey struct {
 	versions *ceph.Versions
 	config   []ceph.ConfigEntry
 	pgs      []ceph.PG
+	tree     []ceph.OSDLocation
 	// cacheBytes is what all OSDs together may cache.
 	cacheBytes int64
 }
@@ -214,6 +215,7 @@ func (w *watch) takeSurvey(ctx context.Context) (*survey, error) {
 	group.Go(into(&s.versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
 	group.Go(into(&s.pgs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, at) }))
 	group.Go(into(&s.config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
+	group.Go(into(&s.tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, at) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ func quietCeph() *cephtest.Cluster {
 		for id := range 3 {
 			a.OSDMap.OSDs = append(a.OSDMap.OSDs, ceph.OSDState{ID: id, Up: true})
 			a.OSDs = append(a.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 1 << 40, AvailableBytes: 1 << 40, PGs: 33})
+			a.OSDTree = append(a.OSDTree, ceph.OSDLocation{
+				ID: id, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": fmt.Sprintf("node-%d", id), "root": "default"},
+			})
 		}
 		a.DF = ceph.DF{TotalBytes: 3 << 40, AvailableBytes: 3 << 40}
 		a.PoolIO = []ceph.PoolIO{{Name: "open"}}
@@ -97,6 +100,7 @@ type fakeRook struct {
 	mu    sync.Mutex
 	owner rook.Owner // of the scratch pool
 	made  int
+	asked v1alpha1.ScratchPool // to be made last
 	// clusterIs is what is wrong with the CephCluster.
 	clusterIs error
 	// making and removing are what it waits for; "" for nothing.
@@ -127,9 +131,10 @@ func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string
 	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
 }
 
-func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, _ v1alpha1.ScratchPool, owner rook.Owner, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec v1alpha1.ScratchPool, owner rook.Owner, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.asked = spec
 	if f.owner.UID == "" {
 		f.owner = owner
 		f.made++

@@ -173,7 +173,7 @@ func allowances() *settings.Settings {
 			{
 				Namespace: rookNamespace, Name: "my-cluster", ExistingPools: []string{"open"},
 				Identities: settings.Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner", OSDStopper: "stopper"},
-				StopOSDs:   true,
+				StopOSDs:   true, PlacePGs: true,
 			},
 			{
 				Namespace: rookNamespace, Name: "powerless", Identities: settings.Identities{Observer: "observer", IO: "io"},

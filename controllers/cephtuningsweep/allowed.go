@@ -16,15 +16,16 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	}
 	cluster, _ := allowed.Cluster(spec.ClusterRef)
 	if spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && !cluster.RestartOSDs {
-		return "The operator's settings do not allow to restart OSDs. Ask the administrator to set restartOSDs of the cluster, or leave out guardrails.osdRestarts."
+		return "The operator's settings do not allow to restart OSDs. Ask the administrator for it (with Helm powers.restartOSDs, otherwise restartOSDs of the cluster and config/ceph-osd-restarter), or leave out guardrails.osdRestarts."
+	}
+	if sweepspec.VariesOSDCount(&spec) && !cluster.MayPlacePGs() {
+		return settings.NoPlacer
 	}
 	if cluster.Identities.Tuner != "" {
 		return ""
 	}
-	const ask = "Ask the administrator to name one in identities.tuner of the cluster"
+	const ask = "Ask the administrator for one (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)"
 	switch {
-	case sweepspec.VariesOSDCount(&spec):
-		return settings.NoPlacer
 	case changesCeph(spec):
 		return "The operator has no identity that may change settings of Ceph. " + ask + ", or vary the load or a scratch pool alone."
 	case spec.Quiescence.Scrub == v1alpha1.ScrubPause:

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -15,9 +17,10 @@ func confines(spec *sweepspec.Spec) bool {
 	return pool != nil && (pool.OSDs != nil || sweepspec.VariesOSDCount(spec))
 }
 
-// placementProblems are why configurations cannot be on as many OSDs as they ask for.
+// placementProblems are why copies of scratch pools cannot be kept apart, or cannot be on as
+// many OSDs as configurations ask for.
 func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []sweep.Configuration) []string {
-	if !confines(spec) {
+	if spec.Template.Target.ScratchPool == nil {
 		return nil
 	}
 	var problems []string
@@ -26,17 +29,28 @@ func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []swe
 			problems = append(problems, err.Error())
 		}
 	}
-	add(placement.Understood(p.cluster.OSDMap))
+	if confines(spec) {
+		add(placement.Understood(p.cluster.OSDMap))
+	}
 	for _, c := range configurations {
 		template, err := sweepspec.Template(spec, c.Values, 1)
 		if err != nil {
 			add(err)
 			continue
 		}
-		_, err = placement.Choose(p.tree, placement.WishOf(*template.Target.ScratchPool, p.defaultPGs()))
-		add(err)
+		add(p.placeable(*template.Target.ScratchPool))
 	}
 	return problems
+}
+
+// placeable says why a pool cannot be where it is to be.
+func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
+	wish := placement.WishOf(rook.Sized(pool, p.known.OSDs), 0)
+	if pool.OSDs == nil {
+		return placement.Apart(p.tree, wish)
+	}
+	_, err := placement.Choose(p.tree, wish)
+	return err
 }
 
 // fewestOSDs is on how many OSDs the scratch pool of some configuration is, at least; 0

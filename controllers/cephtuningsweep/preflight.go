@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -29,7 +30,7 @@ type preflight struct {
 	cluster    quiescence.Facts
 	cacheBytes int64
 	drawn      uint64
-	// tree is where OSDs are, for a sweep whose scratch pools are confined to some.
+	// tree is where OSDs are, for a sweep that makes scratch pools.
 	tree []ceph.OSDLocation
 }
 
@@ -99,7 +100,7 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
 	p.cluster.OSDs = p.known.OSDs
-	if confines(&seen.sweep.Spec) {
+	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
 		if p.tree, err = r.Ceph.OSDTree(ctx, at); err != nil {
 			return nil, err
 		}
@@ -173,7 +174,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 // facts are what the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: len(p.known.OSDs), Drawn: p.drawn, DefaultPGs: p.defaultPGs(),
+		Present: sweepspec.Present{}, OSDs: len(p.known.OSDs), Drawn: p.drawn,
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
 	for _, name := range sweepspec.AskedOfCeph(spec) {
@@ -231,18 +232,6 @@ func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	return copies
 }
 
-// defaultPGs is what a pool gets that is made without a number.
-func (p *preflight) defaultPGs() int {
-	for _, entry := range p.known.Facts.Config {
-		if entry.Name == "osd_pool_default_pg_num" && entry.Mask == "" {
-			if n, err := strconv.Atoi(entry.Value); err == nil {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
 // refusals are what makes the sweep impossible, as sentences.
 func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Configuration, allowed tuning.Permissions) []string {
 	var all []string
@@ -290,32 +279,19 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 // addedPGs are the PGs, times their copies, that a configuration adds.
 func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]sweep.Value) int {
 	added := 0
-	for _, parameter := range spec.Parameters {
-		if parameter.PoolOption == nil || parameter.PoolOption.Option != "pg_num" {
+	if template, err := sweepspec.Template(spec, values, 1); err == nil && template.Target.ScratchPool != nil {
+		added = rook.PGReplicas(rook.Sized(*template.Target.ScratchPool, p.known.OSDs))
+	}
+	for _, change := range sweepspec.Changes(spec, values) {
+		if change.Config != nil || change.Option != "pg_num" {
 			continue
 		}
-		wanted, err := strconv.Atoi(values[string(parameter.Name)].Text)
-		if err != nil {
-			continue // Ceph's default, which is small.
-		}
-		if spec.Template.Target.ScratchPool != nil {
-			added += int(float64(wanted) * p.copies(spec))
-			continue
-		}
-		for _, change := range sweepspec.Changes(spec, values) {
-			if pool, found := p.known.Facts.Pool(string(change.Pool)); change.Parameter == parameter.Name && found {
-				added += (wanted - pool.PGNum) * pool.Size
-			}
+		wanted, err := strconv.Atoi(values[string(change.Parameter)].Text)
+		if pool, found := p.known.Facts.Pool(string(change.Pool)); err == nil && found {
+			added += (wanted - pool.PGNum) * pool.Size
 		}
 	}
 	return added
-}
-
-func (p *preflight) copies(spec *sweepspec.Spec) float64 {
-	if ec := spec.Template.Target.ScratchPool.ErasureCoded; ec != nil {
-		return float64(ec.DataChunks + ec.CodingChunks)
-	}
-	return p.overhead(spec)
 }
 
 // environment is what results depend on besides what is varied.

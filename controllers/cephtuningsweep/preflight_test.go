@@ -59,8 +59,8 @@ func TestDemand(t *testing.T) {
 		wantOverhead float64
 	}{
 		"a scratch pool":             {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Set("64"), 192, 3},
-		"an erasure-coded one":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2}}}, sweep.Set("64"), 384, 1.5},
-		"one with Ceph's default":    {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Unset(), 0, 3},
+		"an erasure-coded one":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2, Metadata: v1alpha1.MetadataPool{Size: 1}}}}, sweep.Set("64"), 416, 1.5},
+		"one without a number":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Unset(), 96, 3},
 		"more PGs for a pool":        {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("64"), 64, 2},
 		"fewer PGs for a pool":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("16"), -32, 2},
 		"a pool that is not known":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "other"}}, sweep.Set("64"), 0, 3},
@@ -90,7 +90,7 @@ func TestDemandOfData(t *testing.T) {
 		"a scratch pool": {
 			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}},
 			reads,
-			quiescence.Demand{Bytes: 200, RawBytes: 600, DeviceClass: "ssd"},
+			quiescence.Demand{Bytes: 200, RawBytes: 600, DeviceClass: "ssd"}, // No configuration, and so no PGs.
 		},
 		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},
 		"writes alone":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads[:1], quiescence.Demand{Pool: "open"}},
@@ -99,24 +99,6 @@ func TestDemandOfData(t *testing.T) {
 		spec := &v1alpha1.CephTuningSweepSpec{Template: v1alpha1.BenchmarkTemplate{Target: c.target, Phases: c.phases, Clients: v1alpha1.Clients{Count: 2}}}
 		if got := p.demand(spec, nil, 100); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-}
-
-func TestDefaultPGs(t *testing.T) {
-	entry := ceph.ConfigEntry{Section: "global", Name: "osd_pool_default_pg_num", Value: "16"}
-	for name, c := range map[string]struct {
-		config []ceph.ConfigEntry
-		want   int
-	}{
-		"not set":         {nil, 0},
-		"set":             {[]ceph.ConfigEntry{entry}, 16},
-		"set for a class": {[]ceph.ConfigEntry{{Section: "global", Mask: "class:ssd", Name: entry.Name, Value: "8"}, entry}, 16},
-		"not a number":    {[]ceph.ConfigEntry{{Section: "global", Name: entry.Name, Value: "x"}}, 0},
-	} {
-		p := &preflight{known: tuning.Known{Facts: tuning.Facts{Config: c.config}}}
-		if got := p.defaultPGs(); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 }

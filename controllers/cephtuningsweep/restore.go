@@ -158,7 +158,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 // putBack puts back what the journal has, whoever has changed it.
 func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, error) {
 	if seen.cluster.Identities.Tuner == "" {
-		return tuning.Report{}, errors.New("the operator has no identity that may put settings back: ask the administrator to name it again in identities.tuner of the cluster")
+		return tuning.Report{}, errors.New("the operator has no identity that may put settings back: ask the administrator to give it back (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
 	}
 	engine, err := r.engine(ctx, seen)
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 
 func osdStories() map[string]story {
 	return map[string]story{
-		"more OSDs help":                 moreOSDsHelp,
-		"more OSDs than there are":       moreOSDsThanThereAre,
-		"copies that cannot be apart":    copiesThatCannotBeApart,
-		"OSDs and nobody who may place":  nobodyMayPlace,
-		"a run whose OSDs were not kept": osdsWereNotKept,
+		"more OSDs help":                   moreOSDsHelp,
+		"more OSDs than there are":         moreOSDsThanThereAre,
+		"copies that cannot be apart":      copiesThatCannotBeApart,
+		"on one host, without chosen OSDs": onOneHost,
+		"OSDs and nobody who may place":    nobodyMayPlace,
+		"a run whose OSDs were not kept":   osdsWereNotKept,
 	}
 }
 
@@ -105,9 +106,23 @@ func copiesThatCannotBeApart(w *world) {
 	}
 }
 
+// A pool that is on all OSDs is looked at too: CRUSH would make it, and never clean.
+func onOneHost(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		for i := range a.OSDTree {
+			a.OSDTree[i].Buckets = map[string]string{"host": "node-0", "root": "default"}
+		}
+	})
+	s := w.create("s", "mode: Plan\n"+scratchPGs)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if refusals := s.Status.Plan.Refusals; len(refusals) != 1 || !strings.Contains(refusals[0], "kept apart by host") {
+		w.t.Errorf("refusals %q, want one about hosts, for all configurations", refusals)
+	}
+}
+
 func nobodyMayPlace(w *world) {
 	w.stop()
-	w.allowed.Clusters[0].Identities.Tuner, w.allowed.Clusters[0].Options = "", nil
+	w.allowed.Clusters[0].PlacePGs = false
 	w.start()
 	s := w.create("s", onOSDs)
 	w.await(s, "stalled", hasReason(v1alpha1.ReasonNotAllowed))

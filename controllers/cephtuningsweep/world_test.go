@@ -240,7 +240,7 @@ func allowances() *settings.Settings {
 	return &settings.Settings{Clusters: []settings.Cluster{{
 		Namespace: rookNamespace, Name: clusterName, ExistingPools: []string{"open"}, RestartOSDs: true,
 		Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner", OSDStopper: "stopper"},
-		StopOSDs:   true,
+		StopOSDs:   true, PlacePGs: true,
 		Options: []settings.Option{
 			{Name: "osd_mclock_profile"},
 			{Name: "osd_client_message_cap", Min: "16", Max: "16384"},

@@ -114,6 +114,7 @@ const (
 	restoring = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Restoring"}`
 	queued    = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Queued"}`
 	stalled   = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Stalled",reason="ClusterUnhealthy"}`
+	refused   = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Stalled",reason="FailedOnVerdict",verdict="Inferior"}`
 	suspended = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Idle",reason="Suspended"}`
 	complete  = `cephtune_sweep_info{namespace="bench",name="pg-num",ceph_cluster="rook-ceph/c",run_id="1",state="Ready",reason="Complete"}`
 	other     = `cephtune_sweep_info{namespace="bench",name="other",ceph_cluster="rook-ceph/c",run_id="1",state="Reconciling",reason="Queued"}`
@@ -159,6 +160,8 @@ func restoreStories(always string) []story {
 		{"one that restores for long", alert, lines(restoring, always, changed, "0x600", journal, "2x600"), []look{{25 * time.Minute, nil}, {35 * time.Minute, []string{ofSweep}}}},
 		{"one whose cluster settles for long", alert, lines(restoring, always, changed, "0x600", closed, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"one that was put back", alert, lines(complete, always, changed, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"one that was put back, and whose verdict is refused", alert, lines(refused, always, changed, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"one whose verdict is refused, and that was not put back", alert, lines(refused, always, changed, "0x600", journal, "2x600"), []look{{35 * time.Minute, []string{ofSweep}}}},
 		{"one that changed nothing", alert, lines(complete, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"one that was given up", alert, lines(stalled, always, changed, "0x600", closed, "0x600"), []look{{35 * time.Minute, []string{ofSweep}}}},
 		{
@@ -222,6 +225,8 @@ func sweepStories(always string) []story {
 		{"one that has ended", alert, lines(complete, always, progress, always), []look{{20 * time.Hour, nil}}},
 		{"one that is suspended", alert, lines(working, "1x12 _x600", suspended, "_x13 1x600", progress, "0.5x600"), []look{{4*time.Hour + 45*time.Minute, nil}, {20 * time.Hour, nil}}},
 		{"one that waits for somebody", alert, lines(stalled, always, progress, "0.5x600"), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{ofSweep}}}},
+		{"one whose verdict is refused", alert, lines(refused, always, progress, always), []look{{20 * time.Hour, nil}}},
+		{"one that gets on until then", alert, lines(working, "1x12 _x600", refused, "_x13 1x600", progress, "0+0.08x12 1x600"), []look{{20 * time.Hour, nil}}},
 		{"one that nobody has told of", alert, lines(progress, "0.5x600"), []look{{20 * time.Hour, nil}}},
 	}
 }
@@ -249,6 +254,16 @@ func benchmarkStories() []story {
 		{
 			"now and then", alert,
 			day(0, nightly("1", "Stalled", "")) + day(1, nightly("2", "Ready", "Passed")) + day(2, nightly("3", "Ready", "Failed")),
+			[]look{{50 * time.Hour, nil}},
+		},
+		{
+			"on verdicts that failOn lists", alert,
+			day(0, nightly("1", "Stalled", "Inconclusive")) + day(1, nightly("2", "Stalled", "Failed")) + day(2, nightly("3", "Stalled", "Inconclusive")),
+			[]look{{47 * time.Hour, nil}, {49 * time.Hour, ofBenchmark}},
+		},
+		{
+			"on verdicts that failOn does not list", alert,
+			day(0, nightly("1", "Ready", "Inconclusive")) + day(1, nightly("2", "Ready", "Inconclusive")) + day(2, nightly("3", "Ready", "Invalid")),
 			[]look{{50 * time.Hour, nil}},
 		},
 		{"once, for long", alert, day(0, nightly("1", "Stalled", "")), []look{{20 * time.Hour, nil}}},

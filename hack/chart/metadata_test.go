@@ -115,7 +115,7 @@ func TestNotes(t *testing.T) {
 		"default":      {"No CephCluster is listed", "kubectl get cephclusters -A", "none says why"},
 		"one-cluster":  {"CephCluster rook-ceph/my-cluster", "kubectl -n rook-ceph get cephclients", "helm test cephtune -n cephtune-system", "kubectl -n cephtune-bench get"},
 		"two-clusters": {"on the pools replicapool, ec_data.1", "without changing its settings"},
-		"all-powers":   {"with the power dropCaches", "with the power restartOSDs", "with the power stopOSDs", "removes the CRDs too"},
+		"all-powers":   {"with the power dropCaches", "with the power placePGs", "with the power restartOSDs", "with the power stopOSDs", "removes the CRDs too"},
 		"minimal":      {"cephClients.create is false", "rbac.create is false"},
 	} {
 		notes := mustRender(t, valuesOf(t, variant)).notes

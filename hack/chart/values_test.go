@@ -66,6 +66,7 @@ func TestRefused(t *testing.T) {
 		"benchmarks in the operator's own":       {"benchmarkNamespaces: [cephtune-system]", []string{"the operator's own"}},
 		"two clusters in one namespace":          {"benchmarkNamespaces: [b]\nclusters: [{namespace: r, name: c}, {namespace: r, name: d}]", []string{"two of clusters"}},
 		"an option of a pool that is not listed": {cluster + "options: [{name: pg_num, pool: p}]", []string{"pg_num", "existingPools"}},
+		"placing with no key for it":             {cluster + "powers: {changeSettings: false, placePGs: true}", []string{"placePGs", "changeSettings"}},
 		"restarts for nothing":                   {cluster + "powers: {changeSettings: false, restartOSDs: true}", []string{"restartOSDs", "changeSettings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,6 +213,7 @@ func TestPowersAreGivenOneByOne(t *testing.T) {
 		"{changeSettings: false, dropCaches: true}": {
 			"CephClient rook-ceph/cephtune-cache-dropper", "Role rook-ceph/cephtune-cache-dropper", "RoleBinding rook-ceph/cephtune-cache-dropper",
 		},
+		"{placePGs: true}": {"CephClient rook-ceph/cephtune-tuner", "Role rook-ceph/cephtune-tuner", "RoleBinding rook-ceph/cephtune-tuner"},
 		"{restartOSDs: true}": {
 			"CephClient rook-ceph/cephtune-tuner", "Role rook-ceph/cephtune-osd-restarter", "Role rook-ceph/cephtune-tuner",
 			"RoleBinding rook-ceph/cephtune-osd-restarter", "RoleBinding rook-ceph/cephtune-tuner",
@@ -238,9 +240,30 @@ func TestPowersAreGivenOneByOne(t *testing.T) {
 		for power, given := range map[string]bool{
 			"changeSettings: false": c.Identities.Tuner == "", "dropCaches: true": c.Identities.CacheDropper != "", "restartOSDs: true": c.RestartOSDs,
 			"stopOSDs: true": c.StopOSDs && c.Identities.OSDStopper != "",
+			"placePGs: true": c.MayPlacePGs(),
 		} {
 			if given != strings.Contains(powers, power) {
 				t.Errorf("with %s, the manager's settings have %s: %t", powers, power, given)
+			}
+		}
+	}
+}
+
+// TestPlacingIsACap: the power to place PGs is one cap more, which nobody else has.
+func TestPlacingIsACap(t *testing.T) {
+	const start = "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\npowers: "
+	for powers, want := range map[string]bool{"{placePGs: true}": true, "{restartOSDs: true, dropCaches: true}": false} {
+		for _, object := range mustRender(t, parseValues(t, start+powers)).objects {
+			if object.GetKind() != "CephClient" {
+				continue
+			}
+			caps, _, err := unstructured.NestedString(object.Object, "spec", "caps", "mon")
+			if err != nil {
+				t.Fatal(err)
+			}
+			may := strings.HasSuffix(caps, `, allow command "osd pg-upmap"`)
+			if may != (want && object.GetName() == "cephtune-tuner") || !may && strings.Contains(caps, "upmap") {
+				t.Errorf("%s: %s has the caps %s", powers, object.GetName(), caps)
 			}
 		}
 	}

@@ -211,7 +211,7 @@ func (s *ConfigMaps) failed(what, fsid string, err error) error {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), what == "write" && apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w; if that repeats, look for a second manager: %w", doing, ErrOvertaken, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: the Role cephtune-cluster-locks of config/rbac has to be applied in namespace %s: %w", doing, s.namespace, err)
+		return fmt.Errorf("%s: the Role cephtune-cluster-locks, which the chart makes (rbac.create) and config/rbac has, has to be there in namespace %s: %w", doing, s.namespace, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -43,7 +43,7 @@ func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error)
 	}
 	if !review.Status.Allowed {
 		return fmt.Sprintf("Namespace %s is not one of benchmarks: the operator may not make Jobs there. "+
-			"Use one that is, or ask the administrator to make it one, with config/bench.", namespace), nil
+			"Use one that is, or ask the administrator to make it one: with Helm among benchmarkNamespaces, otherwise with config/bench.", namespace), nil
 	}
 	c.known[namespace] = true
 	return "", nil

@@ -143,21 +143,48 @@ func Choose(all []ceph.OSDLocation, w Wish) (Chosen, error) {
 	return chosen, nil
 }
 
+// Apart says why the copies of pools cannot be kept apart: the cluster has fewer failure
+// domains than a pool has copies. CRUSH makes such a pool all the same, and its placement
+// groups never become clean. An OSD that is down or out counts, since it may come back;
+// whether there is one of the device class at all is not asked here.
+//
+// What cannot be is an *Error.
+func Apart(all []ceph.OSDLocation, w Wish) error {
+	domains, err := w.domains(all, func(ceph.OSDLocation) bool { return true })
+	if err != nil || len(domains) == 0 {
+		return err
+	}
+	for _, pool := range w.Pools {
+		if pool.Copies > len(domains) {
+			return refuse("%d copies or chunks are to be kept apart by %s, and the OSDs%s are in %d of those: set scratchPool.failureDomain to osd or to another level that has as many, or use a smaller size",
+				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
+		}
+	}
+	return nil
+}
+
 // candidates are the OSDs that can be drawn, by failure domain.
 func candidates(all []ceph.OSDLocation, w Wish) (map[string][]int, error) {
-	var roots, classes []string
+	var classes []string
 	for _, osd := range all {
-		roots, classes = with(roots, osd.Buckets[typeRoot]), with(classes, osd.DeviceClass)
+		classes = with(classes, osd.DeviceClass)
 	}
 	if w.DeviceClass == "" && len(classes) > 1 {
 		slices.Sort(classes)
 		return nil, refuse("OSDs of different device classes (%s) would be drawn together, and results would depend on the draw: name one in scratchPool.deviceClass", strings.Join(classes, ", "))
 	}
+	return w.domains(all, func(osd ceph.OSDLocation) bool { return osd.Up && osd.In })
+}
+
+// domains are the OSDs that the rule of the pools takes, as far as they count, by failure
+// domain.
+func (w Wish) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
+	hasDefault := slices.ContainsFunc(all, func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] == defaultRoot })
 	domains := map[string][]int{}
 	nowhere := 0
 	for _, osd := range all {
-		elsewhere := slices.Contains(roots, defaultRoot) && osd.Buckets[typeRoot] != defaultRoot
-		if !osd.Up || !osd.In || elsewhere || w.DeviceClass != "" && osd.DeviceClass != w.DeviceClass {
+		elsewhere := hasDefault && osd.Buckets[typeRoot] != defaultRoot
+		if !counts(osd) || elsewhere || w.DeviceClass != "" && osd.DeviceClass != w.DeviceClass {
 			continue
 		}
 		name := osd.Buckets[w.FailureDomain]

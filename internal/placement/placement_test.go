@@ -280,3 +280,52 @@ func TestUnderstood(t *testing.T) {
 		}
 	}
 }
+
+func TestApart(t *testing.T) {
+	pools := func(copies ...int) []Pool {
+		var all []Pool
+		for _, n := range copies {
+			all = append(all, Pool{Copies: n})
+		}
+		return all
+	}
+	for name, tc := range map[string]struct {
+		osds []ceph.OSDLocation
+		wish Wish
+		want string // a part of the refusal; "" for none
+	}{
+		"a host for each copy":      {hosts(2, 2, 2), Wish{Pools: pools(3), FailureDomain: "host"}, ""},
+		"three copies on two hosts": {hosts(3, 3), Wish{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks are to be kept apart by host, and the OSDs are in 2 of those: set scratchPool.failureDomain to osd"},
+		"the same, apart by OSD":    {hosts(3, 3), Wish{Pools: pools(3), FailureDomain: "osd"}, ""},
+		"more copies than OSDs":     {hosts(2), Wish{Pools: pools(3), FailureDomain: "osd"}, "in 2 of those"},
+		"chunks that fit, metadata that do not": {
+			hosts(1, 1), Wish{Pools: pools(2, 3), FailureDomain: "host"}, "3 copies or chunks",
+		},
+		"hosts of another device class do not count": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
+			Wish{Pools: pools(3), FailureDomain: "host", DeviceClass: "ssd"},
+			"the OSDs of device class ssd are in 2 of those",
+		},
+		"any class will do": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Wish{Pools: pools(3), FailureDomain: "host"}, "",
+		},
+		"a host that is down comes back": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Up, o[0].In = false, false }), Wish{Pools: pools(3), FailureDomain: "host"}, "",
+		},
+		"a host of another root": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Wish{Pools: pools(3), FailureDomain: "host"}, "in 2 of those",
+		},
+		"a level that there is not":                  {hosts(1, 1, 1), Wish{Pools: pools(1), FailureDomain: "zone"}, "no OSD is in a CRUSH bucket of type zone"},
+		"a class that there is not, asked elsewhere": {hosts(1, 1, 1), Wish{Pools: pools(3), FailureDomain: "host", DeviceClass: "nvme"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Apart(tc.osds, tc.wish)
+			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+			if _, is := errors.AsType[*Error](err); err != nil && !is {
+				t.Errorf("%T is not for the user", err)
+			}
+		})
+	}
+}

@@ -137,7 +137,7 @@ func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) er
 	err := get(ctx, c.reader, object(kindClient, key.Namespace, key.Name), &identity)
 	switch {
 	case apierrors.IsNotFound(err):
-		message = fmt.Sprintf("there is no CephClient %s: apply config/ceph, or name another one in the settings, below identities", key)
+		message = fmt.Sprintf("there is no CephClient %s: the chart makes it (cephClients.create), and config/ceph has it; or name another one in the settings, below identities", key)
 	case err == nil && identity.Status.Phase == phaseReady:
 		message = fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set", key, keyNamePrefix+key.Name)
 	case err == nil && identity.Status.Phase != "":

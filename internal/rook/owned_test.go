@@ -145,5 +145,5 @@ func TestOwnedSaysWhatIsMissing(t *testing.T) {
 	_, err := access().Owned(t.Context(), clusterRef)
 	wantReason(t, err, ReasonClusterMissing, "clusterRef")
 	_, err = access(fromYAML(t, labCluster)).Owned(t.Context(), clusterRef)
-	wantReason(t, err, ReasonForbidden, "the operator may not list CephBlockPools in namespace rook-ceph: the Role of config/ceph, in namespace rook-ceph")
+	wantReason(t, err, ReasonForbidden, "the operator may not list CephBlockPools in namespace rook-ceph: the Role for it in namespace rook-ceph, which the chart makes (rbac.create) and config/ceph has")
 }

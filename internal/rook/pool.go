@@ -61,7 +61,8 @@ type blockPool struct {
 }
 
 // EnsureScratchPool has Rook make the scratch pool, with its pool for metadata where it
-// is erasure-coded. It can be repeated; it is ready when Rook says so, and why tells
+// is erasure-coded. The spec is to name its numbers of PGs, as [Sized] does: the autoscaler,
+// which is off, does not choose them. It can be repeated; it is ready when Rook says so, and why tells
 // what is waited for before. That is not yet proof: Rook says Ready although Ceph
 // refused a parameter, so VerifyPool has the last word.
 //
@@ -254,13 +255,13 @@ func scratchPools(spec v1alpha1.ScratchPool) []scratchPool {
 		if spec.Replicated != nil {
 			size = spec.Replicated.Size
 		}
-		return []scratchPool{{name: settings.ScratchPool, spec: replicatedSpec(spec, size, parameters(spec, spec.Parameters))}}
+		return []scratchPool{{name: settings.ScratchPool, spec: replicatedSpec(spec, size, parameters(spec.Parameters))}}
 	}
 	ec := spec.ErasureCoded
-	data := commonSpec(spec, parameters(spec, spec.Parameters))
+	data := commonSpec(spec, parameters(spec.Parameters))
 	data["erasureCoded"] = map[string]any{"dataChunks": int64(ec.DataChunks), "codingChunks": int64(ec.CodingChunks)}
 	return []scratchPool{
-		{name: settings.ScratchPool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(spec, ec.Metadata.Parameters))},
+		{name: settings.ScratchPool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(ec.Metadata.Parameters))},
 		{name: settings.ScratchDataPool, spec: data},
 	}
 }
@@ -288,30 +289,27 @@ func commonSpec(spec v1alpha1.ScratchPool, params map[string]any) map[string]any
 	if spec.DeviceClass != "" {
 		pool["deviceClass"] = spec.DeviceClass
 	}
-	if len(params) > 0 {
-		pool["parameters"] = params
-	}
+	pool["parameters"] = params
 	return pool
 }
 
-// parameters are those of a pool. A number of PGs that was asked for stays only with
-// the autoscaler off, and so does that of a pool that is confined to some OSDs: what is
-// split off later would not be.
-func parameters(spec v1alpha1.ScratchPool, asked map[string]v1alpha1.ParameterValue) map[string]any {
+// parameters are those of a pool as Rook has them.
+func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
 	params := map[string]any{}
-	for name, value := range wantedParameters(spec, asked) {
+	for name, value := range wantedParameters(asked) {
 		params[name] = value
 	}
 	return params
 }
 
-func wantedParameters(spec v1alpha1.ScratchPool, asked map[string]v1alpha1.ParameterValue) map[string]string {
+// wantedParameters are what was asked for, with the autoscaler off: it would split
+// placement groups while they are measured, because data comes in. What it splits peers
+// meanwhile, and is not confined to the OSDs of a pool that is.
+func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]string {
 	wanted := make(map[string]string, len(asked)+1)
 	for name, value := range asked {
 		wanted[name] = string(value)
 	}
-	if _, given := wanted[paramAutoscaleMode]; !given && (wanted[paramPGNum] != "" || spec.OSDs != nil) {
-		wanted[paramAutoscaleMode] = autoscalerOff
-	}
+	wanted[paramAutoscaleMode] = autoscalerOff
 	return wanted
 }

@@ -28,30 +28,28 @@ var (
 	}
 )
 
+// The autoscaler is off in every scratch pool.
 func TestScratchPools(t *testing.T) {
 	type spec = map[string]any
+	still := func() spec { return spec{"pg_autoscale_mode": "off"} }
 	cases := map[string]struct {
 		spec v1alpha1.ScratchPool
 		want map[string]spec
 	}{
 		"copies": {
 			spec: replicated,
-			want: map[string]spec{"cephtune-scratch": {"failureDomain": "host", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}}},
+			want: map[string]spec{"cephtune-scratch": {"failureDomain": "host", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}, "parameters": still()}},
 		},
 		"one copy has to be said to be unsafe": {
 			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}},
-			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(1), "requireSafeReplicaSize": false}}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(1), "requireSafeReplicaSize": false}, "parameters": still()}},
 		},
-		"chunks, with copies of metadata; the autoscaler keeps off a number of PGs": {
+		"chunks, with copies of metadata": {
 			spec: erasureCoded,
 			want: map[string]spec{
-				"cephtune-scratch":      {"failureDomain": "osd", "deviceClass": "ssd", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}},
+				"cephtune-scratch":      {"failureDomain": "osd", "deviceClass": "ssd", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}, "parameters": still()},
 				"cephtune-scratch-data": {"failureDomain": "osd", "deviceClass": "ssd", "erasureCoded": spec{"dataChunks": int64(4), "codingChunks": int64(2)}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"}},
 			},
-		},
-		"a pool on some OSDs keeps the number of PGs that it is made with": {
-			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, OSDs: &v1alpha1.OSDSelection{Count: 2}},
-			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_autoscale_mode": "off"}}},
 		},
 		"metadata have parameters of their own": {
 			spec: v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{
@@ -60,16 +58,16 @@ func TestScratchPools(t *testing.T) {
 			}},
 			want: map[string]spec{
 				"cephtune-scratch":      {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_num": "8", "pg_autoscale_mode": "off"}},
-				"cephtune-scratch-data": {"erasureCoded": spec{"dataChunks": int64(2), "codingChunks": int64(1)}},
+				"cephtune-scratch-data": {"erasureCoded": spec{"dataChunks": int64(2), "codingChunks": int64(1)}, "parameters": still()},
 			},
 		},
-		"an autoscaler that was asked for stays on": {
+		"an autoscaler that an object of before asks for": {
 			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "32", "pg_autoscale_mode": "on"}},
-			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "on"}}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"}}},
 		},
-		"other parameters say nothing about the autoscaler": {
+		"other parameters": {
 			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"compression_mode": "force"}},
-			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"compression_mode": "force"}}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"compression_mode": "force", "pg_autoscale_mode": "off"}}},
 		},
 	}
 	for name, tc := range cases {

@@ -96,12 +96,12 @@ func TestConnection(t *testing.T) {
 		"no cluster yet":            {wantReason: ReasonClusterNotReady, wantHint: "mon_host"},
 		"a cluster without a mon":   {objects: []client.Object{secret("rook-ceph-config", nil)}, wantReason: ReasonClusterNotReady},
 		"monitors with a line end":  {objects: []client.Object{secret("rook-ceph-config", map[string]string{"mon_host": "a\nkeyring = /x"})}, wantReason: ReasonClusterNotReady},
-		"no CephClient":             {objects: []client.Object{config}, wantReason: ReasonKeyMissing, wantHint: "there is no CephClient rook-ceph/io: apply config/ceph"},
+		"no CephClient":             {objects: []client.Object{config}, wantReason: ReasonKeyMissing, wantHint: "there is no CephClient rook-ceph/io: the chart makes it (cephClients.create), and config/ceph has it"},
 		"a CephClient in the works": {objects: []client.Object{config, identity("Progressing")}, wantReason: ReasonKeyMissing, wantHint: "in phase Progressing"},
 		"a Secret of another name":  {objects: []client.Object{config, identity("Ready")}, wantReason: ReasonKeyMissing, wantHint: "secretName must not be set"},
 		"a Secret without a key":    {objects: []client.Object{config, secret("rook-ceph-client-io", map[string]string{"userID": "io"})}, wantReason: ReasonKeyMissing, wantHint: "delete the Secret"},
-		"no right to read monitors": {objects: []client.Object{config}, forbidden: "rook-ceph-config", wantReason: ReasonForbidden, wantHint: "the Role of config/ceph, in namespace rook-ceph"},
-		"no right to read the key":  {objects: []client.Object{config}, forbidden: "rook-ceph-client-io", wantReason: ReasonForbidden, wantHint: "the Role of config/ceph, in namespace rook-ceph"},
+		"no right to read monitors": {objects: []client.Object{config}, forbidden: "rook-ceph-config", wantReason: ReasonForbidden, wantHint: "the Role for it in namespace rook-ceph"},
+		"no right to read the key":  {objects: []client.Object{config}, forbidden: "rook-ceph-client-io", wantReason: ReasonForbidden, wantHint: "the Role for it in namespace rook-ceph"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,11 +23,11 @@ func VerifyPool(want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
 		if want.Replicated != nil {
 			size = int(want.Replicated.Size)
 		}
-		return verifyOne(settings.ScratchPool, "replicated", size, wantedParameters(want, want.Parameters), pools)
+		return verifyOne(settings.ScratchPool, "replicated", size, wantedParameters(want.Parameters), pools)
 	}
 	ec := *want.ErasureCoded
-	differences := verifyOne(settings.ScratchPool, "replicated", int(metadataSize(ec)), wantedParameters(want, ec.Metadata.Parameters), pools)
-	return append(differences, verifyOne(settings.ScratchDataPool, "erasure", int(ec.DataChunks+ec.CodingChunks), wantedParameters(want, want.Parameters), pools)...)
+	differences := verifyOne(settings.ScratchPool, "replicated", int(metadataSize(ec)), wantedParameters(ec.Metadata.Parameters), pools)
+	return append(differences, verifyOne(settings.ScratchDataPool, "erasure", int(ec.DataChunks+ec.CodingChunks), wantedParameters(want.Parameters), pools)...)
 }
 
 func verifyOne(name, kind string, size int, params map[string]string, pools []ceph.Pool) []string {
@@ -69,16 +69,16 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 // the pool has to be made anew.
 func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 	if want.ErasureCoded == nil {
-		return overtaken(settings.ScratchPool, wantedParameters(want, want.Parameters), pools)
+		return overtaken(settings.ScratchPool, wantedParameters(want.Parameters), pools)
 	}
-	return overtaken(settings.ScratchPool, wantedParameters(want, want.ErasureCoded.Metadata.Parameters), pools) ||
-		overtaken(settings.ScratchDataPool, wantedParameters(want, want.Parameters), pools)
+	return overtaken(settings.ScratchPool, wantedParameters(want.ErasureCoded.Metadata.Parameters), pools) ||
+		overtaken(settings.ScratchDataPool, wantedParameters(want.Parameters), pools)
 }
 
 func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
 	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
 	wanted, given := params[paramPGNum]
-	if at < 0 || !given || params[paramAutoscaleMode] != autoscalerOff {
+	if at < 0 || !given {
 		return false
 	}
 	pool := pools[at]

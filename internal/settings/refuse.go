@@ -29,9 +29,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	}
 	if template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase && cluster.Identities.CacheDropper == "" {
 		return "The operator has no identity that may drop the caches of OSDs. " +
-			"Ask the administrator to grant that power, or set template.osdCaches to Keep."
+			"Ask the administrator for it (with Helm powers.dropCaches, otherwise identities.cacheDropper of the cluster), or set template.osdCaches to Keep."
 	}
-	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && cluster.Identities.Tuner == "" {
+	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && !cluster.MayPlacePGs() {
 		return NoPlacer
 	}
 	if template.Disruption != nil && !cluster.StopOSDs {
@@ -61,6 +61,10 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 	return names[at]
 }
 
+// MayPlacePGs tells whether scratch pools may be confined to some OSDs.
+func (c Cluster) MayPlacePGs() bool { return c.PlacePGs && c.Identities.Tuner != "" }
+
 // NoPlacer is said where nobody may confine a scratch pool to some OSDs.
-const NoPlacer = "The operator has no identity that may put placement groups on chosen OSDs. " +
-	"Ask the administrator to name one in identities.tuner of the cluster, or leave out scratchPool.osds and osdCount."
+const NoPlacer = "The operator's settings do not allow to put placement groups on chosen OSDs. " +
+	"Ask the administrator for it (with Helm powers.placePGs, otherwise placePGs of the cluster and `osd pg-upmap` among the caps of identities.tuner), " +
+	"or leave out scratchPool.osds and osdCount."

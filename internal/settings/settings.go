@@ -35,6 +35,9 @@ type Cluster struct {
 	// StopOSDs allows benchmarks to have OSDs down for a while and to measure how the
 	// cluster recovers, where Identities has an OSDStopper.
 	StopOSDs bool `json:"stopOSDs,omitempty"`
+	// PlacePGs allows scratch pools to be confined to some OSDs. The tuner's caps have to
+	// have `osd pg-upmap` for it, which Ceph cannot limit to scratch pools.
+	PlacePGs bool `json:"placePGs,omitempty"`
 	// Identities are the CephClients, in the namespace of the cluster, whose keys
 	// the operator uses.
 	Identities Identities `json:"identities,omitzero"`

@@ -19,6 +19,7 @@ clusters:
   name: my-cluster
   existingPools: [replicapool, ec_data.1]
   identities: {observer: observer, io: io, cacheDropper: dropper, tuner: tuner}
+  placePGs: true
   options:
   - {name: osd_mclock_profile, mask: "class:ssd", values: [balanced, high_client_ops]}
   - {name: pg_num, pool: replicapool, min: "16", max: "64"}
@@ -85,6 +86,7 @@ func TestLoad(t *testing.T) {
 				Clusters: []Cluster{{
 					Namespace: "rook-ceph", Name: "my-cluster", ExistingPools: []string{"replicapool", "ec_data.1"},
 					Identities: Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner"},
+					PlacePGs:   true,
 					Options: []Option{
 						{Name: "osd_mclock_profile", Mask: "class:ssd", Values: []string{"balanced", "high_client_ops"}},
 						{Name: "pg_num", Pool: "replicapool", Min: "16", Max: "64"},
@@ -136,6 +138,7 @@ func TestLoadRefuses(t *testing.T) {
 		"the pods' key for everything":      {old: "cacheDropper: dropper", new: "cacheDropper: io", wantField: "clusters[0].identities.io", wantHint: "nothing else uses"},
 		"the operator's for everything":     {old: "cacheDropper: dropper", new: "cacheDropper: observer", wantField: "clusters[0].identities.cacheDropper", wantHint: "an identity of its own"},
 		"options without a key for them":    {old: ", tuner: tuner", new: "", wantField: "clusters[0].options", wantHint: "identities.tuner"},
+		"placing without a key for it":      {old: ", tuner: tuner", new: "", wantField: "clusters[0].placePGs", wantHint: "identities.tuner"},
 		"the observer as the tuner":         {old: "tuner: tuner", new: "tuner: observer", wantField: "clusters[0].identities.tuner", wantHint: "an identity of its own"},
 		"the pods' key as the tuner's":      {old: "tuner: tuner", new: "tuner: io", wantField: "clusters[0].identities.io", wantHint: "nothing else uses"},
 		"the pods' key to stop OSDs":        {old: "tuner: tuner", new: "tuner: tuner, osdStopper: io", wantField: "clusters[0].identities.osdStopper", wantHint: "an identity of its own"},
@@ -208,6 +211,11 @@ func TestCluster(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	allowed := Settings{Clusters: []Cluster{{Namespace: "rook-ceph", Name: "c", ExistingPools: []string{"open"}}}}
+	placers := func(may bool) Cluster {
+		return Cluster{Namespace: "rook-ceph", Name: map[bool]string{true: "places", false: "tunes"}[may], PlacePGs: may, Identities: Identities{Tuner: "t"}}
+	}
+	allowed.Clusters = append(allowed.Clusters, placers(true), placers(false))
+	confined := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{OSDs: &v1alpha1.OSDSelection{Count: 1}}}}
 	scratch := func(data, metadata string) v1alpha1.Target {
 		pool := &v1alpha1.ScratchPool{Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "8", data: "1"}, ErasureCoded: &v1alpha1.ErasureCodedPool{}}
 		pool.ErasureCoded.Metadata.Parameters = map[string]v1alpha1.ParameterValue{metadata: "1"}
@@ -221,6 +229,9 @@ func TestRefusal(t *testing.T) {
 		template v1alpha1.BenchmarkTemplate
 		want     string // a part of it; "" for none
 	}{
+		"on some OSDs":                   {"places", confined, ""},
+		"on some OSDs, not allowed":      {"tunes", confined, "powers.placePGs"},
+		"on some OSDs, without a tuner":  {"c", confined, "powers.placePGs"},
 		"a scratch pool":                 {"c", v1alpha1.BenchmarkTemplate{Target: scratch("pg_num_min", "pg_num")}, ""},
 		"a pool that is open":            {"c", v1alpha1.BenchmarkTemplate{Target: pool("open", "")}, ""},
 		"one that is not":                {"c", v1alpha1.BenchmarkTemplate{Target: pool("prod", "")}, "pool prod"},

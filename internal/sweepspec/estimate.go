@@ -26,9 +26,9 @@ const (
 	restoreTime   = 2 * time.Minute
 	writeRate     = 100 << 20 // bytes per second that a cluster takes
 	smallRate     = 2000      // writes per second, of small blocks
-	defaultPGs    = 32
-	stepsOfBlock  = 2   // there and back, for a block of the confirmation
-	percentOfSome = 100 // readPercent is one of these
+	defaultPGs    = 32        // of a pool that names no number
+	stepsOfBlock  = 2         // there and back, for a block of the confirmation
+	percentOfSome = 100       // readPercent is one of these
 )
 
 // effort is what a number of runs takes in Ceph besides their own load.
@@ -56,9 +56,6 @@ type estimator struct {
 }
 
 func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, error) {
-	if facts.DefaultPGs == 0 {
-		facts.DefaultPGs = defaultPGs
-	}
 	e := &estimator{spec: spec, facts: facts, configurations: planner.Configurations()}
 	for _, c := range e.configurations {
 		template, err := Template(spec, c.Values, 1)
@@ -302,7 +299,7 @@ func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
 func (e *estimator) pgs(v sweep.Value) int64 {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	if err != nil {
-		return int64(e.facts.DefaultPGs)
+		return defaultPGs
 	}
 	return n
 }

@@ -23,8 +23,6 @@ type Facts struct {
 	OSDs int
 	// DatasetBytes are those of each client, where a phase needs a dataset.
 	DatasetBytes int64
-	// DefaultPGs is what Ceph gives a pool that is made without a number.
-	DefaultPGs int
 	// NeedRestart are parameters that OSDs only take when they start.
 	NeedRestart []v1alpha1.ParameterName
 	// Noise of runs, from an earlier sweep; without degrees of freedom one of 5 % is

@@ -130,7 +130,7 @@ func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
 	}
-	return w.problem(ProblemNotAllowed, "the administrator has not allowed to vary %s: it has to be among the options of cluster %s/%s in the settings, and among the caps of the identity for tuning",
+	return w.problem(ProblemNotAllowed, "the administrator has not allowed to vary %s: it has to be among the options of cluster %s/%s in the settings, and among the caps of the identity for tuning; with Helm, the value options is both",
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 

@@ -181,6 +181,9 @@ rules:
 {{- $caps = append $caps (printf "allow command %q with key=%s" $command $flag) -}}
 {{- end -}}
 {{- end -}}
+{{- if .powers.placePGs -}}
+{{- $caps = append $caps "allow command \"osd pg-upmap\"" -}}
+{{- end -}}
 {{- join ",\n" $caps -}}
 {{- end -}}
 
@@ -198,6 +201,9 @@ rules:
 {{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
 {{- if and $cluster.powers.restartOSDs (not $cluster.powers.changeSettings) -}}
 {{- fail (printf "CephCluster %s/%s has the power restartOSDs without changeSettings: OSDs are restarted for settings that are changed" .namespace .name) -}}
+{{- end -}}
+{{- if and $cluster.powers.placePGs (not $cluster.powers.changeSettings) -}}
+{{- fail (printf "CephCluster %s/%s has the power placePGs without changeSettings: placement groups are put on OSDs with the key of that power" .namespace .name) -}}
 {{- end -}}
 {{- range $cluster.options -}}
 {{- if and .pool (not (has .pool $cluster.existingPools)) -}}
@@ -273,6 +279,9 @@ tolerations:
 {{- if $cluster.powers.stopOSDs -}}
 {{- $_ := set $identities "osdStopper" "cephtune-osd-stopper" -}}
 {{- $_ := set $entry "stopOSDs" true -}}
+{{- end -}}
+{{- if $cluster.powers.placePGs -}}
+{{- $_ := set $entry "placePGs" true -}}
 {{- end -}}
 {{- $clusters = append $clusters $entry -}}
 {{- end -}}

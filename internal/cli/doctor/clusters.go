@@ -43,10 +43,10 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 	o, err := e.get(ctx, "CephCluster", key)
 	switch {
 	case meta.IsNoMatchError(err):
-		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or remove the cluster from the settings")
+		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or take the cluster off the list clusters of the settings")
 		return
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, "There is none of that name, and the settings list it.", "correct clusters in config/manager/config.yaml, and apply it again: make deploy")
+		e.found(about, Wrong, "There is none of that name, and the settings list it.", e.mend("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: make deploy"))
 		return
 	case err != nil:
 		e.unreadable(about, "It", err)
@@ -96,7 +96,8 @@ func (e *examination) identities(ctx context.Context, allowed settings.Cluster) 
 		case id.name != "":
 			e.identity(ctx, about, id, allowed.Namespace)
 		case id.role == "tuner":
-			e.found(about, Note, "The settings name none: sweeps over settings of Ceph are refused.", "")
+			e.found(about, Note, "The settings name none: sweeps over settings of Ceph are refused.",
+				e.mend("set powers.changeSettings: true", "name one in identities.tuner in config/manager/config.yaml, with config/ceph-tuner, and apply both: make deploy"))
 		}
 	}
 }
@@ -107,7 +108,7 @@ func (e *examination) identity(ctx context.Context, about string, id identity, n
 	o, err := e.get(ctx, "CephClient", key)
 	switch {
 	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no CephClient %s.", key), "kubectl apply -k "+id.manifest)
+		e.found(about, Wrong, fmt.Sprintf("There is no CephClient %s.", key), e.mend("set cephClients.create: true", "kubectl apply -k "+id.manifest))
 		return
 	case err != nil:
 		e.unreadable(about, fmt.Sprintf("CephClient %s", key), err)

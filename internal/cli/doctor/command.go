@@ -137,6 +137,7 @@ type examination struct {
 	operator  string // of the operator
 	now       time.Time
 	findings  []Finding
+	installer installer
 }
 
 // reach asks what everybody may ask. Where there is no answer, a list of findings would say
@@ -152,8 +153,12 @@ func (e *examination) reach(ctx context.Context) error {
 // examine goes through everything. What comes later does not depend on what was wrong
 // before, so that one look finds all there is.
 func (e *examination) examine(ctx context.Context) {
+	operators, err := e.operators(ctx)
+	if len(operators) > 0 {
+		e.installer = installerOf(&operators[0])
+	}
 	e.crds(ctx)
-	deployment := e.deployment(ctx)
+	deployment := e.deployment(operators, err)
 	e.rights(ctx)
 	known := e.settings(ctx, deployment)
 	if known != nil {

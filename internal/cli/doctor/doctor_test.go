@@ -191,6 +191,28 @@ func without(all []client.Object, name string) []client.Object {
 	return some
 }
 
+// ofChart is the operator as the chart makes it, for a release of Helm's; without one, it was
+// rendered by somebody else.
+func ofChart(release string) *appsv1.Deployment {
+	d := operator()
+	d.Labels[settings.LabelManagedBy] = managedByHelm
+	if release != "" {
+		d.Annotations = map[string]string{annotationRelease: release}
+	}
+	return d
+}
+
+// missingMuch is an installation without its operator that lacks a CRD, an identity and the
+// CephCluster.
+func missingMuch(t *testing.T) []client.Object {
+	t.Helper()
+	all := installation(t)
+	for _, name := range []string{"cephtune-manager", "cephtuningsweeps", "cephtune-io", "my-cluster"} {
+		all = without(all, name)
+	}
+	return all
+}
+
 func TestGolden(t *testing.T) {
 	sweep := clitest.Sweep(t, "pg_num")
 	sweep.Namespace = clitest.Namespace
@@ -206,17 +228,22 @@ func TestGolden(t *testing.T) {
 	misspelled := config(t)
 	misspelled.Data["config.yaml"] = "clusters:\n- namespace: rook-ceph\n  nome: my-cluster\n"
 	notReady := rook("CephClient", "cephtune-io", map[string]any{"phase": "Failure"})
+	noTuner := config(t)
+	noTuner.Data["config.yaml"] = "clusters:\n- {namespace: rook-ceph, name: my-cluster}\nimages: {tools: t, runner: r}\n"
 	for name, c := range map[string]struct {
 		objects []client.Object
 		allowed func(verb, resource string) bool
 		refused func(any) error
 	}{
-		"nothing is wrong":      {append(installation(t), monitored()...), everything, nothing},
-		"nothing is there":      {nil, everything, nothing},
-		"the operator is idle":  {append(without(installation(t), "manager"), idle), everything, nothing},
-		"a cluster that is ill": {append(without(installation(t), "my-cluster"), ill), everything, nothing},
-		"settings that are not": {append(without(installation(t), "config"), misspelled), everything, nothing},
-		"identities":            {append(without(without(installation(t), "tuner"), "cephtune-io"), notReady), everything, nothing},
+		"nothing is wrong":            {append(installation(t), monitored()...), everything, nothing},
+		"nothing is there":            {nil, everything, nothing},
+		"the operator is idle":        {append(without(installation(t), "manager"), idle), everything, nothing},
+		"a cluster that is ill":       {append(without(installation(t), "my-cluster"), ill), everything, nothing},
+		"settings that are not":       {append(without(installation(t), "config"), misspelled), everything, nothing},
+		"identities":                  {append(without(without(installation(t), "tuner"), "cephtune-io"), notReady), everything, nothing},
+		"by Helm and much is missing": {append(missingMuch(t), ofChart("bench")), everything, nothing},
+		"a chart that others render":  {append(without(without(installation(t), "manager"), "config"), noTuner, ofChart("")), everything, nothing},
+		"Helm and no settings":        {append(without(without(installation(t), "manager"), "config"), ofChart("bench")), everything, nothing},
 		"a reader": {installation(t), func(verb, resource string) bool {
 			return verb == "get" || verb == "list" || verb == "watch" || resource == "configmaps"
 		}, nothing},

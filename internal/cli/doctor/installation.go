@@ -31,7 +31,7 @@ func (e *examination) crds(ctx context.Context) {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		switch err := e.client.Get(ctx, client.ObjectKey{Name: name}, crd); {
 		case apierrors.IsNotFound(err):
-			e.found("CRD "+kind.Name, Wrong, "It is not installed.", "make install, or kubectl apply --server-side -k config/crd")
+			e.found("CRD "+kind.Name, Wrong, "It is not installed.", e.mend("set crds.enabled: true", "make install, or kubectl apply --server-side -k config/crd"))
 		case err != nil:
 			e.unreadable("CRD "+kind.Name, "CustomResourceDefinition "+name, err)
 		default:
@@ -61,23 +61,29 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	}
 }
 
-// deployment examines the operator; nil where it cannot be read.
-func (e *examination) deployment(ctx context.Context) *appsv1.Deployment {
-	const about = "Operator"
+// operators are the Deployments of the operator, of which there should be one.
+func (e *examination) operators(ctx context.Context) ([]appsv1.Deployment, error) {
 	list := &appsv1.DeploymentList{}
 	err := e.client.List(ctx, list, client.InNamespace(e.operator), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})
+	return list.Items, err
+}
+
+// deployment examines the operator; nil where it cannot be read.
+func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Deployment {
+	const about = "Operator"
 	switch {
 	case err != nil:
 		e.unreadable(about, "The Deployments of namespace "+e.operator, err)
 		return nil
-	case len(list.Items) == 0:
-		e.found(about, Wrong, fmt.Sprintf("There is none in namespace %s.", e.operator), "make deploy, or name its namespace with --operator-namespace")
+	case len(all) == 0:
+		e.found(about, Wrong, fmt.Sprintf("There is none in namespace %s.", e.operator),
+			e.mend("list clusters and benchmarkNamespaces", "make deploy")+"\nor name its namespace with --operator-namespace")
 		return nil
 	}
-	if len(list.Items) > 1 {
-		e.found(about, Wrong, fmt.Sprintf("There are %d Deployments of it in namespace %s.", len(list.Items), e.operator), "delete all but one")
+	if len(all) > 1 {
+		e.found(about, Wrong, fmt.Sprintf("There are %d Deployments of it in namespace %s.", len(all), e.operator), "delete all but one")
 	}
-	d := &list.Items[0]
+	d := &all[0]
 	where := fmt.Sprintf("kubectl -n %s describe deployment %s", d.Namespace, d.Name)
 	switch {
 	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
@@ -161,10 +167,10 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	cm := &corev1.ConfigMap{}
 	switch err := e.client.Get(ctx, key, cm); {
 	case key.Name == "":
-		e.found(about, Wrong, "The operator has none: it has no volume named config with a ConfigMap.", "make deploy")
+		e.found(about, Wrong, "The operator has none: it has no volume named config with a ConfigMap.", e.mend("", "make deploy"))
 		return nil
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, which the operator is started with.", key), "make deploy")
+		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, which the operator is started with.", key), e.mend("", "make deploy"))
 		return nil
 	case err != nil:
 		e.unreadable(about, fmt.Sprintf("ConfigMap %s", key), err)
@@ -172,11 +178,11 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	}
 	read, err := load(cm)
 	if err != nil {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), "mend config/manager/config.yaml, and apply it again: make deploy")
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.mend("mend clusters, options and images", "mend config/manager/config.yaml, and apply it again: make deploy"))
 		return nil
 	}
 	if len(read.Clusters) == 0 {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), "list one in config/manager/config.yaml, and apply it again: make deploy")
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), e.mend("list one below clusters, and a namespace below benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: make deploy"))
 		return read
 	}
 	names := make([]string, len(read.Clusters))

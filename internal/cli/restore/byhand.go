@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -45,7 +46,7 @@ func byHand(e tuning.Entry) string {
 		}
 		return fmt.Sprintf("ceph config set %s %s %s", quoted(who), s.Option, quoted(was.Text))
 	}
-	return "see docs/sweeps.md"
+	return "see " + manual.ByHand
 }
 
 // poolValue is what Ceph takes for the value of an option of a pool, also for none.

@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -38,7 +39,8 @@ among it that a benchmark keeps down, which cephbenchmark/NAME shows alone.
 
 The operator puts everything back by itself, and goes on trying until Ceph answers. What is
 put back by hand meanwhile it finds as it was. Settings are put back from the top of the
-table to its end.
+table to its end, as ` + manual.ByHand + `
+says.
 
 --abandon makes the operator give it up, for a Ceph cluster that is gone for good: what the
 table shows then stays as it is. It holds as soon as the sweep is about to put things back:
@@ -221,6 +223,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		aligned.Write(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
 		fmt.Fprintf(&text, "\n%s\n", whoDoes(ctx, c, j))
 	}
+	fmt.Fprintf(&text, "\nBy hand it is from the top to the end, in Rook's toolbox: %s\n", manual.ByHand)
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -44,6 +44,9 @@ met, the verdict is not what --expect names, or it has not ended within --timeou
 const examples = `  # Four minutes of 4 MiB writes to a scratch pool
   %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
 
+  # The same on a single host
+  %[1]s -n cephtune-bench --block-size 4Mi --failure-domain osd
+
   # Random reads by fio, from a pool of one's own
   %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --concurrency 32
 

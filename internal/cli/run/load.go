@@ -26,6 +26,7 @@ type load struct {
 	pool        string
 	replicas    int32
 	deviceClass string
+	domain      string
 	engine      string
 	mode        string
 	blockSize   string
@@ -46,6 +47,7 @@ func (l *load) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator has opened for benchmarks; without, a scratch pool is made")
 	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
 	flags.StringVar(&l.deviceClass, "device-class", "", "class of OSDs that store a scratch pool, such as ssd; without, all do")
+	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level on which the copies of a scratch pool are kept apart; without, host: say osd where there are fewer hosts than copies")
 	flags.StringVar(&l.engine, "engine", "rados", strings.Join(engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image")
 	flags.StringVar(&l.mode, "mode", "write", "what is done: "+strings.Join(modes(), ", ")+"; not every engine does everything")
 	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki; without, what the engine's phase has by default")
@@ -61,7 +63,7 @@ func (l *load) addFlags(flags *pflag.FlagSet) {
 // names are those of the flags.
 func (*load) names() []string {
 	return []string{
-		"ceph-cluster", "pool", "replicas", "device-class", "engine", "mode", "block-size", "duration", "ramp",
+		"ceph-cluster", "pool", "replicas", "device-class", "failure-domain", "engine", "mode", "block-size", "duration", "ramp",
 		"concurrency", "clients", "repetitions", "dataset", "at-least",
 	}
 }
@@ -137,7 +139,7 @@ func (l *load) target() v1alpha1.Target {
 		return v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: v1alpha1.PoolName(l.pool)}}
 	}
 	return v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
-		Replicated: &v1alpha1.ReplicatedPool{Size: l.replicas}, DeviceClass: l.deviceClass,
+		Replicated: &v1alpha1.ReplicatedPool{Size: l.replicas}, DeviceClass: l.deviceClass, FailureDomain: l.domain,
 	}}
 }
 

@@ -91,6 +91,7 @@ func TestGolden(t *testing.T) {
 		"from flags, of two clusters":   {"--block-size 4Mi", "", ending(t, passed(""), one, two)},
 		"from flags, of none":           {"", "", ending(t, passed(""))},
 		"what would be created":         {"--ceph-cluster a/b --pool p --engine fio --mode randread --block-size 4Ki --concurrency 32 --ramp 15s --clients 3 --at-least 40Mi --dry-run client", "", ending(t, passed(""))},
+		"a scratch pool on one host":    {"--ceph-cluster a/b --failure-domain osd --replicas 2 --dry-run client", "", ending(t, passed(""))},
 		"a gate that passes":            {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkPassed))},
 		"a gate that fails":             {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
 		"a gate that is meant to fail":  {"-f - --expect Failed", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},

@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/cli/manual"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
@@ -34,7 +35,8 @@ in the results. It comes from the logs of the pods, so it takes the rights to li
 to read their logs; "kubectl logs" shows the same. In a file there is a line each ten
 seconds. --live=false leaves it out.
 
-What is so far the best may well not win: that is for the verdict to say.
+What is so far the best may well not win: that is for the verdict to say. What its words
+mean is in ` + manual.Verdicts + `
 
 A connection that breaks is made again, for up to two minutes without an answer. An
 object that is suspended is followed until it is resumed. Interrupting this command

@@ -1,0 +1,12 @@
+// Package manual has the pages of the documentation that commands refer to.
+package manual
+
+const docs = "https://github.com/cephtune/cephtune/blob/main/docs/"
+
+// The pages.
+const (
+	// Verdicts says what the words of a verdict mean.
+	Verdicts = docs + "reading-a-verdict.md"
+	// ByHand says how to put settings of Ceph back without the operator.
+	ByHand = docs + "safety.md#by-hand"
+)
