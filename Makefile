@@ -164,7 +164,7 @@ endif
 
 .PHONY: e2e-long
 e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps, a quarter of an hour and more each, and rarer targets.
-	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 5h -run '^TestLong' $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 7h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.
 OVERHEAD_RUNS ?= 10

@@ -53,9 +53,13 @@ type specCase struct {
 }
 
 func testSamples(t *testing.T, c client.Client) {
-	files, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "samples", "ceph*.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no samples: %v", err)
+	var files []string
+	for _, folder := range []string{"config/samples/ceph*.yaml", "test/e2e/recipes/*.yaml"} {
+		found, err := filepath.Glob(filepath.Join(apiserver.Root(t), filepath.FromSlash(folder)))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no %s: %v", folder, err)
+		}
+		files = append(files, found...)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {

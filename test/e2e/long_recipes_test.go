@@ -1,0 +1,316 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// The recipes of docs/recipes run here in short forms, which are in the folder recipes.
+// Benchmarks take up to eight minutes. The fewest runs that can decide are twelve, so that
+// a sweep takes a quarter of an hour and more; E2E_SWEEP_BLOCKS ends it, by suspending it,
+// after so many blocks: one is four runs, and shows that all of it works without a verdict.
+
+// recipe reads one of them.
+func recipe(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("recipes", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatalf("recipe %s: %v", name, err)
+	}
+}
+
+// fit puts what differs between the lab and other clusters into a recipe.
+func (c *cluster) fit(ref *v1alpha1.ClusterReference, target *v1alpha1.Target) {
+	ref.Namespace, ref.Name = c.rookNamespace, c.cephCluster
+	if target.ScratchPool != nil {
+		target.ScratchPool.FailureDomain = c.failureDomain
+	}
+	if claim := target.PersistentVolumeClaim; claim != nil {
+		claim.Template.StorageClassName = c.storageClass
+	}
+}
+
+// benchmarkRecipe is not created yet.
+func (c *cluster) benchmarkRecipe(t *testing.T, name string) *v1alpha1.CephBenchmark {
+	t.Helper()
+	b := &v1alpha1.CephBenchmark{}
+	recipe(t, name, b)
+	c.fit(&b.Spec.ClusterRef, &b.Spec.Template.Target)
+	return b
+}
+
+// runBenchmarkRecipe runs one to its end, and checks that every phase of every run has
+// its figures and that nothing is left.
+func (c *cluster) runBenchmarkRecipe(t *testing.T, b *v1alpha1.CephBenchmark) {
+	t.Helper()
+	began := time.Now()
+	c.runTo(t, v1alpha1.ConditionComplete, b)
+	t.Logf("%s took %v\n%s", b.Name, time.Since(began).Round(time.Second), outcomeOf(t, b))
+	for _, spec := range b.Spec.Template.Phases {
+		phase := phaseOf(t, b, spec.Name)
+		if phase.ValidRuns != b.Spec.Repetitions || len(phase.Metrics) == 0 {
+			t.Errorf("phase %s has %d valid runs of %d and %d figures", phase.Name, phase.ValidRuns, b.Spec.Repetitions, len(phase.Metrics))
+		}
+	}
+}
+
+// outcomeOf is what a benchmark came to, as text.
+func outcomeOf(t *testing.T, b *v1alpha1.CephBenchmark) string {
+	t.Helper()
+	var text strings.Builder
+	fmt.Fprintln(&text, b.Status.Summary)
+	for _, phase := range b.Status.Phases {
+		for _, m := range phase.Metrics {
+			fmt.Fprintf(&text, "  %-14s %-11s %-6s %s%s\n", phase.Name, m.Metric, m.Direction, human(t, m.Metric, m.Value), intervalOf(t, m))
+		}
+	}
+	if space := b.Status.SpaceEfficiency; space != nil {
+		fmt.Fprintf(&text, "  space: %+v\n", *space)
+	}
+	for _, osd := range b.Status.SlowOSDs {
+		fmt.Fprintf(&text, "  slow: %+v\n", osd)
+	}
+	return text.String()
+}
+
+func intervalOf(t *testing.T, m v1alpha1.MetricResult) string {
+	t.Helper()
+	if m.Low == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", human(t, m.Metric, m.Low), human(t, m.Metric, m.High))
+}
+
+func human(t *testing.T, metric v1alpha1.Metric, value v1alpha1.Decimal) string {
+	t.Helper()
+	number, err := figure.ParseDecimal(value)
+	if err != nil {
+		t.Errorf("%s: %v", metric, err)
+	}
+	return figure.Human(metric, number)
+}
+
+// runSweepRecipe runs one to its verdict, or for as many blocks as the environment asks for,
+// and checks that everything is put back. It returns the sweep as it ended.
+func (c *cluster) runSweepRecipe(t *testing.T, name string) *v1alpha1.CephTuningSweep {
+	t.Helper()
+	s := &v1alpha1.CephTuningSweep{}
+	recipe(t, name, s)
+	c.fit(&s.Spec.ClusterRef, &s.Spec.Template.Target)
+	before, began := c.tunables(t), time.Now()
+	c.createSweep(t, s)
+	if blocks := blocksAskedFor(t); blocks > 0 {
+		c.endAfterBlocks(t, s, blocks)
+		t.Log(verdictTable(s))
+		c.wantRestored(t, s, before)
+	} else {
+		c.awaitVerdict(t, s, before)
+		wantJudged(t, s)
+	}
+	c.wantNothingInCeph(t)
+	t.Logf("%s took %v", s.Name, time.Since(began).Round(time.Second))
+	return s
+}
+
+// blocksAskedFor is 0 for a whole sweep.
+func blocksAskedFor(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("E2E_SWEEP_BLOCKS")
+	if text == "" {
+		return 0
+	}
+	blocks, err := strconv.Atoi(text)
+	if err != nil || blocks < 1 {
+		t.Fatalf("E2E_SWEEP_BLOCKS is %q, want a number of blocks, or nothing for whole sweeps", text)
+	}
+	return blocks
+}
+
+// endAfterBlocks suspends a sweep as soon as it is at the block after so many.
+func (c *cluster) endAfterBlocks(t *testing.T, s *v1alpha1.CephTuningSweep, blocks int) {
+	t.Helper()
+	c.awaitSweep(t, s, longSweepWithin, fmt.Sprintf("to be through with %d blocks", blocks), func(s *v1alpha1.CephTuningSweep) error {
+		if s.Status.Plan == nil || int(s.Status.Plan.Block) <= blocks {
+			return fmt.Errorf("it is at block %+v", s.Status.Plan)
+		}
+		return nil
+	})
+	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
+	c.awaitSweep(t, s, restoreWithin, "to be suspended", sweepIs(v1alpha1.ReasonSuspended))
+}
+
+// wantJudged checks that each configuration has a verdict that rests on runs. Which one it
+// is depends on the machine.
+func wantJudged(t *testing.T, s *v1alpha1.CephTuningSweep) {
+	t.Helper()
+	if len(s.Status.Configurations) < 2 {
+		t.Errorf("status has %d configurations, want the baseline and others", len(s.Status.Configurations))
+	}
+	for _, row := range s.Status.Configurations {
+		if row.Index == 0 {
+			continue
+		}
+		if row.Runs < 3 || row.Verdict == "" || row.Verdict == v1alpha1.VerdictInvalid {
+			t.Errorf("%s is called %q (%s) on %d runs", row.Name, row.Verdict, row.Reason, row.Runs)
+		}
+	}
+}
+
+// wantNothingInCeph checks that no scratch pool and no record of ours is left.
+func (c *cluster) wantNothingInCeph(t *testing.T) {
+	t.Helper()
+	left, err := c.tracesInCeph(t.Context())
+	if err != nil || len(left) > 0 {
+		t.Errorf("left in Ceph: %v (%v)", left, err)
+	}
+}
+
+func TestLongRecipePGNum(t *testing.T) {
+	forTest(t).runSweepRecipe(t, "pg-num")
+}
+
+func TestLongRecipeOSDCount(t *testing.T) {
+	c := forTest(t)
+	c.runSweepRecipe(t, "osd-count")
+	c.wantNoUpmaps(t)
+}
+
+func TestLongRecipeOSDOptions(t *testing.T) {
+	forTest(t).runSweepRecipe(t, "osd-options")
+}
+
+func TestLongRecipeFailureAndRecovery(t *testing.T) {
+	c := forTest(t)
+	b := c.benchmarkRecipe(t, "failure-and-recovery")
+	c.runBenchmarkRecipe(t, b)
+	for _, run := range c.wantRuns(t, b) {
+		d := run.Phases[0].Disruption
+		if d == nil || d.SecondsToClean == "" || d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
+			t.Fatalf("run %d has the disruption %+v, want it to tell what was recovered and how long that took", run.Number, d)
+		}
+		t.Logf("run %d: up after %s s, clean after %s s, %d copies recovered, %s object-seconds", run.Number,
+			d.SecondsToUp, d.SecondsToClean, *d.RecoveredObjects, d.DegradedObjectSeconds)
+		for _, w := range d.Windows {
+			t.Logf("  %+v", w)
+		}
+	}
+	c.wantUp(t, time.Minute, 0)
+}
+
+// Runs of this one are three minutes apart at least, so that a verdict takes most of an hour.
+func TestLongRecipeRecoveryProfiles(t *testing.T) {
+	c := forTest(t)
+	c.runSweepRecipe(t, "failure-and-recovery-profiles")
+	c.wantUp(t, time.Minute, 1)
+}
+
+func TestLongRecipeStorageForPodsVolume(t *testing.T) {
+	c := forTest(t)
+	c.needVolumes(t)
+	c.runBenchmarkRecipe(t, c.benchmarkRecipe(t, "storage-for-pods-volume"))
+}
+
+func TestLongRecipeStorageForPodsRBDBench(t *testing.T) {
+	c := forTest(t)
+	c.runBenchmarkRecipe(t, c.benchmarkRecipe(t, "storage-for-pods-rbd-bench"))
+}
+
+// An OSD is put into a class of its own for the time of the test, and both classes are
+// compared, which is to differ in their OSDs alone.
+func TestLongRecipeStorageForPodsClasses(t *testing.T) {
+	c := forTest(t)
+	classes := []string{c.deviceClass(t, 0), "cephtune-e2e"}
+	c.reclassify(t, 2, classes[1])
+	var names []string
+	for _, class := range classes {
+		b := c.benchmarkRecipe(t, "storage-for-pods-class")
+		b.Name += "-" + class
+		b.Spec.Template.Target.ScratchPool.DeviceClass = class
+		c.runBenchmarkRecipe(t, b)
+		names = append(names, b.Name)
+	}
+	c.logComparison(t, names[0], names[1], "--expect-difference=osds")
+}
+
+func (c *cluster) deviceClass(t *testing.T, osd int) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	class, err := c.ceph(ctx, "osd", "crush", "get-device-class", fmt.Sprintf("osd.%d", osd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(class)
+}
+
+// reclassify puts an OSD into another device class, and back at the test's end.
+func (c *cluster) reclassify(t *testing.T, osd int, class string) {
+	t.Helper()
+	name, before := fmt.Sprintf("osd.%d", osd), c.deviceClass(t, osd)
+	put := func(class string) {
+		c.mustCeph(t, "osd", "crush", "rm-device-class", name)
+		c.mustCeph(t, "osd", "crush", "set-device-class", class, name)
+	}
+	t.Cleanup(func() {
+		put(before)
+		if now := c.deviceClass(t, osd); now != before {
+			t.Errorf("%s is of class %q, want %q as before", name, now, before)
+		}
+	})
+	put(class)
+	c.awaitSettledPGs(t)
+}
+
+// The known amount costs what theory says, and a little more.
+func TestLongRecipeSpace(t *testing.T) {
+	c := forTest(t)
+	for _, name := range []string{"space-replicated", "space-erasure-coded"} {
+		t.Run(name, func(t *testing.T) {
+			b := c.benchmarkRecipe(t, name)
+			c.runBenchmarkRecipe(t, b)
+			space := b.Status.SpaceEfficiency
+			if space == nil || space.TheoreticalBytes == 0 || space.ClusterUsedBytesBefore == 0 {
+				t.Fatalf("space efficiency is %+v", space)
+			}
+			wantWithin(t, "bytes stored by those of the dataset", float64(space.StoredBytes)/(256<<20), 0.95, 1.1)
+			wantWithin(t, "bytes used by those of theory", float64(space.UsedBytes)/float64(space.TheoreticalBytes), 0.95, 1.3)
+		})
+	}
+}
+
+func TestLongRecipeSameStart(t *testing.T) {
+	c := forTest(t)
+	b := c.benchmarkRecipe(t, "same-start")
+	c.runBenchmarkRecipe(t, b)
+	c.logComparison(t, b.Name+":1", b.Name+":3")
+}
+
+// logComparison sets two sides next to each other as a user does, and checks that they may
+// be compared.
+func (c *cluster) logComparison(t *testing.T, a, b string, flags ...string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := cli.Run(append([]string{"kubectl-cephtune", "compare", a, b, "-n", benchNamespace}, flags...), &stdout, &stderr)
+	t.Logf("compare %s %s: exit code %d\n%s%s", a, b, code, &stdout, &stderr)
+	if code != 0 {
+		t.Errorf("compare ended with exit code %d", code)
+	}
+}
