@@ -109,8 +109,8 @@ func human(t *testing.T, metric v1alpha1.Metric, value v1alpha1.Decimal) string 
 }
 
 // runSweepRecipe runs one to its verdict, or for as many blocks as the environment asks for,
-// and checks that everything is put back. It returns the sweep as it ended.
-func (c *cluster) runSweepRecipe(t *testing.T, name string) *v1alpha1.CephTuningSweep {
+// and checks that everything is put back.
+func (c *cluster) runSweepRecipe(t *testing.T, name string) {
 	t.Helper()
 	s := &v1alpha1.CephTuningSweep{}
 	recipe(t, name, s)
@@ -127,7 +127,6 @@ func (c *cluster) runSweepRecipe(t *testing.T, name string) *v1alpha1.CephTuning
 	}
 	c.wantNothingInCeph(t)
 	t.Logf("%s took %v", s.Name, time.Since(began).Round(time.Second))
-	return s
 }
 
 // blocksAskedFor is 0 for a whole sweep.
