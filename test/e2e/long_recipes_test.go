@@ -299,6 +299,11 @@ func TestLongRecipeSameStart(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmarkRecipe(t, "same-start")
 	c.runBenchmarkRecipe(t, b)
+	for _, run := range b.Status.Runs {
+		if run.InitialState != v1alpha1.DataRolledBack {
+			t.Errorf("run %d found its data %q, want them %s", run.Number, run.InitialState, v1alpha1.DataRolledBack)
+		}
+	}
 	c.logComparison(t, b.Name+":1", b.Name+":3")
 }
 
