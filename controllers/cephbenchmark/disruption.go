@@ -476,16 +476,40 @@ func (f facts) expectedDisruption(run int32) *quiescence.Disruption {
 	return wanted.Expected(d.so, d.status)
 }
 
+// forgotten says that this process knows nothing of the disruption in a phase that has begun;
+// "" if it does.
+func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
+	if d := f.memory.disruption; d.run == run && !d.so.Start.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the disruption", name)
+}
+
+// forgottenDisruption is why a run that has to be aborted may look worse than it is: what a
+// disruption explains, nobody who has forgotten it can explain.
+func (f facts) forgottenDisruption(run int32) string {
+	d := f.spec.Template.Disruption
+	if d == nil || !f.tasks.any(taskID(run, d.Phase), isMeasuring) {
+		return ""
+	}
+	if f.forgotten(run, d.Phase) == "" {
+		return ""
+	}
+	return fmt.Sprintf("Phase %s: the manager was restarted during it. ", d.Phase)
+}
+
+func isMeasuring(s task.State) bool { return s == task.Measuring }
+
 // disruptionOf is what came of the disruption of a run, for its phase; nil if it is that of
 // another phase. It says why the run is no evidence; "" if it is.
 func (f facts) disruptionOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
 	if !f.isDisrupted(name) {
 		return ""
 	}
-	d := f.memory.disruption
-	if d.run != run || d.so.Start.IsZero() {
-		return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the disruption", name)
+	if why := f.forgotten(run, name); why != "" {
+		return why
 	}
+	d := f.memory.disruption
 	evidence := disruption.Evidence{
 		Progress: d.so, Samples: f.samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.disruptedRamp(),
 	}

@@ -38,6 +38,7 @@ func disruptionStories() map[string]story {
 		"suspended in mid-outage":          suspendedInMidOutage,
 		"the client dies in mid-outage":    theClientDiesInMidOutage,
 		"restarted in mid-outage":          restartedInMidOutage,
+		"restarted, and PGs are inactive":  restartedWhilePGsAreInactive,
 		"deleted while there is no Ceph":   deletedWithoutCeph,
 		"left behind by one that is gone":  leftBehind,
 		"left behind, and nobody comes":    leftBehindForGood,
@@ -425,6 +426,25 @@ func theClientDiesInMidOutage(w *world) {
 	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
 	w.wantClean()
 	w.wantNoJournal()
+}
+
+// What placement groups without their primary look like to the next manager is no reason to
+// hide that it has forgotten why.
+func restartedWhilePGsAreInactive(w *world) {
+	b := w.inOutage()
+	w.restart()
+	w.untilReason(b, v1alpha1.ReasonLettingOSDsBack, "osd.2 were stopped by an earlier manager")
+	w.wait(ceph.LongestChange)
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Answers.Status.PGsByState = map[string]int{"stale+active+clean": 8, "active+clean": 25}
+	})
+	w.until(b, "Failed", func() bool {
+		w.look()
+		return isTrue(b, v1alpha1.ConditionFailed)
+	})
+	if got := b.Status.Runs[0].Reason; !strings.Contains(got, "the manager was restarted") || !strings.Contains(got, "8 stale+active+clean") {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
 }
 
 // The next manager lets the OSD up before anything else, once what the last one has asked

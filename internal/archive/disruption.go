@@ -67,16 +67,11 @@ type DisruptionWindow struct {
 	// IOPS is operations per second, the mean.
 	IOPS v1alpha1.Decimal `json:"iops,omitempty"`
 
-	// LatencyMean is the mean time of an operation, in seconds.
-	LatencyMean v1alpha1.Decimal `json:"latencyMean,omitempty"`
-
-	// LatencyP99 is the time within which 99 % of the window's operations completed, in
-	// seconds. It is of the spans of five seconds that end in the window, and absent where
+	// LatencyP50 and LatencyP99 are the times within which half and 99 % of the window's
+	// operations completed, in seconds. They are of the spans of five seconds that end in the window, and absent where
 	// a client does more than two million operations, or for longer than 30m.
+	LatencyP50 v1alpha1.Decimal `json:"latencyP50,omitempty"`
 	LatencyP99 v1alpha1.Decimal `json:"latencyP99,omitempty"`
-
-	// LatencyWorst is the mean of the second in which it was highest, in seconds.
-	LatencyWorst v1alpha1.Decimal `json:"latencyWorst,omitempty"`
 
 	// StalledSeconds is the number of seconds in which nothing completed.
 	StalledSeconds int32 `json:"stalledSeconds,omitempty"`

@@ -265,10 +265,10 @@ func TestMeasure(t *testing.T) {
 		// 2 s to 100, 8 s at 100, 48 s from 100 to 300, 6 s at 300, 16 s from 300 to none.
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
 		Windows: []archive.DisruptionWindow{
-			{Name: "Before", LatencyP99: "0.00200704", Seconds: 28, IOPS: "500", Bandwidth: "2048000"},
-			{Name: "Outage", LatencyP99: "0.9017754", Seconds: 60, IOPS: "491.6667", Bandwidth: "2013867", StalledSeconds: 1},
-			{Name: "Recovery", LatencyP99: "0.00401408", Seconds: 20, IOPS: "275", Bandwidth: "1126400"},
-			{Name: "After", LatencyP99: "0.00401408", Seconds: 72, IOPS: "493.0556", Bandwidth: "2019556"},
+			{Name: "Before", LatencyP50: "0.00200704", LatencyP99: "0.00200704", Seconds: 28, IOPS: "500", Bandwidth: "2048000"},
+			{Name: "Outage", LatencyP50: "0.00401408", LatencyP99: "0.9017754", Seconds: 60, IOPS: "491.6667", Bandwidth: "2013867", StalledSeconds: 1},
+			{Name: "Recovery", LatencyP50: "0.00401408", LatencyP99: "0.00401408", Seconds: 20, IOPS: "275", Bandwidth: "1126400"},
+			{Name: "After", LatencyP50: "0.00401408", LatencyP99: "0.00401408", Seconds: 72, IOPS: "493.0556", Bandwidth: "2019556"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

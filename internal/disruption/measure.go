@@ -171,7 +171,8 @@ func windows(e Evidence) []archive.DisruptionWindow {
 			to = at(window.end)
 		}
 		if w, told := cut(seconds, from, to); told {
-			w.Name, w.LatencyP99 = window.name, tail(e.Total, from, to)
+			w.Name = window.name
+			w.LatencyP50, w.LatencyP99 = latencies(e.Total, from, to)
 			all = append(all, w)
 		}
 		if from = to; window.end.IsZero() {
@@ -184,7 +185,7 @@ func windows(e Evidence) []archive.DisruptionWindow {
 // cut is what clients did in whole seconds of a part of the course.
 func cut(s *result.Series, from, to float64) (archive.DisruptionWindow, bool) {
 	var w archive.DisruptionWindow
-	var operations, bytes, latency, worst float64
+	var operations, bytes float64
 	for i := range s.Len() {
 		if s.StartSeconds[i] < from || s.EndSeconds[i] > to {
 			continue
@@ -195,10 +196,6 @@ func cut(s *result.Series, from, to float64) (archive.DisruptionWindow, bool) {
 		}
 		if s.OperationsPerSecond != nil {
 			operations += s.OperationsPerSecond[i]
-			if s.MeanLatencySeconds != nil {
-				latency += s.OperationsPerSecond[i] * s.MeanLatencySeconds[i]
-				worst = max(worst, s.MeanLatencySeconds[i])
-			}
 		}
 		if s.BytesPerSecond != nil {
 			bytes += s.BytesPerSecond[i]
@@ -214,19 +211,22 @@ func cut(s *result.Series, from, to float64) (archive.DisruptionWindow, bool) {
 	if s.OperationsPerSecond != nil {
 		w.IOPS = figure.Decimal(operations / n)
 	}
-	if latency > 0 && operations > 0 {
-		w.LatencyMean, w.LatencyWorst = figure.Decimal(latency/operations), figure.Decimal(worst)
-	}
 	return w, true
 }
 
-// tail is the 99th percentile of a part of the course; "" if nobody tells.
-func tail(d *result.Direction, from, to float64) v1alpha1.Decimal {
+// latencies are the median and the 99th percentile of a part of the course; "" if nobody
+// tells. No mean is among them: a second in which nothing completed has none, and an outage
+// is where such seconds are.
+func latencies(d *result.Direction, from, to float64) (p50, p99 v1alpha1.Decimal) {
 	h, err := d.LatencyWithin(from, to)
 	if err != nil || h == nil {
-		return ""
+		return "", ""
 	}
-	p, known := h.Percentile(99)
+	return percentile(h, 50), percentile(h, 99)
+}
+
+func percentile(h *result.Histogram, of float64) v1alpha1.Decimal {
+	p, known := h.Percentile(of)
 	if !known || p.AtLeast {
 		return ""
 	}

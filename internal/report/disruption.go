@@ -15,7 +15,7 @@ const disruptionMethod = `OSDs were marked down in mid-phase, and kept down, whi
 // were.
 func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
-	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, 99 %", "mean", "Slowest second", "Stalled seconds"}}
+	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
 	for _, of := range disruptionsOf(runs) {
 		d, run := of.result, strconv.Itoa(int(of.run))
 		recovered := ""
@@ -29,7 +29,7 @@ func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 		for _, w := range d.Windows {
 			windows.Rows = append(windows.Rows, []string{
 				run, string(w.Name), strconv.Itoa(int(w.Seconds)), human(v1alpha1.MetricBandwidth, w.Bandwidth), human(v1alpha1.MetricIOPS, w.IOPS),
-				seconds(w.LatencyP99), seconds(w.LatencyMean), seconds(w.LatencyWorst), strconv.Itoa(int(w.StalledSeconds)),
+				seconds(w.LatencyP50), seconds(w.LatencyP99), strconv.Itoa(int(w.StalledSeconds)),
 			})
 		}
 	}

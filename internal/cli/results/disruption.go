@@ -26,7 +26,7 @@ func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
 			})
 			for _, w := range d.Windows {
 				windows = append(windows, []string{
-					number, string(w.Name), strconv.Itoa(int(w.Seconds)), string(w.IOPS), human(w.LatencyP99), strconv.Itoa(int(w.StalledSeconds)),
+					number, string(w.Name), strconv.Itoa(int(w.Seconds)), string(w.IOPS), human(w.LatencyP50), human(w.LatencyP99), strconv.Itoa(int(w.StalledSeconds)),
 				})
 			}
 		}
@@ -38,7 +38,7 @@ func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
 	aligned.Write(out, []string{"RUN", "DISRUPTION IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
 	if len(windows) > 0 {
 		out.WriteString("\n")
-		aligned.Write(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P99", "STALLED SECONDS"}, windows)
+		aligned.Write(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P50", "P99", "STALLED SECONDS"}, windows)
 	}
 }
 
