@@ -34,7 +34,7 @@ func quietCeph() *cephtest.Cluster {
 			FSID: fsid, Epoch: 7, FullRatio: 0.95, BackfillFullRatio: 0.9, NearFullRatio: 0.85,
 			Pools: []ceph.Pool{poolInCeph(2, settings.ScratchPool), poolInCeph(3, "open")},
 		}
-		a.OSDs = nil
+		a.OSDs, a.OSDTree = nil, nil
 		for id := range 3 {
 			a.OSDMap.OSDs = append(a.OSDMap.OSDs, ceph.OSDState{ID: id, Up: true})
 			a.OSDs = append(a.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 1 << 40, AvailableBytes: 1 << 40, PGs: 33})

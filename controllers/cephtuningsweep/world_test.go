@@ -582,7 +582,9 @@ func (w *world) state() string {
 			text += fmt.Sprintf("%s/%s %s=%s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
 		}
 		for _, osd := range c.Answers.OSDMap.OSDs {
-			text += fmt.Sprintf("osd.%d up %t, flags %v\n", osd.ID, osd.Up, osd.Flags)
+			if !osd.Up || len(osd.Flags) > 0 {
+				text += fmt.Sprintf("osd.%d up %t, flags %v\n", osd.ID, osd.Up, osd.Flags)
+			}
 		}
 		text += fmt.Sprintf("balancer %t, flags %v, keys %v", c.Answers.Balancer.Active, c.Answers.OSDMap.Flags, c.Keys)
 	})
