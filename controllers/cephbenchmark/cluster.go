@@ -37,7 +37,7 @@ func (f facts) obstacles() []quiescence.Obstacle {
 		df = f.extras[len(f.extras)-1].df
 	}
 	return append(quiescence.Check(quiescence.Facts{
-		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: df,
+		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, Strays: latest.Strays, DF: df,
 		OSDMap: f.survey.osdMap, OSDs: f.survey.osds, Versions: f.survey.versions,
 		MaxPGsPerOSD: quiescence.MaxPGsPerOSD(f.survey.config),
 		OwnPools:     f.targetPools(), Demand: f.demand(),

@@ -316,8 +316,7 @@ func queueForLock(seen facts) (plan, bool) {
 // waitForQuiet looks before anything is made and before each run. A pool that is
 // being made is no unrest.
 func waitForQuiet(seen facts) (plan, bool) {
-	run := seen.currentRun()
-	if seen.job != nil && (!seen.heard() || seen.begun(run) || seen.allRunsEnded() || len(seen.logs) > 0) {
+	if seen.job != nil && !seen.heard() || seen.runAtWork() {
 		return plan{}, false
 	}
 	if seen.job == nil && seen.memory.waitsFor == forPreparation {
@@ -335,7 +334,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 	p := waiting(v1alpha1.ReasonWaitingForQuiet, first.Message, 2*time.Second)
 	p.progress = "waiting for a quiet cluster"
 	limit := seen.spec.Quiescence.Timeout.Duration
-	return p.atMost(limit, fmt.Sprintf("quiet for run %d", run), kstatus.Outcome{
+	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
 		Reason: first.Code, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, first.Message),
 	}), true
 }
