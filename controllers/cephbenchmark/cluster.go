@@ -44,6 +44,13 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	}, f.spec.Quiescence, f.expectedWarnings()), f.unrested()...)
 }
 
+// straysPending reports whether the last look did not tell of stray PGs because it was
+// taken while a run was at work.
+func (f facts) straysPending() bool {
+	last := len(f.samples) - 1
+	return last >= 0 && f.samples[last].Strays == nil && f.now.Sub(f.samples[last].Time) <= freshFor
+}
+
 // demand is what the benchmark adds to the cluster. What time-bound phases write is
 // not known beforehand; Ceph's own full ratios bound that.
 func (f facts) demand() quiescence.Demand {

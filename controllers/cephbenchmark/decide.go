@@ -322,6 +322,9 @@ func waitForQuiet(seen facts) (plan, bool) {
 	if seen.job == nil && seen.memory.waitsFor == forPreparation {
 		return plan{}, false
 	}
+	if seen.straysPending() {
+		return plan{step: stepWait, again: sampleEvery}, true // With nothing to tell: it takes a look, which is on its way.
+	}
 	obstacles := seen.obstacles()
 	if len(obstacles) == 0 {
 		return plan{}, false

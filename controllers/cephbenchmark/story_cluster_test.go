@@ -237,7 +237,7 @@ func dataThatWasMovedIsStillRemoved(w *world) {
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "1 OSDs still remove 5 PGs")
 	w.strays(0, 0)
 	w.untilComplete(b)
-	if states(b) != "Valid Valid" {
+	if states(b) != "Valid, Valid" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 }
