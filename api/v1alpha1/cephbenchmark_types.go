@@ -239,7 +239,9 @@ type CephBenchmarkStatus struct {
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 
 	// spaceEfficiency is how much room the data of the target took, when there
-	// was the most of it.
+	// was the most of it. It is absent with a disruption, because OSDs that are down
+	// do not tell what they hold, and with initialState Rollback, because snapshots
+	// share room with their images.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
 }

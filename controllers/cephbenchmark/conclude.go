@@ -369,8 +369,13 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	return c, nil
 }
 
-// spaceEfficiency is that of the moment with the most data in the session.
+// spaceEfficiency is that of the moment with the most data in the session; nil where what is
+// used does not belong to what is stored: OSDs that are down do not tell what they hold, and
+// a snapshot shares its room with the image while Ceph counts both as stored.
 func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
+	if t := &seen.spec.Template; t.Disruption != nil || t.InitialState == v1alpha1.InitialStateRollback {
+		return nil
+	}
 	space := spaceWithin(seen.extras, seen.targetPools(), time.Time{}, seen.now)
 	if space == nil {
 		return nil

@@ -1,0 +1,31 @@
+package cephbenchmark
+
+import (
+	"testing"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// What is used is told only where it belongs to what is stored.
+func TestSpaceEfficiency(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*v1alpha1.BenchmarkTemplate)
+		want int64 // bytes used; 0 for no space efficiency
+	}{
+		"prefilled":   {func(*v1alpha1.BenchmarkTemplate) {}, 290},
+		"fresh":       {func(b *v1alpha1.BenchmarkTemplate) { b.InitialState = v1alpha1.InitialStateFresh }, 290},
+		"rolled back": {func(b *v1alpha1.BenchmarkTemplate) { b.InitialState = v1alpha1.InitialStateRollback }, 0},
+		"disrupted":   {func(b *v1alpha1.BenchmarkTemplate) { b.Disruption = &v1alpha1.Disruption{Phase: "write"} }, 0},
+	} {
+		df := &ceph.DF{Pools: []ceph.PoolDF{{Name: settings.ScratchPool, StoredBytes: 100, UsedBytes: 290}}}
+		seen := facts{memory: &memory{}, watchView: watchView{extras: []extra{{df: df}}}}
+		seen.spec.Template.Target.ScratchPool = &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}
+		c.edit(&seen.spec.Template)
+		got := spaceEfficiency(seen)
+		if (got != nil) != (c.want > 0) || got != nil && (got.UsedBytes != c.want || got.TheoreticalBytes != 300) {
+			t.Errorf("%s: %+v, want %d bytes used of 300 in theory", name, got, c.want)
+		}
+	}
+}
