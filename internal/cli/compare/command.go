@@ -56,7 +56,7 @@ const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=osds --expect "config osd osd_memory_target"
 
   # Two benchmarks
-  %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds,pools
+  %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds
 
   # Two repetitions of one, for a script
   %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
