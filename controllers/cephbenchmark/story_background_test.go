@@ -64,11 +64,7 @@ func measuredWithABackground(w *world) {
 	})
 	b := w.benchmark("b", besideOne, runs(1))
 	w.untilComplete(b)
-	counts, sum := w.writes.so()
-	w.t.Logf("API writes: %v, in all %d, and 2 to make and remove the scratch pool", counts, sum)
-	if sum > maxWrites {
-		w.t.Errorf("%d API writes, more than %d", sum, maxWrites)
-	}
+	w.wantFewWrites(b)
 	phase := b.Status.Phases[0]
 	if states(b) != "Valid" || !isThousand(phase.BackgroundIOPS) || len(phase.Marks) != 1 {
 		w.t.Errorf("runs %s, phase %+v", states(b), phase)

@@ -35,6 +35,18 @@ func lifeStories() map[string]story {
 // maxWrites is how many API writes a benchmark of one run may cost.
 const maxWrites = 12
 
+// wantFewWrites checks what a benchmark has cost the API server. What it waits for is told in
+// status: on a machine that is busy with other things that is something now and then.
+func (w *world) wantFewWrites(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	counts, sum := w.writes.so()
+	took := b.Status.CompletionTime.Sub(b.CreationTimestamp.Time)
+	w.t.Logf("API writes in %v: %v, in all %d, and 2 to make and remove the scratch pool", took, counts, sum)
+	if most := maxWrites + int(took/(20*time.Second)); sum > most {
+		w.t.Errorf("%d API writes in %v, more than %d", sum, took, most)
+	}
+}
+
 func fromApplyToNumbers(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
@@ -47,11 +59,7 @@ func fromApplyToNumbers(w *world) {
 	if p := b.Status.Progress; p == nil || p.Summary != "1/1 runs" || p.EstimatedCompletionTime != nil {
 		w.t.Errorf("progress %+v", p)
 	}
-	counts, sum := w.writes.so()
-	w.t.Logf("API writes: %v, in all %d, and 2 to make and remove the scratch pool", counts, sum)
-	if sum > maxWrites {
-		w.t.Errorf("%d API writes, more than %d", sum, maxWrites)
-	}
+	w.wantFewWrites(b)
 }
 
 func nothingIsWrittenWhenNothingChanges(w *world) {
