@@ -242,12 +242,6 @@ func (f facts) begun(run int32) bool {
 	return f.tasks.begun(run) || f.beside.tasks.has(backgroundID(run))
 }
 
-// runAtWork reports whether a run was begun, as far as is known, or none follows: whether
-// the cluster is quiet is not asked any more then.
-func (f facts) runAtWork() bool {
-	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.alone() || len(f.logs) > 0)
-}
-
 // everyone are the clients and the background.
 func (f facts) everyone() []runnerView {
 	all := make([]runnerView, 0, len(f.runners)+1)

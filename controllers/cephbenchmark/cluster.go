@@ -37,18 +37,11 @@ func (f facts) obstacles() []quiescence.Obstacle {
 		df = f.extras[len(f.extras)-1].df
 	}
 	return append(quiescence.Check(quiescence.Facts{
-		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, Strays: latest.Strays, DF: df,
+		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: df,
 		OSDMap: f.survey.osdMap, OSDs: f.survey.osds, Versions: f.survey.versions,
 		MaxPGsPerOSD: quiescence.MaxPGsPerOSD(f.survey.config),
 		OwnPools:     f.targetPools(), Demand: f.demand(),
 	}, f.spec.Quiescence, f.expectedWarnings()), f.unrested()...)
-}
-
-// straysPending reports whether the last look did not tell of stray PGs because it was
-// taken while a run was at work.
-func (f facts) straysPending() bool {
-	last := len(f.samples) - 1
-	return last >= 0 && f.samples[last].Strays == nil && f.now.Sub(f.samples[last].Time) <= freshFor
 }
 
 // demand is what the benchmark adds to the cluster. What time-bound phases write is

@@ -316,14 +316,12 @@ func queueForLock(seen facts) (plan, bool) {
 // waitForQuiet looks before anything is made and before each run. A pool that is
 // being made is no unrest.
 func waitForQuiet(seen facts) (plan, bool) {
-	if seen.job != nil && !seen.heard() || seen.runAtWork() {
+	run := seen.currentRun()
+	if seen.job != nil && (!seen.heard() || seen.begun(run) || seen.allRunsEnded() || len(seen.logs) > 0) {
 		return plan{}, false
 	}
 	if seen.job == nil && seen.memory.waitsFor == forPreparation {
 		return plan{}, false
-	}
-	if seen.straysPending() {
-		return plan{step: stepWait, again: sampleEvery}, true // With nothing to tell: it takes a look, which is on its way.
 	}
 	obstacles := seen.obstacles()
 	if len(obstacles) == 0 {
@@ -337,7 +335,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 	p := waiting(v1alpha1.ReasonWaitingForQuiet, first.Message, 2*time.Second)
 	p.progress = "waiting for a quiet cluster"
 	limit := seen.spec.Quiescence.Timeout.Duration
-	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
+	return p.atMost(limit, fmt.Sprintf("quiet for run %d", run), kstatus.Outcome{
 		Reason: first.Code, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, first.Message),
 	}), true
 }

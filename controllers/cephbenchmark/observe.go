@@ -107,7 +107,6 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return facts{}, err
 	}
 	seen.noteDisruption()
-	seen.live.lookForStrays(!seen.runAtWork() && !seen.tearingDown())
 	return seen, nil
 }
 

@@ -36,8 +36,6 @@ func clusterStories() map[string]story {
 		"a sweep has not put everything back":      aSweepHasNotPutBack,
 		"the lock cannot be renewed":               theLockCannotBeRenewed,
 		"it is not quiet":                          itIsNotQuiet,
-		"a deleted pool is still removed":          aDeletedPoolIsStillRemoved,
-		"data that was moved is still removed":     dataThatWasMovedIsStillRemoved,
 		"it does not become quiet":                 itDoesNotBecomeQuiet,
 		"a disturbance spoils a run":               aDisturbanceSpoilsARun,
 		"the scratch pool is somebody else's":      theScratchPoolIsSomebodyElses,
@@ -200,46 +198,6 @@ func itIsNotQuiet(w *world) {
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "SLOW_OPS")
 	w.heal()
 	w.untilComplete(b)
-}
-
-// strays has OSDs hold PGs that they are about to remove.
-func (w *world) strays(osds, pgs int) {
-	w.ceph.Change(func(a *cephtest.Answers) { a.Strays = ceph.Strays{OSDs: osds, PGs: pgs} })
-}
-
-// What is left of the pool of another benchmark is waited for before anything is made.
-func aDeletedPoolIsStillRemoved(w *world) {
-	w.strays(3, 48)
-	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs")
-	if w.rook.poolOwner().UID != "" {
-		w.t.Error("a pool was made beside one that is still removed")
-	}
-	w.strays(0, 0)
-	w.untilComplete(b)
-}
-
-// Before each run OSDs are asked what they hold, and while it measures they are not: that
-// takes a list of all PGs.
-func dataThatWasMovedIsStillRemoved(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: 4 * time.Second})
-	b := w.benchmark("b", oneWrite, runs(2))
-	w.untilTask(0, "r1-write", task.Measuring)
-	w.strays(1, 5)
-	w.eventually(func() string {
-		before := len(w.ceph.Calls("Strays"))
-		w.lookAtOSDs(2)
-		if len(w.ceph.Calls("Strays")) > before {
-			return "what OSDs hold is asked for while a phase is measured"
-		}
-		return ""
-	})
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "1 OSDs still remove 5 PGs")
-	w.strays(0, 0)
-	w.untilComplete(b)
-	if states(b) != "Valid, Valid" {
-		w.t.Errorf("runs %+v", b.Status.Runs)
-	}
 }
 
 func itDoesNotBecomeQuiet(w *world) {

@@ -89,7 +89,6 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	group.Go(into(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, at) }))
 	group.Go(into(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, at) }))
 	group.Go(into(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, at) }))
-	group.Go(into(&p.cluster.Strays, func() (*ceph.Strays, error) { return r.Ceph.Strays(part, at) }))
 	group.Go(into(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, at) }))
 	group.Go(into(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, at) }))
 	if err := group.Wait(); err != nil {

@@ -21,7 +21,7 @@ func serverOf(verb string) (string, bool) {
 	switch verb {
 	case "status", "osd dump", "df detail", "versions", "config dump":
 		return "mon", true
-	case "osd df", "osd perf", "osd pool stats", "pg dump pgs_brief", "pg dump pgs_brief osds":
+	case "osd df", "osd perf", "osd pool stats", "pg dump pgs_brief":
 		return "mgr", true
 	}
 	return "", false

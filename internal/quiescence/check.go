@@ -29,7 +29,6 @@ type Facts struct {
 	OSDs     []ceph.OSD
 	DF       *ceph.DF
 	PoolIO   []ceph.PoolIO
-	Strays   *ceph.Strays
 	Versions *ceph.Versions
 	// MaxPGsPerOSD is mon_max_pg_per_osd; 0 for the default.
 	MaxPGsPerOSD int
@@ -90,7 +89,7 @@ func Check(facts Facts, spec v1alpha1.Quiescence, expected []string) []Obstacle 
 	var obstacles []Obstacle
 	for _, rule := range []rule{
 		healthErrors, healthWarnings, noQuorum, noManager, upgrade, mixedVersions,
-		osdsDown, osdsOut, ioStopped, flagsSet, pgsUnclean, pgsStray, pgsScrubbing,
+		osdsDown, osdsOut, ioStopped, flagsSet, pgsUnclean, pgsScrubbing,
 		nearFull, noRoom, quota, pgsPerOSD, foreignIO,
 	} {
 		if found := rule(in); found != nil {
@@ -106,7 +105,6 @@ func (f Facts) missing() []string {
 	for name, absent := range map[string]bool{
 		"its status": f.Status == nil, "its OSD map": f.OSDMap == nil, "its OSDs": f.OSDs == nil,
 		"its room": f.DF == nil, "the I/O of its pools": f.PoolIO == nil, "its versions": f.Versions == nil,
-		"what its OSDs hold": f.Strays == nil,
 	} {
 		if absent {
 			missing = append(missing, name)
@@ -240,19 +238,6 @@ func pgsUnclean(in input) *Obstacle {
 		found = fmt.Sprintf("%d objects are misplaced and %d degraded", in.Status.MisplacedObjects, in.Status.DegradedObjects)
 	}
 	return waits("PGsUnclean", "not all PGs are active+clean: %s; wait until recovery has ended", found)
-}
-
-// straysCode is what lifts pgsStray. Ceph itself does not warn of stray PGs.
-const straysCode = "STRAY_PGS"
-
-// pgsStray can be lifted, because slow disks remove a large pool for hours, and because an
-// OSD may have forgotten a PG for good.
-func pgsStray(in input) *Obstacle {
-	if in.Strays.PGs == 0 || matches(straysCode, in.allowed) {
-		return nil
-	}
-	return waits("StrayPGs", "%d OSDs still remove %d PGs of pools that were deleted or of data that was moved; wait until they have, or name %s in quiescence.allowedWarnings",
-		in.Strays.OSDs, in.Strays.PGs, straysCode)
 }
 
 // pgsScrubbing is an obstacle where a scrub would spoil the run: it would still go

@@ -26,7 +26,6 @@ func quiet() Facts {
 			Pools:         []ceph.Pool{{Name: "p", QuotaMaxBytes: 10 * gib}, {Name: "other"}},
 		},
 		DF:       &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib}}},
-		Strays:   &ceph.Strays{},
 		PoolIO:   []ceph.PoolIO{{Name: "p"}, {Name: "other", ReadOperationsPerSecond: 30, WriteOperationsPerSecond: 20}},
 		Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 7}},
 		OwnPools: []string{"p"},
@@ -74,7 +73,7 @@ var checkCases = map[string]struct {
 	"an external cluster is Connected": {change: func(f *Facts) { f.Phase = "Connected" }},
 	"nothing was observed": {
 		change: func(f *Facts) { *f = Facts{} },
-		want:   []obstacle{{code: "NotObserved", says: "its OSD map, its OSDs, its room, its status, its versions, the I/O of its pools, what its OSDs hold"}},
+		want:   []obstacle{{code: "NotObserved", says: "its OSD map, its OSDs, its room, its status, its versions, the I/O of its pools"}},
 	},
 	"HEALTH_ERR": {
 		change: func(f *Facts) {
@@ -105,19 +104,7 @@ var checkCases = map[string]struct {
 	"PGs that are active and not clean": {change: pgs(map[string]int{"active+scrubbing": 33}), want: []obstacle{{code: "PGsUnclean"}}},
 	"no PGs":                            {change: func(f *Facts) { f.Status.PGs = 0 }, want: []obstacle{{code: "PGsUnclean"}}},
 	"misplaced objects":                 {change: func(f *Facts) { f.Status.MisplacedObjects = 5 }, want: []obstacle{{code: "PGsUnclean", says: "5 objects are misplaced"}}},
-	"a deleted pool that OSDs still remove": {
-		change: func(f *Facts) { f.Strays = &ceph.Strays{OSDs: 3, PGs: 48} },
-		want:   []obstacle{{code: "StrayPGs", says: "3 OSDs still remove 48 PGs of pools that were deleted or of data that was moved; "}},
-	},
-	"a deleted pool that OSDs may go on to remove": {
-		change: func(f *Facts) { f.Strays = &ceph.Strays{OSDs: 3, PGs: 48} },
-		spec:   v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{straysCode}},
-	},
-	"OSDs of which nobody knows what they hold": {
-		change: func(f *Facts) { f.Strays = nil },
-		want:   []obstacle{{code: "NotObserved", says: "nothing is known of what its OSDs hold yet"}},
-	},
-	"scrubs": {change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32})},
+	"scrubs":                            {change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32})},
 	"scrubs that would spoil the run": {
 		change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32}),
 		spec:   v1alpha1.Quiescence{Scrub: v1alpha1.ScrubInvalidate},

@@ -36,8 +36,6 @@ type Sample struct {
 	Status  *ceph.Status      `json:"status"`
 	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
 	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
-	// Strays are looked at only while no run is at work.
-	Strays *ceph.Strays `json:"strays,omitempty"`
 }
 
 // Observation is what was seen of a cluster during a phase.
