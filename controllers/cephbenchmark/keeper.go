@@ -177,10 +177,10 @@ func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid stri
 		Store: k.bothDisruptions(observer),
 		Guard: func(ctx context.Context) (ceph.Fence, error) {
 			grant, err := k.lock.Acquire(ctx, observer, fsid, holder, k.now())
-			if err == nil && !grant.Held {
-				err = fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
+			if err != nil {
+				return ceph.Fence{}, err
 			}
-			return ceph.Fence{FSID: fsid, Epoch: grant.Epoch, Until: grant.Expires}, err
+			return grant.Fence(fsid)
 		},
 		Writer: k.writer, Now: k.now, Reached: k.reached,
 	})

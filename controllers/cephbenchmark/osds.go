@@ -81,22 +81,14 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 // tellPlaces makes sure of the lock, at once before, and tells Ceph where some placement
 // groups are to be.
 func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool, some []ceph.PGPlacement) error {
-	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return err
-	}
 	tuner, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Tuner)
 	if err != nil {
 		return err
 	}
-	grant, err := r.lock.Acquire(ctx, observer, seen.fsid(), seen.holder(), r.now())
+	fence, err := r.fence(ctx, seen)
 	if err != nil {
-		return fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+		return err
 	}
-	if !grant.Held {
-		return fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
-	}
-	fence := ceph.Fence{FSID: seen.fsid(), Epoch: grant.Epoch, Until: grant.Expires}
 	ctx, cancel := context.WithTimeout(ctx, ceph.LongestChange)
 	defer cancel()
 	if err := r.ceph.PlacePGs(ctx, tuner, fence, pool.Name, some); err != nil {

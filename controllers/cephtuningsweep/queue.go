@@ -83,10 +83,7 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 	if err != nil {
 		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
 	}
-	if !grant.Held {
-		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", grant.Holder)
-	}
-	return ceph.Fence{FSID: seen.rook.FSID, Epoch: grant.Epoch, Until: grant.Expires}, nil
+	return grant.Fence(seen.rook.FSID)
 }
 
 // release lets the next one have the cluster.

@@ -19,7 +19,7 @@ const gatherFor = 5 * time.Millisecond
 // cannot. Those of monitors do not wait for a manager daemon that is away.
 func serverOf(verb string) (string, bool) {
 	switch verb {
-	case "status", "osd dump", "df detail", "versions", "config dump":
+	case "status", "osd dump", "osd tree", "df detail", "versions", "config dump":
 		return "mon", true
 	case "osd df", "osd perf", "osd pool stats", "pg dump pgs_brief":
 		return "mgr", true

@@ -27,10 +27,13 @@
 package lock
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/internal/ceph"
 )
 
 const (
@@ -63,4 +66,13 @@ type Grant struct {
 	Holder string
 	// Since is when it was taken, Expires when it is lost unless it is renewed.
 	Since, Expires time.Time
+}
+
+// Fence is what changes to a Ceph cluster are asked for with under this grant. The error says
+// who else has the lock.
+func (g Grant) Fence(fsid string) (ceph.Fence, error) {
+	if !g.Held {
+		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", g.Holder)
+	}
+	return ceph.Fence{FSID: fsid, Epoch: g.Epoch, Until: g.Expires}, nil
 }

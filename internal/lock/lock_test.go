@@ -356,3 +356,19 @@ func TestClusterID(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+func TestGrantFence(t *testing.T) {
+	until := time.Date(2026, 11, 22, 8, 10, 0, 0, time.UTC)
+	fence, err := Grant{Held: true, Epoch: 7, Expires: until}.Fence(fsid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ceph.Fence{FSID: fsid, Epoch: 7, Until: until}, fence); diff != "" {
+		t.Errorf("the fence of a grant (-want +got):\n%s", diff)
+	}
+
+	_, err = Grant{Holder: "CephBenchmark bench/nightly", Epoch: 7, Expires: until}.Fence(fsid)
+	if err == nil || !strings.Contains(err.Error(), "CephBenchmark bench/nightly has the lock") {
+		t.Errorf("without the lock the error is %v, want it to say who has it", err)
+	}
+}
