@@ -170,7 +170,7 @@ e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps
 OVERHEAD_RUNS ?= 10
 
 .PHONY: e2e-overhead
-e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes over a minute for each of OVERHEAD_RUNS.
+e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes a minute for each of OVERHEAD_RUNS.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-dashboards

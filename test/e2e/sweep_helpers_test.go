@@ -206,6 +206,9 @@ func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "flags %s, balancer %t\n", osdMap.Flags, balancer.Active)
 	for _, pool := range osdMap.Pools {
+		if pool.Name == ".mgr" { // Ceph's own, which its autoscaler takes from 32 PGs to 1 some time after Rook made it.
+			continue
+		}
 		fmt.Fprintf(&text, "pool %s: %d PGs, placed as %d, autoscaler %s\n", pool.Name, pool.PGNum, pool.PGPNum, pool.Autoscale)
 	}
 	for _, entry := range config {
