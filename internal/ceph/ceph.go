@@ -45,6 +45,8 @@ type Client interface {
 	OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error)
 	// PGs is `ceph pg dump pgs_brief`: where the placement groups of all pools are.
 	PGs(ctx context.Context, at Connection) ([]PG, error)
+	// Strays is `ceph pg dump pgs_brief osds`: what OSDs hold and are about to remove.
+	Strays(ctx context.Context, at Connection) (*Strays, error)
 	// PoolIO is `ceph osd pool stats`: client I/O of each pool.
 	PoolIO(ctx context.Context, at Connection) ([]PoolIO, error)
 	// Versions is `ceph versions`: daemons by version, such as "18.2.7".

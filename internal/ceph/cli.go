@@ -98,6 +98,11 @@ func (c *CLI) PGs(ctx context.Context, at Connection) ([]PG, error) {
 	return ask(ctx, c, at, "pg dump pgs_brief", parsePGs)
 }
 
+// Strays implements Client.
+func (c *CLI) Strays(ctx context.Context, at Connection) (*Strays, error) {
+	return ask(ctx, c, at, "pg dump pgs_brief osds", parseStrays)
+}
+
 // PoolIO implements Client.
 func (c *CLI) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
 	return ask(ctx, c, at, "osd pool stats", parsePoolIO)

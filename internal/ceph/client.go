@@ -164,6 +164,11 @@ func (s *Sidecar) PGs(ctx context.Context, at Connection) ([]PG, error) {
 	return call[[]PG](ctx, s, "pgs", at, nothing{})
 }
 
+// Strays implements Client.
+func (s *Sidecar) Strays(ctx context.Context, at Connection) (*Strays, error) {
+	return call[*Strays](ctx, s, "strays", at, nothing{})
+}
+
 // PoolIO implements Client.
 func (s *Sidecar) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
 	return call[[]PoolIO](ctx, s, "poolIO", at, nothing{})

@@ -439,6 +439,48 @@ func parsePGs(out []byte) ([]PG, error) {
 	return pgs, nil
 }
 
+// parseStrays compares what OSDs hold with what is mapped to them.
+//
+// Both are of the same moment, and late in the right order: the manager forgets the PGs of a
+// deleted pool, and where those that move were, with the next OSD map, while an OSD goes on
+// to count them until it has removed them and, some seconds later, reported. Strays are thus
+// seen too long rather than too late. An OSD that holds less than is mapped to it has not
+// reported since a pool was made.
+func parseStrays(out []byte) (*Strays, error) {
+	var raw struct {
+		PGs []struct {
+			Up     []int `json:"up"`
+			Acting []int `json:"acting"`
+		} `json:"pg_stats"`
+		OSDs []struct {
+			ID  int `json:"osd"`
+			PGs int `json:"num_pgs"`
+		} `json:"osd_stats"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.PGs == nil || raw.OSDs == nil {
+		return nil, errors.New("it tells nothing of PGs, or nothing of OSDs")
+	}
+	mapped := map[int]int{}
+	for _, pg := range raw.PGs {
+		osds := slices.Concat(pg.Up, pg.Acting)
+		slices.Sort(osds)
+		for _, osd := range slices.Compact(osds) {
+			mapped[osd]++
+		}
+	}
+	strays := &Strays{}
+	for _, osd := range raw.OSDs {
+		if excess := osd.PGs - mapped[osd.ID]; excess > 0 {
+			strays.OSDs++
+			strays.PGs += excess
+		}
+	}
+	return strays, nil
+}
+
 // treeNode is a bucket or an OSD of `ceph osd tree`.
 type treeNode struct {
 	ID          int     `json:"id"`

@@ -3,6 +3,7 @@ package ceph
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,6 +191,48 @@ func TestOSDMapTellsWhatKeepsAnOSDDown(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, m.OSDs); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// osdStat is an OSD as `pg dump osds` has it, shortened by what nobody reads.
+func osdStat(osd, pgs int) string {
+	return fmt.Sprintf(`{"osd":%d,"up_from":8,"seq":34359738900,"num_pgs":%d,"num_osds":1,"num_per_pool_osds":1,"kb":10485760,"statfs":{"total":10737418240},`+
+		`"hb_peers":[0,1,2],"snap_trim_queue_len":0,"op_queue_age_hist":{"histogram":[],"upper_bound":1},"perf_stat":{"commit_latency_ms":0},"alerts":[]}`, osd, pgs)
+}
+
+func TestStrays(t *testing.T) {
+	// Two PGs, of three copies and of two chunks of three.
+	const whole = `{"pgid":"1.0","state":"active+clean","up":[0,2,1],"acting":[0,2,1],"up_primary":0,"acting_primary":0}`
+	const short = `{"pgid":"3.1f","state":"active+undersized","up":[2147483647,1,2],"acting":[2147483647,1,2],"up_primary":1,"acting_primary":1}`
+	const moving = `{"pgid":"2.1","state":"active+remapped+backfilling","up":[0,1,3],"acting":[0,1,2],"up_primary":0,"acting_primary":0}`
+	tests := map[string]struct {
+		pgs, osds []string
+		want      Strays
+	}{
+		"nothing but what is mapped":          {pgs: []string{whole, short}, osds: []string{osdStat(0, 1), osdStat(1, 2), osdStat(2, 2)}},
+		"a pool that was deleted":             {pgs: []string{whole}, osds: []string{osdStat(0, 17), osdStat(1, 17), osdStat(2, 17)}, want: Strays{OSDs: 3, PGs: 48}},
+		"the last pool":                       {osds: []string{osdStat(0, 16), osdStat(1, 0)}, want: Strays{OSDs: 1, PGs: 16}},
+		"one that some OSDs have removed":     {pgs: []string{whole}, osds: []string{osdStat(0, 1), osdStat(1, 2), osdStat(2, 1)}, want: Strays{OSDs: 1, PGs: 1}},
+		"one that some have not counted":      {pgs: []string{whole, short}, osds: []string{osdStat(0, 2), osdStat(1, 1), osdStat(2, 0)}, want: Strays{OSDs: 1, PGs: 1}},
+		"a PG on its way, where it is wanted": {pgs: []string{moving}, osds: []string{osdStat(0, 1), osdStat(1, 1), osdStat(2, 1), osdStat(3, 1)}},
+		"one that has arrived elsewhere":      {pgs: []string{whole}, osds: []string{osdStat(0, 1), osdStat(1, 1), osdStat(2, 1), osdStat(3, 1)}, want: Strays{OSDs: 1, PGs: 1}},
+		"OSDs that are out":                   {pgs: []string{short}, osds: []string{osdStat(0, 0), osdStat(1, 1), osdStat(2, 1)}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseStrays(fmt.Appendf(nil, "\n{\"pg_stats\":[%s],\"osd_stats\":[%s]}\n", strings.Join(test.pgs, ","), strings.Join(test.osds, ",")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	for _, out := range []string{`{"pg_stats":[]}`, `{"osd_stats":[]}`, `{"pg_ready":false}`} {
+		if got, err := parseStrays([]byte(out)); err == nil {
+			t.Errorf("%s was taken for %+v", out, got)
+		}
 	}
 }
 

@@ -227,6 +227,15 @@ type PG struct {
 	Primary int   `json:"primary"`
 }
 
+// Strays are PGs that OSDs still hold although none is mapped to them: of pools that were
+// deleted, and copies that were moved away. OSDs remove them in the background.
+type Strays struct {
+	// OSDs is how many OSDs hold any.
+	OSDs int `json:"osds"`
+	// PGs are all of them, each as often as there are OSDs that hold it.
+	PGs int `json:"pgs"`
+}
+
 // PoolIO is what the clients of a pool do at present.
 type PoolIO struct {
 	Name                     string `json:"name"`

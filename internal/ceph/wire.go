@@ -145,6 +145,7 @@ func readingVerbs() map[string]verb {
 		"df":         read(Client.DF),
 		"osdPerf":    read(Client.OSDPerf),
 		"pgs":        read(Client.PGs),
+		"strays":     read(Client.Strays),
 		"poolIO":     read(Client.PoolIO),
 		"versions":   read(Client.Versions),
 		"configDump": read(Client.ConfigDump),

@@ -40,6 +40,7 @@ type Answers struct {
 	DF         ceph.DF
 	OSDPerf    []ceph.OSDLatency
 	PGs        []ceph.PG
+	Strays     ceph.Strays
 	OSDTree    []ceph.OSDLocation
 	PoolIO     []ceph.PoolIO
 	Versions   ceph.Versions
@@ -176,6 +177,13 @@ func (f *Fake) OSDPerf(ctx context.Context, at ceph.Connection) (perf []ceph.OSD
 func (f *Fake) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
 	err = f.answer(ctx, "PGs", at, func() { pgs = slices.Clone(f.Answers.PGs) })
 	return pgs, err
+}
+
+// Strays implements ceph.Client.
+func (f *Fake) Strays(ctx context.Context, at ceph.Connection) (*ceph.Strays, error) {
+	var s ceph.Strays
+	err := f.answer(ctx, "Strays", at, func() { s = f.Answers.Strays })
+	return orNil(&s, err)
 }
 
 // PoolIO implements ceph.Client.
