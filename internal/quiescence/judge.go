@@ -26,6 +26,7 @@ const (
 	KindScrub         Kind = "Scrub"
 	KindSnapTrim      Kind = "SnapTrim"
 	KindForeignIO     Kind = "ForeignIO"
+	KindStrayPGs      Kind = "StrayPGs"
 	KindOSDChange     Kind = "OSDChange"
 	KindUnobserved    Kind = "Unobserved"
 )
@@ -36,6 +37,9 @@ type Sample struct {
 	Status  *ceph.Status      `json:"status"`
 	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
 	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
+	// Strays are what OSDs are about to remove; nil while a run is at work, because then
+	// they are not asked.
+	Strays *ceph.Strays `json:"strays,omitempty"`
 }
 
 // Observation is what was seen of a cluster during a phase.
@@ -98,6 +102,9 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	}
 	if gap := o.gap(); gap != nil && found[KindUnobserved] == nil {
 		found[KindUnobserved] = gap
+	}
+	if left := o.removal(spec); left != nil {
+		found[KindStrayPGs] = left
 	}
 	var disturbances []Disturbance
 	for _, kind := range slices.Sorted(maps.Keys(found)) {

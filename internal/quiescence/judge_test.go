@@ -43,6 +43,10 @@ func warned(code, summary string) func(*Sample) {
 	}
 }
 
+func strays(pgs int) func(*Sample) {
+	return func(s *Sample) { s.Strays = &ceph.Strays{OSDs: min(pgs, 3), PGs: pgs} }
+}
+
 func busy(s *Sample)   { s.PoolIO[1].WriteOperationsPerSecond = 1 }
 func failed(s *Sample) { s.Status.Health.Status = "HEALTH_ERR" }
 func unseen(s *Sample) { s.Status = nil }
@@ -113,6 +117,19 @@ var judgeCases = map[string]struct {
 	"foreign I/O":           {of: observed(nil, busy), want: []judged{{KindForeignIO, record, 5, 5, 1}}},
 	"foreign I/O that aborts": {
 		of: observed(busy, busy), spec: v1alpha1.Quiescence{ForeignIO: abort}, want: []judged{{KindForeignIO, abort, 0, 5, 2}},
+	},
+	"PGs that were removed when it began": {
+		of: from(12, observed(strays(50), strays(48), strays(17), nil)), want: []judged{{KindStrayPGs, record, 10, 10, 1}},
+	},
+	"PGs that were removed long before a phase, and nobody has looked since": {
+		of: from(22, observed(strays(48), nil, nil, nil, nil, nil)), want: []judged{{KindStrayPGs, record, 0, 0, 1}},
+	},
+	"PGs that were gone when it began": {of: from(7, observed(strays(48), strays(0), nil))},
+	"PGs that a new manager has seen in mid-phase": {
+		of: observed(nil, strays(48), strays(17), strays(0), nil), want: []judged{{KindStrayPGs, record, 5, 10, 2}},
+	},
+	"PGs that may be removed": {
+		of: from(2, observed(strays(48), nil)), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{removalCode}},
 	},
 	"more foreign I/O allowed": {of: observed(busy), spec: v1alpha1.Quiescence{ForeignIOPS: new(int64(51))}},
 	"an OSD goes down": {
