@@ -54,6 +54,9 @@ func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.step == stepLock {
 		return // It is renewed in between.
 	}
+	if p.removes {
+		m.removal.begin(p.run, now)
+	}
 	if m.waitsFor != p.patience.what {
 		m.waitsFor, m.waitsSince, m.trouble = p.patience.what, now, ""
 	}

@@ -69,9 +69,11 @@ type plan struct {
 	patience patience
 
 	move  move   // for stepMove
-	run   int32  // for stepMove and stepConcludeRun
+	run   int32  // for stepMove and stepConcludeRun, and with removes
 	wrong string // for stepConcludeRun: why the run is no evidence
 	fatal bool   // for stepConcludeRun: no other run will be any
+	// removes says that the wait is for PGs that OSDs remove, before that run.
+	removes bool
 	// last says that nothing follows the teardown: the object goes, or pauses.
 	last ending
 }
@@ -122,6 +124,7 @@ func decide(seen facts) plan {
 		refuseDisruption,         // OSDs that cannot be stopped here
 		queueForLock,             // one at a time
 		waitForQuiet,             // healthy, with room, and quiet
+		waitForRemoval,           // of what was deleted before, for a while
 		finishReplacing,          // a client that could not be reached
 		prepareClients,           // pool, Secret, Job
 		followLog,                // a client that works alone
@@ -313,14 +316,9 @@ func queueForLock(seen facts) (plan, bool) {
 	return plan{step: stepLock}, !seen.locked
 }
 
-// waitForQuiet looks before anything is made and before each run. A pool that is
-// being made is no unrest.
+// waitForQuiet looks before anything is made and before each run.
 func waitForQuiet(seen facts) (plan, bool) {
-	run := seen.currentRun()
-	if seen.job != nil && (!seen.heard() || seen.begun(run) || seen.allRunsEnded() || len(seen.logs) > 0) {
-		return plan{}, false
-	}
-	if seen.job == nil && seen.memory.waitsFor == forPreparation {
+	if !seen.wantsQuiet() {
 		return plan{}, false
 	}
 	obstacles := seen.obstacles()
@@ -335,7 +333,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 	p := waiting(v1alpha1.ReasonWaitingForQuiet, first.Message, 2*time.Second)
 	p.progress = "waiting for a quiet cluster"
 	limit := seen.spec.Quiescence.Timeout.Duration
-	return p.atMost(limit, fmt.Sprintf("quiet for run %d", run), kstatus.Outcome{
+	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
 		Reason: first.Code, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, first.Message),
 	}), true
 }

@@ -107,6 +107,15 @@ func (s *liveSession) hurry() {
 	}
 }
 
+// lookForStrays has looks at the cluster tell of stray PGs too, from now on, or not.
+func (s *liveSession) lookForStrays(wanted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch != nil {
+		s.watch.lookForStrays(wanted)
+	}
+}
+
 // follower follows one runner.
 type follower struct {
 	address string

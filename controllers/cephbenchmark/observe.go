@@ -107,6 +107,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return facts{}, err
 	}
 	seen.noteDisruption()
+	seen.live.lookForStrays(seen.asksForStrays())
 	return seen, nil
 }
 

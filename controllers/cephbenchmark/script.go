@@ -107,6 +107,8 @@ type memory struct {
 	waitsFor   string
 	waitsSince time.Time
 	trouble    string
+	// removal is the latest wait for PGs that OSDs remove.
+	removal removalWait
 	// lock is the grant of the cluster's lock, while this session has it.
 	lock     *lock.Grant
 	lockedAt time.Time // when it was asked for last

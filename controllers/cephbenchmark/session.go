@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -88,9 +89,9 @@ func (s *script) duration() time.Duration {
 }
 
 // deadline is how long the pods of a session may live: four times what the runs
-// take by plan, as long as each may wait for a quiet cluster and for its data, and what
-// may be needed around them. Each task has a deadline of its own, and this one is for a
-// manager that does not come back.
+// take by plan, as long as each may wait for a quiet cluster, for PGs that OSDs remove and
+// for its data, and what may be needed around them. Each task has a deadline of its own,
+// and this one is for a manager that does not come back.
 func (s *script) deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.phases {
@@ -103,7 +104,7 @@ func (s *script) deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 			prefill += prefillTimeout(d.Bytes)
 		}
 	}
-	each := 4*s.duration() + spec.Quiescence.Timeout.Duration
+	each := 4*s.duration() + spec.Quiescence.Timeout.Duration + quiescence.RemovalWithin(spec.Quiescence)
 	if s.resets() {
 		each += tidyTimeout + prefill
 	}

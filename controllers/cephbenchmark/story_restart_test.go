@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -17,6 +18,7 @@ import (
 func restartStories() map[string]story {
 	return map[string]story{
 		"in the queue":                         restartedInTheQueue,
+		"while a deleted pool is removed":      restartedWhileADeletedPoolIsRemoved,
 		"while the pool is made":               restartedWhileThePoolIsMade,
 		"while clients prefill":                restartedWhileClientsPrefill,
 		"while one client measures":            restartedWhileOneClientMeasures,
@@ -39,6 +41,21 @@ func restartedInTheQueue(w *world) {
 	w.restart()
 	w.unlockElsewhere()
 	w.untilComplete(b)
+}
+
+// How long it has waited is not known any more. It waits as long again, and then goes on.
+func restartedWhileADeletedPoolIsRemoved(w *world) {
+	w.strays(3, 48)
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs")
+	w.wait(quiescence.RemovalWait / 2)
+	w.stop()
+	w.strays(3, 17)
+	w.start()
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 17 PGs")
+	w.wait(quiescence.RemovalWait)
+	w.untilComplete(b)
+	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 17 PGs")
 }
 
 func restartedWhileThePoolIsMade(w *world) {

@@ -37,6 +37,7 @@ type watch struct {
 	hurry   chan struct{}
 
 	mu      sync.Mutex
+	strays  bool // are asked for
 	survey  *survey
 	samples []quiescence.Sample
 	extras  []extra
@@ -68,7 +69,7 @@ func (s *liveSession) startWatch(c ceph.Client, to connect) *watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {
-		s.watch = &watch{ceph: c, connect: to, now: s.now, news: s.wake, hurry: make(chan struct{}, 1)}
+		s.watch = &watch{ceph: c, connect: to, now: s.now, news: s.wake, hurry: make(chan struct{}, 1), strays: true}
 		go s.watch.run(s.context)
 	}
 	return s.watch
@@ -105,6 +106,24 @@ func (w *watch) soon() {
 	case w.hurry <- struct{}{}:
 	default:
 	}
+}
+
+// lookForStrays says whether samples tell of stray PGs. That takes a list of all PGs, which
+// is too much for a large cluster while it is measured.
+func (w *watch) lookForStrays(wanted bool) {
+	w.mu.Lock()
+	begins := wanted && !w.strays
+	w.strays = wanted
+	w.mu.Unlock()
+	if begins {
+		w.soon()
+	}
+}
+
+func (w *watch) looksForStrays() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.strays
 }
 
 // look takes the survey, if there is none yet, and a sample, side by side: every question
@@ -180,6 +199,9 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(into(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, at) }))
 	group.Go(into(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, at) }))
+	if w.looksForStrays() {
+		group.Go(into(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, at) }))
+	}
 	var more *extra
 	if !surveying && w.wantsExtra(sample.Time) {
 		more = &extra{time: sample.Time}

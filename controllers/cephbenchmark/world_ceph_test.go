@@ -64,7 +64,7 @@ func (w *world) cutCeph() (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
 		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
-		"SetNoUp", "MarkOSDsDown", "PGs", "OKToStop",
+		"SetNoUp", "MarkOSDsDown", "PGs", "Strays", "OKToStop",
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for _, verb := range verbs {

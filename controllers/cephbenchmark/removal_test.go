@@ -1,0 +1,119 @@
+package cephbenchmark
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// stillRemoved has the last look tell that OSDs remove so many PGs; a negative number, that they
+// were not asked.
+func stillRemoved(pgs int) func(*facts) {
+	return func(f *facts) {
+		sample := quiescence.Sample{Time: f.now}
+		if pgs >= 0 {
+			sample.Strays = &ceph.Strays{OSDs: 1, PGs: pgs}
+		}
+		f.samples = []quiescence.Sample{sample}
+	}
+}
+
+func TestWaitForRemoval(t *testing.T) {
+	since := func(run int32, ago time.Duration) func(*facts) {
+		return func(f *facts) { f.memory.removal.begin(run, f.now.Add(-ago)) }
+	}
+	nothingMade := func(f *facts) { f.job = nil }
+	second := func(f *facts) {
+		f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid}}
+	}
+	for name, test := range map[string]struct {
+		seen       facts
+		waits      bool
+		wantReason string
+	}{
+		"nothing is left":                        {seen: atWork(stillRemoved(0))},
+		"PGs are left before anything is made":   {seen: atWork(nothingMade, stillRemoved(48)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
+		"PGs are left before a run":              {seen: atWork(stillRemoved(48)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
+		"for a while":                            {seen: atWork(stillRemoved(48), since(1, time.Minute)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
+		"and no longer":                          {seen: atWork(stillRemoved(48), since(1, quiescence.RemovalWait))},
+		"nor again, once the pool is made":       {seen: atWork(stillRemoved(48), since(1, 10*time.Minute))},
+		"each run has its own while":             {seen: atWork(second, stillRemoved(48), since(1, 10*time.Minute)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
+		"OSDs were not asked":                    {seen: atWork(stillRemoved(-1)), waits: true},
+		"a run is at work":                       {seen: atWork(stillRemoved(48), withTask(task.Measuring, ""))},
+		"clients have not answered":              {seen: atWork(stillRemoved(48), func(f *facts) { f.tasks = nil })},
+		"a pool that is being made is no unrest": {seen: atWork(nothingMade, stillRemoved(48), func(f *facts) { f.memory.waitsFor = forPreparation })},
+		"a client works alone":                   {seen: atWork(stillRemoved(-1), func(f *facts) { f.job.Annotations = map[string]string{annotationAlone: "1"} })},
+		"they may be removed meanwhile":          {seen: atWork(stillRemoved(-1), func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, waits := waitForRemoval(test.seen)
+			if waits != test.waits || got.outcome.Reason != test.wantReason {
+				t.Errorf("it waits: %t, with the reason %q, want %t, %q", waits, got.outcome.Reason, test.waits, test.wantReason)
+			}
+			if waits && got.patience.within != 0 {
+				t.Errorf("it fails the benchmark after %v", got.patience.within)
+			}
+		})
+	}
+}
+
+// The clock of the wait does not begin anew with each pass, nor when something else is
+// waited for in between, and does with the next run.
+func TestTheWaitForRemovalIsForOneRun(t *testing.T) {
+	m := newMemory(today())
+	pass := func(p plan, seconds int) {
+		m.noteWait(p, effect{}, nil, today().Add(time.Duration(seconds)*time.Second))
+	}
+	removing := func(run int32) plan { return plan{step: stepWait, removes: true, run: run} }
+	pass(removing(1), 10)
+	pass(removing(1), 20)
+	pass(plan{step: stepWait}.atMost(time.Hour, "quiet for run 1", cleaningUp()), 30)
+	pass(removing(1), 40)
+	now := today().Add(time.Minute)
+	if got := m.removal.lasted(1, now); got != 50*time.Second {
+		t.Errorf("it has lasted %v, want 50s", got)
+	}
+	if got := m.removal.lasted(2, now); got != 0 {
+		t.Errorf("of the next run it has lasted %v already", got)
+	}
+	pass(removing(2), 50)
+	if got := m.removal.lasted(2, now); got != 10*time.Second {
+		t.Errorf("of the next run it has lasted %v, want 10s", got)
+	}
+}
+
+// The list of all PGs is not asked for while a run is measured, and not where nobody minds.
+func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
+	for name, test := range map[string]struct {
+		seen facts
+		want bool
+	}{
+		"before anything is made": {seen: atWork(func(f *facts) { f.job = nil }), want: true},
+		"before a run":            {seen: atWork(), want: true},
+		"during a run":            {seen: atWork(withTask(task.Measuring, ""))},
+		"after the last":          {seen: atWork(func(f *facts) { f.spec.Repetitions = 0 })},
+		"at the teardown":         {seen: atWork(deleted, func(f *facts) { f.job = nil })},
+		"where they may remove":   {seen: atWork(func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
+	} {
+		if got := test.seen.asksForStrays(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// Pods live for as long as their runs may wait.
+func TestTheDeadlineHasRoomForTheWaitForRemoval(t *testing.T) {
+	s := scriptOf(1, fakeLoad{})
+	deadline := func(timeout time.Duration) time.Duration {
+		return s.deadline(v1alpha1.CephBenchmarkSpec{Repetitions: 2, Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: timeout}}})
+	}
+	if got, want := deadline(30*time.Minute)-deadline(0), 2*(30*time.Minute+quiescence.RemovalWait); got != want {
+		t.Errorf("there are %v for two runs to wait, want %v", got, want)
+	}
+}

@@ -1,0 +1,135 @@
+package cephbenchmark
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// strays has OSDs hold PGs that they are about to remove.
+func (w *world) strays(osds, pgs int) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.Strays = ceph.Strays{OSDs: osds, PGs: pgs} })
+}
+
+// What is left of the pool of another benchmark is waited for before anything is made.
+func aDeletedPoolIsStillRemoved(w *world) {
+	w.strays(3, 48)
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs")
+	if w.rook.poolOwner().UID != "" {
+		w.t.Error("a pool was made beside one that is still removed")
+	}
+	w.strays(0, 0)
+	w.untilComplete(b)
+}
+
+// What is not removed in time is beside the run, which says so.
+func aDeletedPoolIsRemovedForTooLong(w *world) {
+	w.strays(3, 48)
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs", "after 2m0s")
+	w.wait(quiescence.RemovalWait)
+	w.untilComplete(b)
+	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 48 PGs")
+}
+
+// wantMarkedWithRemoval checks that runs are valid, and that the last of so many tells of
+// PGs that OSDs were removing when it began.
+func (w *world) wantMarkedWithRemoval(b *v1alpha1.CephBenchmark, runs int, says string) {
+	w.t.Helper()
+	if want := strings.TrimSuffix(strings.Repeat("Valid, ", runs), ", "); states(b) != want {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+	if !slices.Contains(b.Status.Phases[0].Marks, v1alpha1.MarkDisturbed) || !strings.Contains(b.Status.Summary, string(v1alpha1.MarkDisturbed)) {
+		w.t.Errorf("marks %v, summary %q", b.Status.Phases[0].Marks, b.Status.Summary)
+	}
+	if left := w.removalOf(int32(runs)); left == nil || left.Action != v1alpha1.DisturbanceRecord || !strings.Contains(left.Message, says) {
+		w.t.Errorf("run %d tells %+v of PGs that were removed, want %q", runs, left, says)
+	}
+}
+
+// removalOf is what the archive of a run tells of PGs that OSDs were removing when its
+// first phase began; nil for nothing.
+func (w *world) removalOf(number int32) *quiescence.Disturbance {
+	w.t.Helper()
+	results := w.results()
+	for i := range results {
+		run, err := archive.FromConfigMap(&results[i])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if run.Number != number || len(run.Phases[0].Disturbances) == 0 {
+			continue
+		}
+		var seen []quiescence.Disturbance
+		if err := json.Unmarshal(run.Phases[0].Disturbances, &seen); err != nil {
+			w.t.Fatal(err)
+		}
+		if at := slices.IndexFunc(seen, func(d quiescence.Disturbance) bool { return d.Kind == quiescence.KindStrayPGs }); at >= 0 {
+			return &seen[at]
+		}
+	}
+	return nil
+}
+
+// What is allowed is neither waited for nor told of.
+func aDeletedPoolMayBeRemovedMeanwhile(w *world) {
+	w.strays(3, 48)
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"}
+	})
+	w.untilComplete(b)
+	if left := w.removalOf(1); left != nil {
+		w.t.Errorf("run 1 tells %+v", left)
+	}
+}
+
+// Before each run OSDs are asked what they hold, and while it measures they are not: that
+// takes a list of all PGs.
+func dataThatWasMovedIsStillRemoved(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 4 * time.Second})
+	b := w.benchmark("b", oneWrite, runs(2))
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.strays(1, 5)
+	w.eventually(func() string {
+		before := len(w.ceph.Calls("Strays"))
+		w.lookAtOSDs(2)
+		if len(w.ceph.Calls("Strays")) > before {
+			return "what OSDs hold is asked for while a phase is measured"
+		}
+		return ""
+	})
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "1 OSDs still remove 5 PGs")
+	w.strays(0, 0)
+	w.untilComplete(b)
+	if states(b) != "Valid, Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+// The first run waits for it, and so does the second, as long again and no longer.
+func movedDataIsRemovedBeforeEachRun(w *world) {
+	w.strays(1, 5)
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite, runs(2))
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "1 OSDs still remove 5 PGs")
+	w.wait(quiescence.RemovalWait)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.strays(2, 7)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "2 OSDs still remove 7 PGs")
+	w.wait(quiescence.RemovalWait)
+	w.untilComplete(b)
+	w.wantMarkedWithRemoval(b, 2, "2 OSDs still remove 7 PGs")
+	if left := w.removalOf(1); left == nil || !strings.Contains(left.Message, "1 OSDs still remove 5 PGs") {
+		w.t.Errorf("run 1 tells %+v", left)
+	}
+}
