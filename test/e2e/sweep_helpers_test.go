@@ -53,7 +53,11 @@ func (c *cluster) sweep(name string, target v1alpha1.Target, parameters ...v1alp
 			Strategy: v1alpha1.Strategy{
 				Blocks: v1alpha1.Blocks{Min: 3, Max: 3}, ConfirmationBlocks: 3, Seed: new(int64(42)),
 			},
-			Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: 5 * time.Minute}},
+			Quiescence: v1alpha1.Quiescence{
+				Timeout: metav1.Duration{Duration: 5 * time.Minute},
+				// Each run would wait for OSDs that remove the scratch pool of the one before.
+				AllowedWarnings: []v1alpha1.HealthCode{"STRAY_PGS"},
+			},
 			Guardrails: v1alpha1.Guardrails{SettleFor: &metav1.Duration{Duration: 5 * time.Second}},
 		},
 	}
