@@ -101,6 +101,8 @@ const (
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
 	ReasonNotPossible = "NotPossible"
+	// ReasonOutOfRoom says that OSDs were nearfull or full while the benchmark was at work.
+	ReasonOutOfRoom = "OutOfRoom"
 	// ReasonClusterUnreachable says that the CephCluster or Ceph cannot be asked.
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	// ReasonClaimNotFound says that the claim that is the target is not there.

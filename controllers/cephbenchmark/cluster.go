@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,29 +46,13 @@ func (f facts) obstacles() []quiescence.Obstacle {
 }
 
 // demand is what the benchmark adds to the cluster. What time-bound phases write is
-// not known beforehand; Ceph's own full ratios bound that.
+// not known beforehand; room bounds that.
 func (f facts) demand() quiescence.Demand {
-	d := quiescence.Demand{DeviceClass: f.deviceClass()}
-	if confined := f.confined(); confined != nil {
-		d.OnOSDs = int(confined.Count)
-	}
+	d := f.spread()
 	if f.job != nil || f.memory.alone {
 		return d // It is there already.
 	}
-	var keys []string
-	for _, load := range f.script.loads() {
-		for _, dataset := range load.Datasets(f.script.places[0]) {
-			if !slices.Contains(keys, dataset.Key) {
-				keys = append(keys, dataset.Key)
-				d.Bytes += dataset.Bytes * int64(len(f.script.places))
-			}
-		}
-	}
-	if b := f.script.background; b != nil {
-		for _, dataset := range b.load.Datasets(b.place) {
-			d.Bytes += dataset.Bytes
-		}
-	}
+	d.Bytes = f.script.datasetBytes()
 	d.RawBytes = int64(float64(d.Bytes) * f.overhead())
 	switch target := f.spec.Template.Target; {
 	case target.ExistingPool != nil:
@@ -76,6 +61,60 @@ func (f facts) demand() quiescence.Demand {
 		d.PGReplicas = rook.PGReplicas(*f.scratchPool())
 	}
 	return d
+}
+
+// spread is where that goes.
+func (f facts) spread() quiescence.Demand {
+	d := quiescence.Demand{DeviceClass: f.deviceClass()}
+	if confined := f.confined(); confined != nil {
+		d.OnOSDs = int(confined.Count)
+	}
+	return d
+}
+
+// room is how much each client, and the background, may write beside the datasets; 0 if
+// that is not known. A manager that was restarted knows only what is left by then, which
+// may be less.
+func (f facts) room(s *script) int64 {
+	if f.survey == nil || len(f.targetPools()) == 0 {
+		return 0
+	}
+	bytes := int64(float64(quiescence.RawRoom(f.survey.osds, f.survey.osdMap, f.spread())) / f.overhead())
+	if target := f.spec.Template.Target.ExistingPool; target != nil {
+		bytes = min(bytes, f.roomIn(f.targetPools()[len(f.targetPools())-1]))
+	}
+	writers := len(s.places)
+	if s.background != nil {
+		writers++
+	}
+	return max((bytes-s.datasetBytes())/int64(writers), 1)
+}
+
+// roomIn is how much an existing pool takes: half of what Ceph says that it can, since that
+// is until an OSD is full, and no more than its quota. Ceph knows which OSDs it is on.
+func (f facts) roomIn(name string) int64 {
+	room := int64(math.MaxInt64)
+	for _, pool := range f.survey.df.Pools {
+		if pool.Name == name {
+			room = pool.MaxAvailableBytes / 2
+		}
+	}
+	for _, pool := range f.survey.osdMap.Pools {
+		if pool.Name == name && pool.QuotaMaxBytes > 0 {
+			room = min(room, pool.QuotaMaxBytes-f.storedIn(name))
+		}
+	}
+	return room
+}
+
+// storedIn is how much a pool held at the survey.
+func (f facts) storedIn(name string) int64 {
+	for _, pool := range f.survey.df.Pools {
+		if pool.Name == name {
+			return pool.StoredBytes
+		}
+	}
+	return 0
 }
 
 // scratchPool is the target with every number of PGs, those among them that the spec leaves

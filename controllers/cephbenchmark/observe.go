@@ -288,7 +288,12 @@ func (f *facts) newScript() (*script, error) {
 		}
 	}
 	places := f.session.places(f.spec.Template, f.cluster, f.cephMajor(), f.datasetBytes, f.block)
-	return newScript(f.spec.Template, places, f.session.backgroundPlace(places))
+	made, err := newScript(f.spec.Template, places, f.session.backgroundPlace(places))
+	if err != nil {
+		return nil, err
+	}
+	made.limit(f.room(made))
+	return made, nil
 }
 
 // observeClients asks the runners, and reads the logs of those that cannot be asked.

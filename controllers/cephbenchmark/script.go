@@ -79,6 +79,36 @@ func (s *script) loads() []engine.Load {
 	return loads
 }
 
+// datasetBytes is what all clients and the background prefill.
+func (s *script) datasetBytes() int64 {
+	var bytes int64
+	var keys []string
+	for _, load := range s.loads() {
+		for _, dataset := range load.Datasets(s.places[0]) {
+			if !slices.Contains(keys, dataset.Key) {
+				keys = append(keys, dataset.Key)
+				bytes += dataset.Bytes * int64(len(s.places))
+			}
+		}
+	}
+	if s.background != nil {
+		for _, dataset := range s.background.load.Datasets(s.background.place) {
+			bytes += dataset.Bytes
+		}
+	}
+	return bytes
+}
+
+// limit bounds what each client and the background may write beside the datasets.
+func (s *script) limit(bytes int64) {
+	for i := range s.places {
+		s.places[i].RoomBytes = bytes
+	}
+	if s.background != nil {
+		s.background.place.RoomBytes = bytes
+	}
+}
+
 // clientTasks is how far each client is with each task.
 type clientTasks []map[string]task.Status
 

@@ -249,7 +249,7 @@ func deletedBesideABackground(w *world) {
 func abortedBesideABackground(w *world) {
 	b := w.besideAtWork()
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "full"}}}
+		a.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "PG_DAMAGED", Severity: "HEALTH_ERR", Summary: "1 pg inconsistent"}}}
 	})
 	w.untilTask(aside, "background-r1", task.Done)
 	w.heal()

@@ -56,6 +56,7 @@ func TestStories(t *testing.T) {
 		"osds":        osdStories(),
 		"disruptions": disruptionStories(),
 		"data":        dataStories(),
+		"room":        roomStories(),
 	} {
 		for name, tell := range stories {
 			number++

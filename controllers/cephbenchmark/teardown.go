@@ -105,7 +105,10 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
 		return "", nil
 	}
-	if id, busy := seen.tasks.unfinished(); busy && id != cleanupID {
+	if seen.full() { // Their tools would wait for room.
+		seen.memory.leftToManager = true
+	}
+	if id, busy := seen.tasks.unfinished(); busy && (id != cleanupID || seen.memory.leftToManager) {
 		return "The clients are being stopped.", r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
 			for id, status := range seen.tasks[i] {
 				if !status.State.Ended() {
@@ -232,6 +235,11 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 	if seen.spec.Template.Target.ScratchPool != nil {
 		return "", nil // Its objects go with it.
 	}
+	return r.removeAllObjects(ctx, seen, at)
+}
+
+// removeAllObjects removes those that are no part of an image.
+func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (string, error) {
 	if seen.script == nil {
 		return "", nil
 	}
@@ -320,7 +328,38 @@ func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string,
 	if err != nil || gone {
 		return "", err
 	}
+	if isFull(osdMap, settings.ScratchPool) || isFull(osdMap, settings.ScratchDataPool) {
+		return r.emptyFullPool(ctx, seen)
+	}
 	return strings.TrimSpace("The scratch pool is being removed. " + why), nil
+}
+
+// emptyFullPool removes objects of a scratch pool one by one. Rook does nothing for a
+// cluster in HEALTH_ERR, which full OSDs are: a pool that fills them would never go.
+func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, error) {
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	waitsFor, err := r.removeAllObjects(ctx, seen, at)
+	if err != nil || waitsFor != "" {
+		return waitsFor, err
+	}
+	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph is not in HEALTH_ERR any more.", nil
+}
+
+// full reports whether, by the last look, an OSD takes no more writes.
+func (f facts) full() bool {
+	return len(f.samples) > 0 && slices.ContainsFunc(f.samples[len(f.samples)-1].Status.Health.Checks, func(c ceph.HealthCheck) bool {
+		return c.Code == "OSD_FULL"
+	})
+}
+
+// isFull reports whether Ceph takes no more writes to a pool.
+func isFull(osdMap *ceph.OSDMap, pool string) bool {
+	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
 }
 
 // removeJob removes the Job; pods and Secret go with it.

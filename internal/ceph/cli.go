@@ -253,7 +253,9 @@ func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace st
 	for len(batch) > 0 {
 		_, err := c.run(ctx, at, command{
 			program: radosProgram, verb: "rados rm",
-			args: append([]string{"--pool=" + pool, "--namespace=" + namespace, "rm", "--"}, batch...),
+			// Without --force-full, rados waits for room where an OSD is full: for ever, if it
+			// is these objects that fill it.
+			args: append([]string{"--pool=" + pool, "--namespace=" + namespace, "--force-full", "rm", "--"}, batch...),
 		})
 		answer, answered := errors.AsType[*Error](err)
 		if !answered || answer.Errno != int(syscall.ENOENT) {

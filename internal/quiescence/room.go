@@ -2,11 +2,13 @@ package quiescence
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
@@ -21,15 +23,62 @@ func (in input) nearFullRatio() float64 {
 }
 
 // serving are the OSDs that store what is written.
-func (in input) serving() []ceph.OSD {
+func (in input) serving() []ceph.OSD { return serving(in.OSDs, in.Demand.DeviceClass) }
+
+func serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
 	var osds []ceph.OSD
-	for _, osd := range in.OSDs {
+	for _, osd := range all {
 		// An OSD that is out or down has no size.
-		if osd.TotalBytes > 0 && (in.Demand.DeviceClass == "" || osd.DeviceClass == in.Demand.DeviceClass) {
+		if osd.TotalBytes > 0 && (deviceClass == "" || osd.DeviceClass == deviceClass) {
 			osds = append(osds, osd)
 		}
 	}
 	return osds
+}
+
+// unevenness is how much more than its share an OSD may get, where there are few
+// placement groups.
+const unevenness = 1.25
+
+// RawRoom is how many bytes, with copies or coding, OSDs can take until the first of them
+// may be nearfull, at which Ceph warns. What is written is spread by size, as CRUSH does,
+// but not evenly. A demand for so many OSDs is one for any of them.
+func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
+	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
+	var total int64
+	for _, osd := range in.serving() {
+		total += osd.TotalBytes
+	}
+	room := math.Inf(1)
+	for _, osd := range in.serving() {
+		free := in.nearFullRatio()*float64(osd.TotalBytes) - float64(osd.UsedBytes)
+		shares := float64(total) / float64(osd.TotalBytes)
+		if demand.OnOSDs > 0 { // Evenly, whatever their size.
+			shares = float64(demand.OnOSDs)
+		}
+		room = min(room, free*shares/unevenness)
+	}
+	if math.IsInf(room, 1) {
+		return 0
+	}
+	return int64(max(room, 0))
+}
+
+// fullOSDs are health codes about OSDs. Those of pools are about their quotas, too, which
+// are their owners' matter.
+func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL"} }
+
+// OutOfRoom says that a benchmark has filled OSDs, or is about to; "" if there is room. What
+// is allowed is a warning at most: with a full OSD all writes stop, everybody's.
+func OutOfRoom(status *ceph.Status, spec v1alpha1.Quiescence) string {
+	var found []string
+	for _, check := range status.Health.Checks {
+		allowed := check.Severity != healthError && matches(check.Code, allowances(spec))
+		if !check.Muted && !allowed && matches(check.Code, fullOSDs()) {
+			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
+		}
+	}
+	return strings.Join(found, ", ")
 }
 
 func nearFull(in input) *Obstacle {

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -37,6 +38,22 @@ func TestBenchmarkThatEndsEarly(t *testing.T) {
 			wantNoFigures(t, b)
 		})
 	}
+}
+
+// A phase that would fill the cluster ends before, and what it wrote is removed. It takes
+// minutes to write as much, and more for OSDs to be rid of it.
+func TestLongBenchmarkThatWouldFillTheCluster(t *testing.T) {
+	c := forTest(t)
+	phase := v1alpha1.Phase{Name: "endless", RadosBench: &v1alpha1.RadosBench{
+		Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("4Mi"), Duration: metav1.Duration{Duration: 20 * time.Minute},
+	}}
+	b := c.benchmark("endless", c.replicatedScratch(), phase)
+
+	c.runTo(t, v1alpha1.ConditionFailed, b)
+
+	wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonOutOfRoom, "r1-endless wrote", "as much as fits", "reuseObjects")
+	wantNoFigures(t, b)
+	c.wantNothingInCeph(t)
 }
 
 // wantNoFigures checks that a benchmark without a valid run gives no number.

@@ -46,6 +46,9 @@ type Place struct {
 	// DatasetBytes is how much this client prefills for each phase that uses a
 	// dataset; phases share what they can.
 	DatasetBytes int64
+	// RoomBytes is how much this client may write beside that, so that no OSD becomes
+	// nearfull; 0 if it is not known.
+	RoomBytes int64
 }
 
 // Image describes RBD images.
@@ -151,7 +154,7 @@ func (p Place) Validate() error {
 	if p.Client < 0 || p.Client >= p.Clients {
 		errs = append(errs, fmt.Errorf("client %d must be one of %d", p.Client, p.Clients))
 	}
-	if p.DatasetBytes < 0 || p.Image.SizeBytes < 0 || p.Image.ObjectSizeBytes < 0 {
+	if p.DatasetBytes < 0 || p.RoomBytes < 0 || p.Image.SizeBytes < 0 || p.Image.ObjectSizeBytes < 0 {
 		errs = append(errs, errors.New("sizes must not be negative"))
 	}
 	return errors.Join(append(errs, p.validateTarget())...)

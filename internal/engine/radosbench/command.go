@@ -26,6 +26,8 @@ const (
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
+	// objectOverhead is what OSDs note of an object beside its contents, rounded up.
+	objectOverhead = 4 << 10
 )
 
 // phase is a phase of rados bench.
@@ -194,8 +196,7 @@ func (b *phase) writeOptions(p place.Place) []string {
 	if flag := destinationFlag(b.spec.Destination); flag != "" {
 		options = append(options, flag)
 	}
-	switch {
-	case b.spec.ReuseObjects:
+	if b.spec.ReuseObjects {
 		// The sizes are those of the prefill. Without a limit the tool would go on
 		// behind the last object with new ones.
 		limit := b.objects(p)
@@ -203,12 +204,31 @@ func (b *phase) writeOptions(p place.Place) []string {
 			limit = min(limit, *b.spec.MaxObjects)
 		}
 		return append(options, "--reuse-bench", "--max-objects="+strconv.FormatInt(limit, 10))
-	case b.spec.MaxObjects != nil:
-		options = append(options, "--max-objects="+strconv.FormatInt(*b.spec.MaxObjects, 10))
+	}
+	if limit := b.limit(p); limit > 0 {
+		options = append(options, "--max-objects="+strconv.FormatInt(limit, 10))
 	}
 	return append(options,
 		"--block-size="+strconv.FormatInt(b.blockBytes, 10),
 		"--object-size="+strconv.FormatInt(b.objectBytes, 10))
+}
+
+// limit is how many new objects the phase may write; 0 for no limit. Without one, a phase
+// that time alone ends would fill a small cluster, and with it stop everybody's writes.
+func (b *phase) limit(p place.Place) int64 {
+	if b.spec.MaxObjects != nil {
+		return *b.spec.MaxObjects
+	}
+	if p.RoomBytes == 0 {
+		return 0
+	}
+	// The tool counts operations in 32 bits.
+	return min(b.fitting(p), math.MaxInt32/(b.objectBytes/b.blockBytes))
+}
+
+// fitting is how many objects there is room for.
+func (b *phase) fitting(p place.Place) int64 {
+	return max(p.RoomBytes/(b.objectBytes+objectOverhead), 1)
 }
 
 // Tidy implements load.Load.
@@ -228,6 +248,9 @@ func (b *phase) validate(p place.Place) error {
 	}
 	if b.usesDataset() && p.DatasetBytes == 0 {
 		return errors.New("the size of the dataset is not known")
+	}
+	if own := b.spec.MaxObjects; own != nil && !b.usesDataset() && p.RoomBytes > 0 && *own > b.fitting(p) {
+		return fmt.Errorf("there is room for %d objects of %d bytes before an OSD may be nearfull, and maxObjects is %d", b.fitting(p), b.objectBytes, *own)
 	}
 	return nil
 }

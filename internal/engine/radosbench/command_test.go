@@ -1,6 +1,8 @@
 package radosbench
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +101,48 @@ func TestMeasuredArguments(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got.Measure.Argv); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What time alone ends may write no more than there is room for.
+func TestRoomBoundsWhatIsWritten(t *testing.T) {
+	const mib = 1 << 20
+	cases := map[string]struct {
+		change func(s *v1alpha1.RadosBench)
+		room   int64
+		want   string // a part of the command line, or of the error
+		fails  bool
+	}{
+		"objects with what OSDs note of them": {room: 100 * 4 * mib, want: "--max-objects=99 "},
+		"objects of many operations": {
+			func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("8Mi")) }, 100 * 4 * mib, "--max-objects=49 ", false,
+		},
+		"hardly any room": {room: 1, want: "--max-objects=1 "},
+		"more than the tool counts": {
+			func(s *v1alpha1.RadosBench) {
+				s.BlockSize, s.ObjectSize = resource.MustParse("4Ki"), new(resource.MustParse("8Ki"))
+			},
+			1 << 60, "--max-objects=1073741823 ", false,
+		},
+		"fewer, as the phase says": {func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(99)) }, 100 * 4 * mib, "--max-objects=99 ", false},
+		"more, as the phase says": {
+			func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(100)) }, 100 * 4 * mib, "room for 99 objects of 4194304 bytes", true,
+		},
+		"what is there already": {func(s *v1alpha1.RadosBench) { s.ReuseObjects = true }, 1, "--max-objects=256 ", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			where := pool()
+			where.RoomBytes = tc.room
+			got, err := newLoad(t, spec(v1alpha1.RadosBenchWrite, tc.change)).Task(where, load.Run{ID: "run-7"})
+			said := fmt.Sprint(err)
+			if err == nil {
+				said = strings.Join(got.Measure.Argv, " ")
+			}
+			if (err != nil) != tc.fails || !strings.Contains(said, tc.want) {
+				t.Errorf("%s; want %q in it, and failing %t", said, tc.want, tc.fails)
 			}
 		})
 	}

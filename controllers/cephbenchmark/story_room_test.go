@@ -1,0 +1,129 @@
+package cephbenchmark
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of benchmarks that write more than the cluster has room for.
+func roomStories() map[string]story {
+	return map[string]story{
+		"OSDs become nearfull":          osdsBecomeNearfull,
+		"OSDs may become nearfull":      osdsMayBecomeNearfull,
+		"no room for another object":    noRoomForAnotherObject,
+		"Rook keeps a full pool":        rookKeepsAFullPool,
+		"clients cannot remove a thing": clientsCannotRemoveAThing,
+	}
+}
+
+// newObjects writes objects for as long as time is left.
+const newObjects = `
+repetitions: 2
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  phases:
+  - {name: write, radosBench: {mode: Write, ramp: 0s, duration: 30s}}
+`
+
+func (w *world) health(checks ...ceph.HealthCheck) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.Status.Health = ceph.Health{Status: checks[0].Severity, Checks: checks} })
+}
+
+func nearfull() ceph.HealthCheck {
+	return ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Summary: "1 nearfull osd(s)"}
+}
+
+// A cluster that fills up is left at once, and what was written is removed.
+func osdsBecomeNearfull(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", newObjects)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.health(nearfull())
+	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "OSD_NEARFULL (1 nearfull osd(s))", "reuseObjects")
+	w.wantClean()
+}
+
+func osdsMayBecomeNearfull(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", newObjects, func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"OSD_NEARFULL"}
+	})
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.health(nearfull())
+	w.lookAtOSDs(2)
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.untilComplete(b)
+}
+
+// The tool stops at the number of objects for which there is room. Another run would, too.
+func noRoomForAnotherObject(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Failure: &task.Failure{Reason: "EndedEarly", Message: "it had nothing left to do"}})
+	b := w.benchmark("b", newObjects)
+	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "r1-write wrote", "Mi on client 0, as much as fits", "reuseObjects")
+	if states(b) != "Failed" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+// Rook does nothing for a cluster in HEALTH_ERR, so that the pool which is the cause has
+// to be emptied first.
+func rookKeepsAFullPool(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", newObjects)
+	w.untilTask(0, "r1-write", task.Measuring)
+	objects := settings.ScratchPool + "/" + sessionOf(b.UID, "1").name + "-0-run"
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Objects[objects] = slices.Repeat([]string{"benchmark_data_x"}, 2*removeAtOnce)
+	})
+	w.rook.set(func(f *fakeRook) { f.removing = "Rook removes CephBlockPool rook-ceph/cephtune-scratch" })
+	w.setFull(true)
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilReason(b, v1alpha1.ReasonCleaningUp, "Rook waits until Ceph is not in HEALTH_ERR")
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if left := a.Objects[objects]; len(left) > 0 {
+			w.t.Errorf("%d objects are left", len(left))
+		}
+	})
+	w.setFull(false)
+	w.rook.set(func(f *fakeRook) { f.removing = "" })
+	w.wantClean()
+}
+
+// setFull has Ceph take no more writes, or writes again.
+func (w *world) setFull(full bool) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Status.Health, a.OSDMap.Pools[0].Flags = ceph.Health{Status: "HEALTH_OK"}, nil
+		if full {
+			a.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "1 full osd(s)"}}}
+			a.OSDMap.Pools[0].Flags = []string{"full"}
+		}
+	})
+}
+
+// Where an OSD is full, clients would wait for room to remove what is there.
+func clientsCannotRemoveAThing(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	w.kubelet.script(cleanupID, runnertest.Script{Preparing: time.Hour})
+	b := w.benchmark("b", strings.Replace(newObjects, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
+	w.untilTask(0, "r1-write", task.Measuring)
+	left := "open/" + sessionOf(b.UID, "1").name + "-0-run"
+	w.ceph.Change(func(a *cephtest.Answers) { a.Objects[left] = []string{"benchmark_data_x"} })
+	w.setFull(true)
+	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "OSD_FULL")
+	w.wantClean()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if objects := a.Objects[left]; len(objects) > 0 {
+			w.t.Errorf("%v are left", objects)
+		}
+	})
+}
