@@ -174,15 +174,29 @@ func (f facts) deviceClass() string {
 }
 
 // expectedWarnings are those that the benchmark's own pool brings up.
-func (f facts) expectedWarnings() []string {
+func (f facts) expectedWarnings() []quiescence.Expectation {
 	pool := f.spec.Template.Target.ScratchPool
-	switch {
-	case pool == nil:
+	if pool == nil {
 		return nil
-	case pool.Replicated != nil && pool.Replicated.Size == 1:
-		return []string{"POOL_APP_NOT_ENABLED", "POOL_NO_REDUNDANCY"}
 	}
-	return []string{"POOL_APP_NOT_ENABLED"} // Between a pool's creation and Rook's next step.
+	own := rook.Pools(*pool)
+	expected := quiescence.PoolWarnings(own, f.knownPools())
+	if f.job != nil { // The pools are there: before, it is others that hold so many objects.
+		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
+	}
+	// Between a pool's creation and Rook's next step.
+	return append(expected, quiescence.Expectation{Code: "POOL_APP_NOT_ENABLED"})
+}
+
+// knownPools are all pools that Ceph had when it was last asked; none before that.
+func (f facts) knownPools() []ceph.Pool {
+	switch {
+	case f.memory.osdMap != nil: // Of after the scratch pool was made.
+		return f.memory.osdMap.Pools
+	case f.survey != nil:
+		return f.survey.osdMap.Pools
+	}
+	return nil
 }
 
 // disturbances are those of all phases of a run so far.
@@ -299,12 +313,8 @@ func (f facts) targetPools() []string {
 
 // pools are those pools as Ceph has them.
 func (f facts) pools() []ceph.Pool {
-	osdMap := f.survey.osdMap
-	if f.memory.osdMap != nil {
-		osdMap = f.memory.osdMap // Of after the scratch pool was made.
-	}
 	var pools []ceph.Pool
-	for _, pool := range osdMap.Pools {
+	for _, pool := range f.knownPools() {
 		if slices.Contains(f.targetPools(), pool.Name) {
 			pools = append(pools, pool)
 		}

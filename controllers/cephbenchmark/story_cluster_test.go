@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ func clusterStories() map[string]story {
 		"moved data is removed before each run":    movedDataIsRemovedBeforeEachRun,
 		"it does not become quiet":                 itDoesNotBecomeQuiet,
 		"a disturbance spoils a run":               aDisturbanceSpoilsARun,
+		"Ceph warns of the scratch pool":           cephWarnsOfTheScratchPool,
+		"Ceph warns of another pool too":           cephWarnsOfAnotherPoolToo,
 		"the scratch pool is somebody else's":      theScratchPoolIsSomebodyElses,
 		"the scratch pool is not as it was wanted": theScratchPoolIsNotAsWanted,
 		"the autoscaler was quicker":               theAutoscalerWasQuicker,
@@ -229,6 +232,45 @@ func aDisturbanceSpoilsARun(w *world) {
 	if states(b) != "Invalid" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
+}
+
+// oddPools makes Ceph warn of so many pools whose pg_num is no power of two.
+func (w *world) oddPools(count int) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Status.Health = ceph.Health{Status: "HEALTH_WARN", Checks: []ceph.HealthCheck{{
+			Code: "POOL_PG_NUM_NOT_POWER_OF_TWO", Severity: "HEALTH_WARN", Count: count,
+			Summary: fmt.Sprintf("%d pool(s) have non-power-of-two pg_num", count),
+		}}}
+	})
+}
+
+// onTwentyPGs is a benchmark on so many placement groups, which is no power of two.
+func (w *world) onTwentyPGs() *v1alpha1.CephBenchmark {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		p := &a.OSDMap.Pools[0]
+		p.PGNum, p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget = 20, 20, 20, 20, 20
+	})
+	return w.benchmark("b", strings.Replace(oneWrite, `"8"`, `"20"`, 1))
+}
+
+// What Ceph has against the pool that was asked for is no news.
+func cephWarnsOfTheScratchPool(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: sampleEvery + time.Second})
+	b := w.onTwentyPGs()
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.oddPools(1)
+	w.untilComplete(b)
+	if states(b) != "Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+func cephWarnsOfAnotherPoolToo(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: sampleEvery + time.Second})
+	b := w.onTwentyPGs()
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.oddPools(2)
+	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "HealthWarning", "POOL_PG_NUM_NOT_POWER_OF_TWO")
 }
 
 func theScratchPoolIsSomebodyElses(w *world) {

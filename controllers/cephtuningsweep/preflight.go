@@ -132,9 +132,9 @@ func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 }
 
 func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
-	var expected []string
+	var expected []quiescence.Expectation
 	if len(heldPools(*spec)) > 0 { // They may be why somebody looks for another number.
-		expected = []string{"POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS"}
+		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	return quiescence.Check(p.cluster, spec.Quiescence, expected)
 }

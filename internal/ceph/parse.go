@@ -135,6 +135,7 @@ type rawHealth struct {
 		Severity string `json:"severity"`
 		Summary  struct {
 			Message string `json:"message"`
+			Count   int    `json:"count"`
 		} `json:"summary"`
 		Muted bool `json:"muted"`
 	} `json:"checks"`
@@ -145,7 +146,8 @@ func (r rawHealth) health() Health {
 	for _, code := range slices.Sorted(maps.Keys(r.Checks)) {
 		check := r.Checks[code]
 		h.Checks = append(h.Checks, HealthCheck{
-			Code: code, Severity: check.Severity, Summary: check.Summary.Message, Muted: check.Muted,
+			Code: code, Severity: check.Severity, Summary: check.Summary.Message, Count: check.Summary.Count,
+			Muted: check.Muted,
 		})
 	}
 	return h

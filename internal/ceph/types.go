@@ -93,7 +93,9 @@ type HealthCheck struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
 	Summary  string `json:"summary"`
-	Muted    bool   `json:"muted,omitempty"`
+	// Count is of how many pools, OSDs or placement groups it tells; 0 if it counts nothing.
+	Count int  `json:"count,omitempty"`
+	Muted bool `json:"muted,omitempty"`
 }
 
 // OSDMap is what `ceph osd dump` says.

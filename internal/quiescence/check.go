@@ -68,24 +68,25 @@ type Obstacle struct {
 type input struct {
 	Facts
 
-	spec    v1alpha1.Quiescence
-	allowed []string
+	spec     v1alpha1.Quiescence
+	allowed  []string
+	expected []Expectation
 }
 
 // rule returns its obstacle, or nil.
 type rule func(input) *Obstacle
 
 // Check returns what keeps a cluster from being measured, the same for the same
-// facts, or nothing. Codes of warnings that the caller brings up itself, such as
+// facts, or nothing. Warnings that the caller brings up itself, such as
 // POOL_NO_REDUNDANCY for a pool without copies, are expected.
-func Check(facts Facts, spec v1alpha1.Quiescence, expected []string) []Obstacle {
+func Check(facts Facts, spec v1alpha1.Quiescence, expected []Expectation) []Obstacle {
 	if missing := facts.missing(); len(missing) > 0 {
 		return []Obstacle{{
 			Code: "NotObserved", Waits: true,
 			Message: "nothing is known of " + strings.Join(missing, ", ") + " yet",
 		}}
 	}
-	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings(), expected)}
+	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings()), expected: expected}
 	var obstacles []Obstacle
 	for _, rule := range []rule{
 		healthErrors, healthWarnings, noQuorum, noManager, upgrade, mixedVersions,
@@ -134,7 +135,7 @@ func healthErrors(in input) *Obstacle {
 
 // healthWarnings leaves flags to flagsSet, which knows which of them matter.
 func healthWarnings(in input) *Obstacle {
-	found := slices.DeleteFunc(warnings(in.Status.Health, in.allowed), func(check ceph.HealthCheck) bool {
+	found := slices.DeleteFunc(warnings(in.Status.Health, in.allowed, in.expected), func(check ceph.HealthCheck) bool {
 		return check.Severity == healthError || check.Code == flagsCode
 	})
 	if len(found) == 0 {

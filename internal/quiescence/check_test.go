@@ -44,6 +44,13 @@ func warn(code, summary string) func(*Facts) {
 	}
 }
 
+func warnOf(code string, pools int) func(*Facts) {
+	return func(f *Facts) {
+		warn(code, "")(f)
+		f.Status.Health.Checks[len(f.Status.Health.Checks)-1].Count = pools
+	}
+}
+
 func muted(code string) func(*Facts) {
 	return func(f *Facts) {
 		f.Status.Health.Checks = append(f.Status.Health.Checks, ceph.HealthCheck{Code: code, Severity: "HEALTH_WARN", Muted: true})
@@ -66,7 +73,7 @@ type obstacle struct {
 var checkCases = map[string]struct {
 	change   func(*Facts)
 	spec     v1alpha1.Quiescence
-	expected []string
+	expected []Expectation
 	want     []obstacle
 }{
 	"nothing":                          {change: func(*Facts) {}},
@@ -90,13 +97,18 @@ var checkCases = map[string]struct {
 		spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"OSD_FULL"}},
 		want: []obstacle{{code: "HealthError"}},
 	},
-	"a warning":                            {change: warn("SLOW_OPS", "3 slow ops"), want: []obstacle{{code: "HealthWarning", says: "SLOW_OPS (3 slow ops)"}}},
-	"a warning that says nothing of speed": {change: warn("PG_NOT_DEEP_SCRUBBED", "")},
-	"one of a family":                      {change: warn("AUTH_INSECURE_GLOBAL_ID_RECLAIM_ALLOWED", "")},
-	"a crash from before":                  {change: warn("RECENT_CRASH", "")},
-	"a warning that the spec allows":       {change: warn("SLOW_OPS", ""), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
-	"a warning that is expected":           {change: warn("POOL_NO_REDUNDANCY", ""), expected: []string{"POOL_NO_REDUNDANCY"}},
-	"a warning that is muted":              {change: muted("SLOW_OPS")},
+	"a warning":                              {change: warn("SLOW_OPS", "3 slow ops"), want: []obstacle{{code: "HealthWarning", says: "SLOW_OPS (3 slow ops)"}}},
+	"a warning that says nothing of speed":   {change: warn("PG_NOT_DEEP_SCRUBBED", "")},
+	"one of a family":                        {change: warn("AUTH_INSECURE_GLOBAL_ID_RECLAIM_ALLOWED", "")},
+	"a crash from before":                    {change: warn("RECENT_CRASH", "")},
+	"a warning that the spec allows":         {change: warn("SLOW_OPS", ""), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
+	"a warning that is expected":             {change: warn("POOL_NO_REDUNDANCY", ""), expected: []Expectation{{Code: "POOL_NO_REDUNDANCY"}}},
+	"a warning that is expected of one pool": {change: warnOf("POOL_NO_REDUNDANCY", 1), expected: []Expectation{{Code: "POOL_NO_REDUNDANCY", Pools: 1}}},
+	"one that is about another pool too": {
+		change: warnOf("POOL_NO_REDUNDANCY", 2), expected: []Expectation{{Code: "POOL_NO_REDUNDANCY", Pools: 1}},
+		want: []obstacle{{code: "HealthWarning", says: "POOL_NO_REDUNDANCY"}},
+	},
+	"a warning that is muted": {change: muted("SLOW_OPS")},
 	"PGs that recover": {
 		change: pgs(map[string]int{"active+clean": 30, "active+recovering+degraded": 2, "peering": 1}),
 		want:   []obstacle{{code: "PGsUnclean", says: "2 active+recovering+degraded, 1 peering;"}},

@@ -31,10 +31,11 @@ func OldWarnings() []string {
 	return []string{"BLUESTORE_SLOW_OP_ALERT", "RECENT_CRASH"}
 }
 
-// warnings are the checks of a health that are neither muted nor allowed.
-func warnings(h ceph.Health, allowed []string) []ceph.HealthCheck {
+// warnings are the checks of a health that are neither muted nor allowed, nor expected.
+func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.HealthCheck {
 	return slices.DeleteFunc(slices.Clone(h.Checks), func(check ceph.HealthCheck) bool {
-		return check.Muted || matches(check.Code, allowed) || isScrubFlags(check)
+		return check.Muted || matches(check.Code, allowed) || isScrubFlags(check) ||
+			slices.ContainsFunc(expected, func(e Expectation) bool { return e.explains(check) })
 	})
 }
 

@@ -51,8 +51,8 @@ type Observation struct {
 	Samples []Sample
 	// OwnPools are the benchmark's: I/O in them is no foreign I/O.
 	OwnPools []string
-	// Expected are codes of health warnings that the caller brings up itself.
-	Expected []string
+	// Expected are health warnings that the caller brings up itself.
+	Expected []Expectation
 	// Disruption is what the caller does to the cluster; nil for nothing.
 	Disruption *Disruption
 }
@@ -83,7 +83,7 @@ type seen struct {
 // two samples in a row, since one can be a blip; in a single one it invalidates.
 func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	found := map[Kind]*tally{}
-	allowed := allowances(spec, o.Expected, before(o.Samples))
+	allowed := allowances(spec, before(o.Samples))
 	for i, sample := range o.Samples {
 		var previous *Sample
 		if i > 0 {
@@ -170,7 +170,7 @@ func (o Observation) look(previous *Sample, sample Sample, spec v1alpha1.Quiesce
 	if status == nil {
 		return []seen{{kind: KindUnobserved, action: v1alpha1.DisturbanceRecord, message: "Ceph did not answer"}}
 	}
-	all := append(healthSeen(status, spec, allowed), pgsSeen(status, spec)...)
+	all := append(healthSeen(status, spec, allowed, o.Expected), pgsSeen(status, spec)...)
 	if changed := osdsChanged(previous, status); changed != "" {
 		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceInvalidate, message: changed})
 	}
@@ -184,14 +184,14 @@ func (o Observation) look(previous *Sample, sample Sample, spec v1alpha1.Quiesce
 	return all
 }
 
-func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string) []seen {
+func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string, expected []Expectation) []seen {
 	if status.Health.Status == healthError {
 		return []seen{{
 			kind: KindHealthError, action: v1alpha1.DisturbanceAbort, atOnce: true,
 			message: "Ceph reports HEALTH_ERR: " + describe(status.Health.Checks),
 		}}
 	}
-	if found := warnings(status.Health, allowed); len(found) > 0 {
+	if found := warnings(status.Health, allowed, expected); len(found) > 0 {
 		return []seen{{
 			kind: KindHealthWarning, action: cmp.Or(spec.Health, v1alpha1.DisturbanceInvalidate),
 			message: "Ceph warns of " + describe(found),

@@ -47,6 +47,19 @@ func strays(pgs int) func(*Sample) {
 	return func(s *Sample) { s.Strays = &ceph.Strays{OSDs: min(pgs, 3), PGs: pgs} }
 }
 
+// oddPools are so many pools whose pg_num is no power of two.
+func oddPools(count int) func(*Sample) {
+	return func(s *Sample) {
+		s.Status.Health.Checks = append(s.Status.Health.Checks, ceph.HealthCheck{Code: "POOL_PG_NUM_NOT_POWER_OF_TWO", Severity: "HEALTH_WARN", Count: count})
+	}
+}
+
+// oneOddPool expects one of them.
+func oneOddPool(o Observation) Observation {
+	o.Expected = []Expectation{{Code: "POOL_PG_NUM_NOT_POWER_OF_TWO", Pools: 1}}
+	return o
+}
+
 func busy(s *Sample)   { s.PoolIO[1].WriteOperationsPerSecond = 1 }
 func failed(s *Sample) { s.Status.Health.Status = "HEALTH_ERR" }
 func unseen(s *Sample) { s.Status = nil }
@@ -86,14 +99,18 @@ var judgeCases = map[string]struct {
 	"stale PGs are inactive": {
 		of: observed(inState(map[string]int{"stale+active+clean": 1})), want: []judged{{KindInactivePGs, abort, 0, 0, 1}},
 	},
-	"a warning":                   {of: observed(nil, warned("SLOW_OPS", ""), warned("SLOW_OPS", "")), want: []judged{{KindHealthWarning, invalidate, 5, 10, 2}}},
-	"a warning, to be recorded":   {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{Health: record}, want: []judged{{KindHealthWarning, record, 0, 0, 1}}},
-	"a warning, allowed":          {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
-	"a warning about scrub flags": {of: observed(warned(flagsCode, "noscrub flag(s) set"))},
-	"a warning about flags":       {of: observed(warned(flagsCode, "noout,noscrub flag(s) set")), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
-	"a crash from before":         {of: observed(warned("RECENT_CRASH", ""), warned("RECENT_CRASH", ""))},
-	"a crash during the phase":    {of: observed(nil, warned("RECENT_CRASH", "")), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
-	"recovery":                    {of: observed(nil, recovering), want: []judged{{KindRecovery, invalidate, 5, 5, 1}}},
+	"a warning":                               {of: observed(nil, warned("SLOW_OPS", ""), warned("SLOW_OPS", "")), want: []judged{{KindHealthWarning, invalidate, 5, 10, 2}}},
+	"a warning, to be recorded":               {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{Health: record}, want: []judged{{KindHealthWarning, record, 0, 0, 1}}},
+	"a warning, allowed":                      {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
+	"a warning about scrub flags":             {of: observed(warned(flagsCode, "noscrub flag(s) set"))},
+	"a warning about flags":                   {of: observed(warned(flagsCode, "noout,noscrub flag(s) set")), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
+	"a crash from before":                     {of: observed(warned("RECENT_CRASH", ""), warned("RECENT_CRASH", ""))},
+	"a crash during the phase":                {of: observed(nil, warned("RECENT_CRASH", "")), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"a pool's odd number of PGs":              {of: observed(nil, oddPools(1)), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"one that is the caller's":                {of: oneOddPool(observed(oddPools(1), oddPools(1)))},
+	"one that is the caller's, and another's": {of: oneOddPool(observed(oddPools(1), oddPools(2))), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"another warning beside":                  {of: oneOddPool(observed(warned("SLOW_OPS", ""))), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
+	"recovery":                                {of: observed(nil, recovering), want: []judged{{KindRecovery, invalidate, 5, 5, 1}}},
 	"misplaced objects": {
 		of: observed(func(s *Sample) { s.Status.MisplacedObjects = 1 }), want: []judged{{KindRecovery, invalidate, 0, 0, 1}},
 	},

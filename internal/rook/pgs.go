@@ -5,6 +5,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // The numbers of PGs of a scratch pool that names none. Ceph aims at 100 for each OSD, of
@@ -59,21 +60,34 @@ func withPGs(params map[string]v1alpha1.ParameterValue, pgs int) map[string]v1al
 	return params
 }
 
+// Pools are the pools of Ceph that a scratch pool consists of, with their names, sizes and,
+// where the spec has them, numbers of PGs.
+func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
+	pool := func(name string, size int, params map[string]v1alpha1.ParameterValue) ceph.Pool {
+		pgs, err := strconv.Atoi(string(params[paramPGNum]))
+		if err != nil {
+			pgs = 0 // Ceph refuses it, and says so.
+		}
+		return ceph.Pool{Name: name, Size: size, PGNum: pgs}
+	}
+	switch ec, replicated := spec.ErasureCoded, spec.Replicated; {
+	case ec != nil:
+		return []ceph.Pool{
+			pool(settings.ScratchPool, int(metadataSize(*ec)), ec.Metadata.Parameters),
+			pool(settings.ScratchDataPool, int(ec.DataChunks+ec.CodingChunks), spec.Parameters),
+		}
+	case replicated != nil:
+		return []ceph.Pool{pool(settings.ScratchPool, int(replicated.Size), spec.Parameters)}
+	}
+	return nil
+}
+
 // PGReplicas are the PGs that a pool as [Sized] returns it adds to the cluster, each
 // counted once for each OSD that it is on.
 func PGReplicas(sized v1alpha1.ScratchPool) int {
-	pgs := func(params map[string]v1alpha1.ParameterValue) int {
-		n, err := strconv.Atoi(string(params[paramPGNum]))
-		if err != nil {
-			return 0 // Ceph refuses it, and says so.
-		}
-		return n
+	replicas := 0
+	for _, pool := range Pools(sized) {
+		replicas += pool.PGNum * pool.Size
 	}
-	switch ec, replicated := sized.ErasureCoded, sized.Replicated; {
-	case ec != nil:
-		return pgs(sized.Parameters)*int(ec.DataChunks+ec.CodingChunks) + pgs(ec.Metadata.Parameters)*int(metadataSize(*ec))
-	case replicated != nil:
-		return pgs(sized.Parameters) * int(replicated.Size)
-	}
-	return 0
+	return replicas
 }

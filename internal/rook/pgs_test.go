@@ -58,6 +58,11 @@ func TestSized(t *testing.T) {
 			if diff := cmp.Diff(before, c.given); diff != "" {
 				t.Errorf("what was given has changed (-before +after):\n%s", diff)
 			}
+			for _, pool := range Pools(got) {
+				if pool.Size == 0 || pool.PGNum == 0 {
+					t.Errorf("pool %+v, want its size and its number of PGs", pool)
+				}
+			}
 			if replicas := PGReplicas(got); replicas != c.wantReplicas {
 				t.Errorf("%d PGs on OSDs, want %d", replicas, c.wantReplicas)
 			}

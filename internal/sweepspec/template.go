@@ -295,6 +295,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	if quiet.Scrub == v1alpha1.ScrubPause { // The sweep pauses them.
 		quiet.Scrub = v1alpha1.ScrubRecord
 	}
+	c.expectOwnWarnings(&quiet)
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: c.Sweep.Namespace,

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,6 +114,37 @@ func TestLengthHasItsLimits(t *testing.T) {
 	}
 	if got := text(t, template); !strings.Contains(got, "duration: 24h0m0s") || !strings.Contains(got, "ramp: 1h0m0s") {
 		t.Error(got)
+	}
+}
+
+// What Ceph warns of because of a level of an existing pool is allowed at that level alone.
+func TestALevelThatCephWarnsOf(t *testing.T) {
+	const odd = v1alpha1.HealthCode("POOL_PG_NUM_NOT_POWER_OF_TWO")
+	const allowed = `parameters: [{name: pg_num, poolOption: {option: pg_num, method: InPlace}, values: ["32"]}], quiescence: {allowedWarnings: [SLOW_OPS]}}`
+	for name, c := range map[string]struct {
+		spec string
+		pgs  sweep.Value
+		want []v1alpha1.HealthCode
+	}{
+		"no power of two":   {inPlace + allowed, sweep.Set("40"), []v1alpha1.HealthCode{"SLOW_OPS", odd}},
+		"a power of two":    {inPlace + allowed, sweep.Set("32"), []v1alpha1.HealthCode{"SLOW_OPS"}},
+		"allowed already":   {inPlace + strings.Replace(allowed, "SLOW_OPS", string(odd), 1), sweep.Set("40"), []v1alpha1.HealthCode{odd}},
+		"of a scratch pool": {`{quiescence: {allowedWarnings: [SLOW_OPS]}}`, sweep.Set("40"), []v1alpha1.HealthCode{"SLOW_OPS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := specOf(t, c.spec)
+			before := slices.Clone(s.Spec.Quiescence.AllowedWarnings)
+			got, err := Child{Sweep: s, Run: 1, Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": c.pgs}}}.Benchmark()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got.Spec.Quiescence.AllowedWarnings); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(before, s.Spec.Quiescence.AllowedWarnings); diff != "" {
+				t.Errorf("the sweep's own have changed (-before +after):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,60 @@
+package quiescence
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Expectation is a health warning that the caller brings up itself.
+type Expectation struct {
+	Code string
+	// Pools is how many pools the warning may count: those of the caller. One that
+	// counts more is about pools of others too. 0 is for whatever it is about.
+	Pools int
+}
+
+func (e Expectation) explains(check ceph.HealthCheck) bool {
+	return check.Code == e.Code && (e.Pools == 0 || check.Count <= e.Pools)
+}
+
+// poolTrait is a setting of a pool that Ceph warns of for as long as the pool has it.
+type poolTrait struct {
+	code string
+	has  func(ceph.Pool) bool
+}
+
+// poolTraits are those that a scratch pool, or a level of a sweep, can have. What the
+// autoscaler warns of is not among them: it leaves pools alone in which it is off.
+func poolTraits() []poolTrait {
+	return []poolTrait{
+		{code: "POOL_NO_REDUNDANCY", has: func(p ceph.Pool) bool { return p.Size == 1 }},
+		{code: "POOL_PG_NUM_NOT_POWER_OF_TWO", has: func(p ceph.Pool) bool {
+			pgs := cmp.Or(p.PGNumTarget, p.PGNum) // Ceph warns of what it is on its way to.
+			return pgs&(pgs-1) != 0
+		}},
+	}
+}
+
+// PoolWarnings are the warnings that pools bring up by what they are, whoever uses them.
+// Among all are the pools that Ceph has. A warning that one of them brings up which is not
+// own is not expected: it is there without the caller.
+func PoolWarnings(own, all []ceph.Pool) []Expectation {
+	others := slices.DeleteFunc(slices.Clone(all), func(p ceph.Pool) bool {
+		return slices.ContainsFunc(own, func(o ceph.Pool) bool { return o.Name == p.Name })
+	})
+	var expected []Expectation
+	for _, trait := range poolTraits() {
+		count := 0
+		for _, pool := range own {
+			if trait.has(pool) {
+				count++
+			}
+		}
+		if count > 0 && !slices.ContainsFunc(others, trait.has) {
+			expected = append(expected, Expectation{Code: trait.code, Pools: count})
+		}
+	}
+	return expected
+}

@@ -1,0 +1,40 @@
+package quiescence
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+func TestPoolWarnings(t *testing.T) {
+	pool := func(name string, size, pgs int) ceph.Pool { return ceph.Pool{Name: name, Size: size, PGNum: pgs} }
+	odd := Expectation{Code: "POOL_PG_NUM_NOT_POWER_OF_TWO", Pools: 1}
+	single := Expectation{Code: "POOL_NO_REDUNDANCY", Pools: 1}
+	merging := ceph.Pool{Name: "s", Size: 3, PGNum: 25, PGNumTarget: 16}
+	for name, c := range map[string]struct {
+		own, all []ceph.Pool
+		want     []Expectation
+	}{
+		"a pool that Ceph has nothing against":     {own: []ceph.Pool{pool("s", 3, 32)}},
+		"no number of its own":                     {own: []ceph.Pool{pool("s", 3, 0)}},
+		"one placement group":                      {own: []ceph.Pool{pool("s", 2, 1)}},
+		"no power of two":                          {own: []ceph.Pool{pool("s", 3, 20)}, want: []Expectation{odd}},
+		"on its way to a power of two":             {own: []ceph.Pool{merging}},
+		"one copy":                                 {own: []ceph.Pool{pool("s", 1, 32)}, want: []Expectation{single}},
+		"both":                                     {own: []ceph.Pool{pool("s", 1, 60)}, want: []Expectation{single, odd}},
+		"two of them":                              {own: []ceph.Pool{pool("s", 3, 20), pool("s-data", 3, 40)}, want: []Expectation{{Code: odd.Code, Pools: 2}}},
+		"one of two":                               {own: []ceph.Pool{pool("s", 1, 32), pool("s-data", 3, 40)}, want: []Expectation{single, odd}},
+		"beside others without it":                 {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("s", 3, 20), pool("p", 1, 32)}, want: []Expectation{odd}},
+		"another has it too":                       {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("p", 3, 40), pool("s", 3, 20)}},
+		"another has it, and the own pool has not": {own: []ceph.Pool{pool("s", 3, 32)}, all: []ceph.Pool{pool("p", 3, 40)}},
+		"no pool":                                  {all: []ceph.Pool{pool("p", 3, 40)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, PoolWarnings(c.own, c.all)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

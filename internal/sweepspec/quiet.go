@@ -1,0 +1,32 @@
+package sweepspec
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const (
+	// notPowerOfTwo is what Ceph warns of for as long as a pool has such a number of
+	// placement groups.
+	notPowerOfTwo = v1alpha1.HealthCode("POOL_PG_NUM_NOT_POWER_OF_TWO")
+	// maxAllowedWarnings is how many quiescence may name, as its schema has it.
+	maxAllowedWarnings = 32
+)
+
+// expectOwnWarnings allows in a run what Ceph warns of because of the configuration that
+// the run measures. A scratch pool needs nothing here: its benchmark knows what it makes.
+// That of an existing pool finds the level there, and cannot tell whose it is.
+func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
+	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
+		if change.Config != nil || change.Option != optionPGNum || !change.Value.IsSet {
+			continue
+		}
+		pgs, err := strconv.Atoi(change.Value.Text)
+		odd := err == nil && pgs&(pgs-1) != 0
+		if odd && len(quiet.AllowedWarnings) < maxAllowedWarnings && !slices.Contains(quiet.AllowedWarnings, notPowerOfTwo) {
+			quiet.AllowedWarnings = append(quiet.AllowedWarnings, notPowerOfTwo)
+		}
+	}
+}
