@@ -24,11 +24,12 @@ type OptionName string
 
 // Parameter is a setting that a sweep varies.
 //
-// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount
+// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass
 // +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, v.matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
 // +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || self.workload.field in ['blockSize', 'objectSize', 'ioSize'] || self.values.all(v, v.matches('^[1-9][0-9]{0,8}$'))",message="values of this workload field are whole numbers above 0"
 // +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, isQuantity(v) && quantity(v).isInteger())",message="values of a workload field that is a size are quantities, such as 4Ki"
 // +kubebuilder:validation:XValidation:rule="!has(self.osdCount) || !has(self.values) || self.values.all(v, v.matches('^([1-9][0-9]{0,2}|1000)$'))",message="values of osdCount are whole numbers between 1 and 1000"
+// +kubebuilder:validation:XValidation:rule="!has(self.deviceClass) || !has(self.values) || self.values.all(v, v != 'Unset' && v.matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="values of deviceClass are names of device classes, such as ssd"
 type Parameter struct {
 	// name of the parameter, by which configurations refer to it. The names of
 	// the option or field are a good choice.
@@ -52,6 +53,12 @@ type Parameter struct {
 	// for each block, unless target.scratchPool.osds.seed is set.
 	// +optional
 	OSDCount *OSDCountParameter `json:"osdCount,omitempty"`
+
+	// deviceClass varies which OSDs may store the scratch pool of a run:
+	// `deviceClass: {}`, with values such as hdd and ssd. Each run makes the pool
+	// anew on the OSDs of its class.
+	// +optional
+	DeviceClass *DeviceClassParameter `json:"deviceClass,omitempty"`
 
 	// values are the values of this parameter in the grid. They are left out
 	// when the sweep has configurations instead of a grid.
@@ -141,6 +148,10 @@ type ConfigParameter struct {
 // OSDCountParameter is the number of OSDs that a scratch pool is confined to. It
 // has no fields.
 type OSDCountParameter struct{}
+
+// DeviceClassParameter is the device class of the OSDs that a scratch pool is on.
+// It has no fields.
+type DeviceClassParameter struct{}
 
 // WorkloadField is a field of the template, by its JSON name.
 // +kubebuilder:validation:Enum=clients;concurrency;blockSize;objectSize;ioThreads;ioSize;ioDepth;numJobs;rateIOPS

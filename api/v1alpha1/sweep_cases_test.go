@@ -45,7 +45,7 @@ var sweepCases = map[string]specCase{
 	"seven parameters": {`{parameters: [` + repeat(7, `{name: p%d, workload: {field: clients}, values: ["1"]}`) + `]}`, "must have at most 6 items"},
 	"a parameter of two kinds": {
 		parameter(`poolOption: {option: pg_num}, config: {option: osd_mclock_profile}, values: ["8"]`),
-		"exactly one of the fields in [poolOption config workload osdCount] must be set",
+		"exactly one of the fields in [poolOption config workload osdCount deviceClass] must be set",
 	},
 	"a value twice": {parameter(`poolOption: {option: pg_num}, values: ["8", "8"]`), "Duplicate value"},
 	"pg_num of no number": {
@@ -124,6 +124,21 @@ var sweepCases = map[string]specCase{
 	"a confined pool whose PGs split": {
 		onOSDs(`{parameters: {pg_num: "8", pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "pg_autoscale_mode of a scratch pool is off by itself",
 	},
+
+	// The device class.
+	"on which OSDs":               {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd, nvme-1]`), ""},
+	"on which, from the baseline": {onOSDs(`{parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd]`, `baseline: {values: {a: hdd}}`), ""},
+	"on which and on how many":    {onOSDs(`{deviceClass: hdd, osds: {count: 3}, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd]}, {name: b, osdCount: {}, values: ["4"]`), ""},
+	"on which, without a baseline": {
+		onOSDs(`{parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd, hdd]`), "deviceClass needs a baseline",
+	},
+	"on which, of pools of any number of PGs": {
+		onOSDs(`{deviceClass: hdd}`, `deviceClass: {}, values: [ssd]`), "deviceClass needs target.scratchPool.parameters.pg_num",
+	},
+	"on OSDs of any class":     {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [Unset]`), "are names of device classes"},
+	"on OSDs of no class":      {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: ["a,b"]`), "are names of device classes"},
+	"on which OSDs, twice":     {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd]}, {name: b, deviceClass: {}, values: [nvme]`), "deviceClass can be one of the parameters"},
+	"on which, of an old pool": {existing(`deviceClass: {}, values: [ssd]`), "deviceClass needs a scratchPool as target"},
 
 	// The space.
 	"a parameter without values": {parameter(`poolOption: {option: pg_num}`), "give every parameter values, or give configurations"},

@@ -137,8 +137,8 @@ func (f facts) noteOSDs(s *v1alpha1.CephBenchmarkStatus) {
 
 // misplaced says how the scratch pool is not where it was to be; "" if it is.
 func (f facts) misplaced(pgs []ceph.PG) string {
-	if f.confined() == nil {
-		return ""
+	if wrong := f.outsideClass(pgs); wrong != "" || f.confined() == nil {
+		return wrong
 	}
 	pools := f.pools()
 	for _, name := range f.targetPools() {
@@ -158,9 +158,30 @@ func (f facts) misplaced(pgs []ceph.PG) string {
 	return ""
 }
 
+// outsideClass says how the scratch pool is on OSDs of another device class than it was to
+// be; "" if it is not.
+func (f facts) outsideClass(pgs []ceph.PG) string {
+	class := f.deviceClass()
+	if class == "" {
+		return ""
+	}
+	var osds []int
+	for _, osd := range f.survey.osds {
+		if osd.DeviceClass == class {
+			osds = append(osds, osd.ID)
+		}
+	}
+	for _, pool := range f.pools() {
+		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
+			return fmt.Sprintf("%s, and not on OSDs of device class %s alone", wrong, class)
+		}
+	}
+	return ""
+}
+
 // stillPlaced says how the scratch pool has left its OSDs during a run; "" if it has not.
 func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error) {
-	if seen.confined() == nil {
+	if seen.confined() == nil && seen.deviceClass() == "" {
 		return "", nil
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)

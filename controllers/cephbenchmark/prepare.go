@@ -122,7 +122,7 @@ func (r *Reconciler) settlePool(ctx context.Context, seen facts, at ceph.Connect
 	}
 	seen.memory.osdMap, seen.memory.pgs = osdMap, pgs
 	if wrong := seen.misplaced(pgs); wrong != "" {
-		return false, "The scratch pool is not confined to its OSDs yet: " + wrong + ".", nil
+		return false, "The scratch pool is not on its OSDs yet: " + wrong + ".", nil
 	}
 	return true, "", nil
 }

@@ -22,6 +22,8 @@ func osdStories() map[string]story {
 		"on two of three OSDs":                          onTwoOSDs,
 		"the manager is restarted on the way":           onOneOSDRestarted,
 		"a placement group leaves its OSDs":             aPlacementGroupLeaves,
+		"on OSDs of a device class":                     onADeviceClass,
+		"a placement group leaves its device class":     aPlacementGroupLeavesItsClass,
 		"more OSDs than there are":                      moreOSDsThanThereAre,
 		"nobody may place":                              nobodyMayPlace,
 		"clients that do not understand it":             clientsThatDoNotUnderstand,
@@ -119,6 +121,49 @@ func onOneOSDRestarted(w *world) {
 	w.untilComplete(b)
 	if states(b) != "Valid" || len(osdsOf(b.Status.OSDs)) != 1 {
 		w.t.Errorf("runs %+v on OSDs %s", b.Status.Runs, b.Status.OSDs)
+	}
+}
+
+// ofClass is a benchmark on OSDs of a device class.
+func ofClass(b *v1alpha1.CephBenchmark) {
+	pool := b.Spec.Template.Target.ScratchPool
+	pool.Replicated.Size, pool.DeviceClass = 1, "ssd"
+}
+
+func onADeviceClass(w *world) {
+	w.spreadOut()
+	b := w.benchmark("b", oneWrite, ofClass)
+	w.untilComplete(b)
+	if states(b) != "Valid" || len(w.ceph.Calls("PlacePGs")) > 0 {
+		w.t.Errorf("runs %+v after %v, want a valid one and CRUSH to place it", b.Status.Runs, w.ceph.Calls("PlacePGs"))
+	}
+}
+
+func aPlacementGroupLeavesItsClass(w *world) {
+	w.spreadOut()
+	w.ceph.Change(func(a *cephtest.Answers) { // Of the three OSDs, one is of another class, and has none of them yet.
+		a.OSDs = slices.Clone(a.OSDs)
+		a.OSDs[2].DeviceClass = "hdd"
+		a.ConfigShow = map[string]string{"osd.0 osd_memory_target": "4294967296", "osd.2 osd_memory_target": "4294967296"}
+		for i := range a.PGs {
+			a.PGs[i].Acting = []int{i % 2}
+		}
+	})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 500 * time.Millisecond})
+	b := w.benchmark("b", oneWrite, ofClass)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.ceph.Change(func(a *cephtest.Answers) {
+		pgs := slices.Clone(a.PGs)
+		for i := range pgs {
+			if pgs[i].ID == "2.3" {
+				pgs[i].Acting = []int{2}
+			}
+		}
+		a.PGs = pgs
+	})
+	w.untilReason(b, v1alpha1.ReasonNoValidRun)
+	if run := b.Status.Runs[0]; run.State != v1alpha1.RunInvalid || !strings.Contains(run.Reason, "is on osd.2, and not on OSDs of device class ssd alone") {
+		w.t.Errorf("the run is %+v, want it Invalid", run)
 	}
 }
 

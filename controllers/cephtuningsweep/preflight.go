@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,7 +137,21 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	if len(heldPools(*spec)) > 0 { // They may be why somebody looks for another number.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
-	return quiescence.Check(p.cluster, spec.Quiescence, expected)
+	classes := sweepspec.DeviceClasses(spec)
+	if len(classes) == 0 {
+		return quiescence.Check(p.cluster, spec.Quiescence, expected)
+	}
+	var all []quiescence.Obstacle
+	for _, class := range classes { // Each has OSDs, and room, of its own.
+		facts := p.cluster
+		facts.Demand.DeviceClass = class
+		for _, o := range quiescence.Check(facts, spec.Quiescence, expected) {
+			if !slices.Contains(all, o) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
 }
 
 // plan drafts it twice: what the configurations are follows from a first plan, and what
@@ -264,7 +279,9 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 		demand.RawBytes = int64(float64(demand.Bytes) * p.overhead(spec))
 	}
 	if target.ScratchPool != nil {
-		demand.DeviceClass = target.ScratchPool.DeviceClass
+		if len(sweepspec.DeviceClasses(spec)) == 0 {
+			demand.DeviceClass = target.ScratchPool.DeviceClass
+		}
 		demand.OnOSDs = fewestOSDs(spec)
 	}
 	if target.ExistingPool != nil {

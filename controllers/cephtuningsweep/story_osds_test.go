@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,8 @@ import (
 func osdStories() map[string]story {
 	return map[string]story{
 		"more OSDs help":                   moreOSDsHelp,
+		"another device class helps":       anotherDeviceClassHelps,
+		"a device class that there is not": aDeviceClassThatThereIsNot,
 		"more OSDs than there are":         moreOSDsThanThereAre,
 		"copies that cannot be apart":      copiesThatCannotBeApart,
 		"on one host, without chosen OSDs": onOneHost,
@@ -33,6 +36,59 @@ parameters:
 objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
 `
+
+// onClasses varies on OSDs of which device class a pool is.
+const onClasses = `
+template:
+  target: {scratchPool: {replicated: {size: 1}, deviceClass: hdd, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+parameters:
+- {name: class, deviceClass: {}, values: [ssd]}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`
+
+// twoClasses puts the first OSD into a class of its own.
+func (w *world) twoClasses() {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.OSDs, a.OSDTree = slices.Clone(a.OSDs), slices.Clone(a.OSDTree)
+		for i := range a.OSDs {
+			class := "ssd"
+			if i == 0 {
+				class = "hdd"
+			}
+			a.OSDs[i].DeviceClass, a.OSDTree[i].DeviceClass = class, class
+		}
+	})
+}
+
+func anotherDeviceClassHelps(w *world) {
+	w.twoClasses()
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.speed = func(child *v1alpha1.CephBenchmark) float64 {
+			return map[string]float64{"hdd": 100, "ssd": 400}[child.Spec.Template.Target.ScratchPool.DeviceClass]
+		}
+	})
+	s := w.create("s", onClasses)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "class=ssd" {
+		w.t.Errorf("verdict %s on %s, want Superior on class=ssd: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
+	}
+	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, "no patch for the device class") {
+		w.t.Errorf("patches %+v and the summary %q, want it to say that there is none", s.Status.Patches, s.Status.Summary)
+	}
+	w.wantState(before)
+}
+
+func aDeviceClassThatThereIsNot(w *world) {
+	w.twoClasses()
+	s := w.create("s", strings.Replace(onClasses, "[ssd]", "[ssd, nvme]", 1))
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, `No OSD of device class "nvme"`)
+}
 
 func moreOSDsHelp(w *world) {
 	before := w.state()

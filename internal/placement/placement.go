@@ -313,6 +313,31 @@ func Used(pool ceph.Pool, pgs []ceph.PG, osds []int) []int {
 	})
 }
 
+// Outside says which placement group of a pool is on another OSD than these, or that it is
+// not known of all; "" if none is.
+func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
+	count := 0
+	for _, pg := range pgs {
+		if pg.PoolID != pool.ID {
+			continue
+		}
+		count++
+		for _, osd := range pg.Acting {
+			if !slices.Contains(osds, osd) {
+				return fmt.Sprintf("placement group %s of pool %s is on osd.%d", pg.ID, pool.Name, osd)
+			}
+		}
+	}
+	if count != pool.PGNum { // What nobody tells is not proven.
+		return untold(pool, count)
+	}
+	return ""
+}
+
+func untold(pool ceph.Pool, count int) string {
+	return fmt.Sprintf("Ceph tells where %d of %d placement groups of pool %s are", count, pool.PGNum, pool.Name)
+}
+
 // Wrong says how the placement groups of a pool are not confined to OSDs: they are on
 // others, or not on all of these. It is "" if they are.
 func Wrong(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
@@ -333,7 +358,7 @@ func Wrong(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 		}
 	}
 	if count != pool.PGNum {
-		return fmt.Sprintf("Ceph tells where %d of %d placement groups of pool %s are", count, pool.PGNum, pool.Name)
+		return untold(pool, count)
 	}
 	for _, osd := range osds {
 		if !used[osd] {

@@ -245,6 +245,19 @@ func TestWrong(t *testing.T) {
 			}
 		})
 	}
+	for name, tc := range map[string]struct {
+		pgs  []ceph.PG
+		want string
+	}{
+		"inside":                       {two([]int{0, 2}, []int{2, 0}), ""},
+		"on some of them":              {two([]int{0, 2}, []int{0, 2}), ""},
+		"with one copy outside":        {two([]int{0, 2}, []int{2, 7}), "placement group 5.1 of pool cephtune-scratch is on osd.7"},
+		"a placement group is missing": {two([]int{0, 2}, []int{2, 0})[:2], "where 1 of 2 placement groups"},
+	} {
+		if got := Outside(pool, tc.pgs, []int{0, 1, 2}); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: it says %q, want %q", name, got, tc.want)
+		}
+	}
 	if got := Used(pool, two([]int{0, 2}, []int{2, 0}), []int{0, 1, 2}); !slices.Equal(got, []int{0, 2}) {
 		t.Errorf("used are %v, want 0 and 2", got)
 	}

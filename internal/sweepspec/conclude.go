@@ -87,15 +87,30 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []
 		if out.Patches, err = Patches(spec, winner.Values, pools); err != nil {
 			return Outcome{}, err
 		}
-		if VariesOSDCount(spec) {
-			out.Summary = cut(c.Sentence, maxSummary-len(noPatchForOSDs)) + noPatchForOSDs
+		if without := withoutPatch(spec); without != "" {
+			out.Summary = cut(c.Sentence, maxSummary-len(without)) + without
 		}
 	}
 	return out, nil
 }
 
-// noPatchForOSDs is said of a winner that nobody can put into Git.
-const noPatchForOSDs = " The number of OSDs is not a setting, so there is no patch for it."
+// What is said of a winner that nobody can, or should, put into Git as it is.
+const (
+	noPatchForOSDs        = " The number of OSDs is not a setting, so there is no patch for it."
+	noPatchForDeviceClass = " There is no patch for the device class: a pool in use that is given another moves all its data."
+)
+
+// withoutPatch says which parts of a winner have no patch; "" if all have one.
+func withoutPatch(spec *Spec) string {
+	text := ""
+	if VariesOSDCount(spec) {
+		text += noPatchForOSDs
+	}
+	if len(DeviceClasses(spec)) > 0 {
+		text += noPatchForDeviceClass
+	}
+	return text
+}
 
 // table is a row for each configuration, the baseline first.
 func table(planner *sweep.Planner, rows []sweep.Row, ledger []Entry) []v1alpha1.ConfigurationResult {

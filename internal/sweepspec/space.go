@@ -81,6 +81,8 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, e
 		return workloadValue(&spec.Template, *p.Workload)
 	case p.OSDCount != nil:
 		return osdCountValue(spec, p)
+	case p.DeviceClass != nil:
+		return deviceClassValue(spec, p)
 	case changesCeph(spec, p):
 		value, ok := now[p.Name]
 		if !ok {

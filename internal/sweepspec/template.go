@@ -45,6 +45,8 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 			setLoad(&out, *p.Workload, number, value.Text)
 		case p.OSDCount != nil:
 			setOSDCount(out.Target.ScratchPool, value)
+		case p.DeviceClass != nil:
+			out.Target.ScratchPool.DeviceClass = value.Text
 		default:
 			setScratch(out.Target.ScratchPool, *p.PoolOption, value)
 		}

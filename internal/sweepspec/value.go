@@ -36,6 +36,11 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 			return "a number of OSDs between 1 and 1000"
 		}
 		return ""
+	case p.DeviceClass != nil:
+		if !value.IsSet || !deviceClassName.MatchString(value.Text) {
+			return "the name of a device class, such as ssd"
+		}
+		return ""
 	case p.PoolOption == nil:
 		return ""
 	}

@@ -1,0 +1,47 @@
+package sweepspec
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// deviceClassName is what scratchPool.deviceClass may be, as its schema has it.
+var deviceClassName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+
+// DeviceClasses are those that the scratch pools of a sweep are on, each once; none where
+// the device class is not varied.
+func DeviceClasses(spec *Spec) []string {
+	at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.DeviceClass != nil })
+	if at < 0 {
+		return nil
+	}
+	p := spec.Parameters[at]
+	values := slices.Clone(p.Values)
+	for _, c := range spec.Configurations {
+		values = append(values, c.Values[string(p.Name)])
+	}
+	if spec.Baseline != nil {
+		values = append(values, spec.Baseline.Values[string(p.Name)])
+	}
+	classes := make([]string, 0, len(values)+1)
+	for _, value := range values {
+		classes = append(classes, string(value))
+	}
+	if pool := spec.Template.Target.ScratchPool; pool != nil {
+		classes = append(classes, pool.DeviceClass)
+	}
+	slices.Sort(classes)
+	return slices.DeleteFunc(slices.Compact(classes), func(class string) bool { return class == "" })
+}
+
+// deviceClassValue is what the template has.
+func deviceClassValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
+	pool := spec.Template.Target.ScratchPool
+	if pool == nil || pool.DeviceClass == "" {
+		return sweep.Value{}, refuse("parameter %s has no baseline: set target.scratchPool.deviceClass, or baseline.values", p.Name)
+	}
+	return sweep.Set(pool.DeviceClass), nil
+}
