@@ -77,7 +77,12 @@ var benchmarkCases = map[string]specCase{
 		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
 			`expectations: [{phase: fio, metric: TimeToClean, atMost: 90k}]}`, "is a time, such as 20ms",
 	},
-	"that time of another phase": {`{expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names"},
+	"latencies of its windows": {
+		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
+			`expectations: [{phase: fio, metric: P99Outage, atMost: 2s}, {phase: fio, metric: P50After, atMost: 20ms}]}`, "",
+	},
+	"one of them without a disruption": {`{expectations: [{phase: fio, metric: P99Recovery, atMost: 90ms}]}`, "the phase that template.disruption names"},
+	"that time of another phase":       {`{expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names"},
 
 	// Targets.
 	"two targets": {

@@ -50,7 +50,7 @@ type CephBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: for latencies expect them of a fio phase, such as one with engine RBD"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that mix both: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || has(self.expectations)",message="failOn needs expectations: without them there is no verdict"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.metric != 'TimeToClean' || (has(self.template.disruption) && self.template.disruption.phase == e.phase && e.direction == 'Total'))",message="TimeToClean is a figure of the phase that template.disruption names, without a direction"
+// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.disruption) && self.template.disruption.phase == e.phase && e.direction == 'Total'))",message="TimeToClean and latencies of a window, such as P99Outage, are figures of the phase that template.disruption names, without a direction"
 // +kubebuilder:validation:XValidation:rule="self.quiescence.scrub != 'Pause'",message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate or Abort, or pause scrubs in a CephTuningSweep"
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new ones"
 type CephBenchmarkSpec struct {
@@ -123,8 +123,8 @@ type CephBenchmarkSpec struct {
 // Expectation is a limit that a figure has to keep.
 //
 // +kubebuilder:validation:ExactlyOneOf=atMost;atLeast
-// +kubebuilder:validation:XValidation:rule="!(self.metric.startsWith('Latency') || self.metric == 'TimeToClean') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
-// +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Latency') || self.metric == 'TimeToClean' || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
+// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
+// +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Expectation struct {
 	MetricReference `json:",inline"`
 

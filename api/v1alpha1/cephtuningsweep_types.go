@@ -82,8 +82,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that mix both: leave it out"
 //
 // Rules about constraints:
-// +kubebuilder:validation:XValidation:rule="self.objective.metric != 'TimeToClean' || (has(self.template.disruption) && self.template.disruption.phase == self.objective.phase && self.objective.direction == 'Total')",message="TimeToClean as objective.metric is a figure of the phase that template.disruption names, without a direction"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, c.metric != 'TimeToClean' || (has(self.template.disruption) && self.template.disruption.phase == c.phase && c.direction == 'Total'))",message="TimeToClean in constraints is a figure of the phase that template.disruption names, without a direction"
+// +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.disruption) && self.template.disruption.phase == self.objective.phase && self.objective.direction == 'Total')",message="TimeToClean and latencies of a window, such as P99Outage, as objective.metric are figures of the phase that template.disruption names, without a direction"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, !c.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.disruption) && self.template.disruption.phase == c.phase && c.direction == 'Total'))",message="TimeToClean and latencies of a window, such as P99Outage, in constraints are figures of the phase that template.disruption names, without a direction"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase))",message="every constraint must name a phase of template.phases"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: constrain percentiles of a fio phase, such as one with engine RADOS"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: constrain latencies of a fio phase, such as one with engine RBD"
@@ -276,8 +276,8 @@ type Objective struct {
 // Constraint is a figure that must not suffer.
 //
 // +kubebuilder:validation:ExactlyOneOf=maximumRegression;atMost;atLeast
-// +kubebuilder:validation:XValidation:rule="!(self.metric.startsWith('Latency') || self.metric == 'TimeToClean') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
-// +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Latency') || self.metric == 'TimeToClean' || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
+// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
+// +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Constraint struct {
 	MetricReference `json:",inline"`
 

@@ -69,11 +69,15 @@ type RunID string
 //     share of operations completed, in seconds. LatencyP999 is 99.9 %.
 //   - TimeToClean: how long the cluster took to be whole again after a disruption, in
 //     seconds. It is a figure of the phase of template.disruption and of no other.
+//   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
+//     P99After: the time within which half, and 99 %, of the operations completed in a
+//     part of that phase, in seconds: until the OSDs went down, while they were, until
+//     the cluster was whole again, and from then on.
 //
 // Not every engine can tell every metric: fio gives all of them, radosBench
 // gives Bandwidth, IOPS, LatencyMean and LatencyMax, rbdBench gives Bandwidth
 // and IOPS.
-// +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean
+// +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
 type Metric string
 
 // The metrics.
@@ -87,11 +91,20 @@ const (
 	MetricLatencyP99  Metric = "LatencyP99"
 	MetricLatencyP999 Metric = "LatencyP999"
 	MetricTimeToClean Metric = "TimeToClean"
+
+	MetricP50Before   Metric = "P50Before"
+	MetricP99Before   Metric = "P99Before"
+	MetricP50Outage   Metric = "P50Outage"
+	MetricP99Outage   Metric = "P99Outage"
+	MetricP50Recovery Metric = "P50Recovery"
+	MetricP99Recovery Metric = "P99Recovery"
+	MetricP50After    Metric = "P50After"
+	MetricP99After    Metric = "P99After"
 )
 
 // LowerIsBetter reports whether a metric is a time, of which less is better.
 func (m Metric) LowerIsBetter() bool {
-	return strings.HasPrefix(string(m), "Latency") || m == MetricTimeToClean
+	return m == MetricTimeToClean || strings.HasPrefix(string(m), "Latency") || strings.HasPrefix(string(m), "P50") || strings.HasPrefix(string(m), "P99")
 }
 
 // Direction selects the operations that a metric is about.
@@ -116,7 +129,8 @@ type MetricReference struct {
 
 	// metric is the figure of that phase. fio gives every metric; radosBench
 	// gives Bandwidth, IOPS, LatencyMean and LatencyMax; rbdBench gives
-	// Bandwidth and IOPS. TimeToClean is of the phase of template.disruption.
+	// Bandwidth and IOPS. TimeToClean and the latencies of a window, such as
+	// P99Outage, are of the phase of template.disruption.
 	// +required
 	Metric Metric `json:"metric"`
 

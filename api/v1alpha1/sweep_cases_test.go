@@ -29,9 +29,15 @@ var sweepCases = map[string]specCase{
 	"how soon the cluster is whole again": {
 		disruptedSweep(`objective: {phase: fio, metric: TimeToClean}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]`), "",
 	},
-	"that as a constraint":  {disruptedSweep(`objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]`), ""},
-	"that of writes alone":  {strings.Replace(disruptedSweep(`objective: {phase: fio, metric: TimeToClean, direction: Write}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
-	"that of another phase": {`{objective: {phase: fio, metric: TimeToClean}}`, "the phase that template.disruption names"},
+	"that as a constraint": {disruptedSweep(`objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]`), ""},
+	"that of writes alone": {strings.Replace(disruptedSweep(`objective: {phase: fio, metric: TimeToClean, direction: Write}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
+	"what clients get while it recovers": {
+		disruptedSweep(`objective: {phase: fio, metric: P99Recovery}, constraints: [{phase: fio, metric: P50Outage, maximumRegression: 10%}]`), "",
+	},
+	"what they get without a disruption":          {`{objective: {phase: fio, metric: P99Recovery}}`, "the phase that template.disruption names"},
+	"what readers of them get":                    {strings.Replace(disruptedSweep(`objective: {phase: fio, metric: P99Outage, direction: Read}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
+	"a constraint on a window without disruption": {`{constraints: [{phase: fio, metric: P99Before, atMost: 90ms}]}`, "the phase that template.disruption names"},
+	"that of another phase":                       {`{objective: {phase: fio, metric: TimeToClean}}`, "the phase that template.disruption names"},
 	"a constraint of no disruption": {
 		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names",
 	},

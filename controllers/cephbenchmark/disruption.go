@@ -511,7 +511,6 @@ func (f facts) disruptionOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence
 		Progress: d.so, Samples: f.samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.disruptedRamp(),
 	}
 	if e.observation != nil {
-		e.observation.Figures = append(e.observation.Figures, disruption.Figures(d.so)...)
 		// Its course changes because of the disruption, and not because of a warm-up.
 		e.observation.Marks = slices.DeleteFunc(e.observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
 		if e.observation.Result != nil {
@@ -519,6 +518,9 @@ func (f facts) disruptionOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence
 		}
 	}
 	e.disruption = disruption.Measure(evidence)
+	if e.observation != nil {
+		e.observation.Figures = append(e.observation.Figures, disruption.Figures(d.so, e.disruption)...)
+	}
 	switch {
 	case d.so.Failed != "":
 		return fmt.Sprintf("Phase %s: the disruption: %s", name, d.so.Failed)

@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -274,9 +275,21 @@ func TestMeasure(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	figures := Figures(so)
-	if len(figures) != 1 || figures[0].Metric != v1alpha1.MetricTimeToClean || figures[0].Value != 20 {
-		t.Errorf("figures %+v", figures)
+	wantFigures := []figure.Figure{{Metric: v1alpha1.MetricTimeToClean, Value: 20}}
+	for i, seconds := range []float64{0.00200704, 0.00200704, 0.00401408, 0.9017754, 0.00401408, 0.00401408, 0.00401408, 0.00401408} {
+		wantFigures = append(wantFigures, figure.Figure{Metric: figure.Metrics()[len(figure.Metrics())-8+i], Value: seconds, LatencyKind: result.TotalLatency})
+	}
+	for i := range wantFigures {
+		wantFigures[i].Direction = v1alpha1.DirectionTotal
+	}
+	if diff := cmp.Diff(wantFigures, Figures(so, got)); diff != "" {
+		t.Errorf("figures (-want +got):\n%s", diff)
+	}
+	for i := range got.Windows {
+		got.Windows[i].LatencyP50, got.Windows[i].LatencyP99 = "", ""
+	}
+	if diff := cmp.Diff(wantFigures[:1], Figures(so, got)); diff != "" {
+		t.Errorf("figures where nobody tells of latencies (-want +got):\n%s", diff)
 	}
 }
 
@@ -290,7 +303,7 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 	if got.SecondsToUp != "" || got.SecondsToClean != "" || got.DegradedObjectSeconds != "" || got.RecoveredObjects != nil || got.Windows != nil {
 		t.Errorf("%+v", got)
 	}
-	if Figures(so) != nil {
+	if Figures(so, got) != nil {
 		t.Error("there is a time to clean of a cluster that is not")
 	}
 }

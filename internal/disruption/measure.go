@@ -54,13 +54,43 @@ func Measure(e Evidence) *archive.Disruption {
 	return r
 }
 
-// Figures are those of the phase that only its disruption gives.
-func Figures(so Progress) []figure.Figure {
+// Figures are those of the phase that only its disruption gives, as far as it was measured:
+// none before the cluster was whole again.
+func Figures(so Progress, cost *archive.Disruption) []figure.Figure {
 	seconds := so.Clean.Sub(so.LetBack).Seconds()
 	if so.Clean.IsZero() || so.LetBack.IsZero() || seconds <= 0 {
 		return nil
 	}
-	return []figure.Figure{{Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: seconds}}
+	all := []figure.Figure{{Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: seconds}}
+	if cost == nil {
+		return all
+	}
+	for _, w := range cost.Windows {
+		p50, p99 := windowMetrics(w.Name)
+		for _, of := range []struct {
+			metric  v1alpha1.Metric
+			latency v1alpha1.Decimal
+		}{{p50, w.LatencyP50}, {p99, w.LatencyP99}} {
+			if value, err := figure.ParseDecimal(of.latency); err == nil && value > 0 { // "" where nobody tells.
+				all = append(all, figure.Figure{Metric: of.metric, Direction: v1alpha1.DirectionTotal, Value: value, LatencyKind: result.TotalLatency})
+			}
+		}
+	}
+	return all
+}
+
+// windowMetrics are the metrics that the latencies of a window are.
+func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
+	switch name {
+	case archive.WindowBefore:
+		return v1alpha1.MetricP50Before, v1alpha1.MetricP99Before
+	case archive.WindowOutage:
+		return v1alpha1.MetricP50Outage, v1alpha1.MetricP99Outage
+	case archive.WindowRecovery:
+		return v1alpha1.MetricP50Recovery, v1alpha1.MetricP99Recovery
+	default:
+		return v1alpha1.MetricP50After, v1alpha1.MetricP99After
+	}
 }
 
 // Expected is what the disruption explains of what is seen of a cluster with so many OSDs

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/result"
@@ -28,6 +29,10 @@ const (
 // as useful, the percentile of a typical run: each run gives one observation of
 // that, and Student's interval on their logarithms holds for those as for any. Where
 // one odd run draws the value out of the interval, that is widened to hold it.
+//
+// Of percentiles of a window of a disruption the value is the median of the runs: their
+// histograms are not kept, and windows of runs are of different lengths, so that adding them
+// up would be about the run whose recovery took the longest.
 //
 // A figure that one of the runs lacks, or of which it knows only a lower bound, is
 // absent.
@@ -56,14 +61,34 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 			}
 		}
 	}
-	// A phase with a disruption that reads and writes has one more than status takes: the
-	// slowest write of all is the one that says the least.
-	out.Metrics = out.Metrics[:min(len(out.Metrics), maxMetrics)]
+	out.Metrics = mostTelling(out.Metrics)
 	return out, nil
 }
 
 // maxMetrics is how many figures of a phase status takes.
 const maxMetrics = 24
+
+// mostTelling leaves out what says the least where there are more figures than status takes:
+// that is so where a phase with a disruption reads and writes.
+func mostTelling(all []v1alpha1.MetricResult) []v1alpha1.MetricResult {
+	for _, metric := range []v1alpha1.Metric{
+		v1alpha1.MetricLatencyMax, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyP50,
+	} {
+		for _, direction := range []v1alpha1.Direction{v1alpha1.DirectionWrite, v1alpha1.DirectionRead} {
+			if len(all) > maxMetrics {
+				all = without(all, metric, direction)
+			}
+		}
+	}
+	if len(all) > maxMetrics {
+		all = without(all, v1alpha1.MetricLatencyMax, v1alpha1.DirectionTotal)
+	}
+	return all
+}
+
+func without(all []v1alpha1.MetricResult, metric v1alpha1.Metric, direction v1alpha1.Direction) []v1alpha1.MetricResult {
+	return slices.DeleteFunc(all, func(m v1alpha1.MetricResult) bool { return m.Metric == metric && m.Direction == direction })
+}
 
 // valuesOf returns the figure of each run; nil unless each has it, of one kind.
 func valuesOf(metric v1alpha1.Metric, direction v1alpha1.Direction, runs []Observation) []float64 {
@@ -100,6 +125,8 @@ func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Hist
 			value = max(value, v)
 		}
 		return v1alpha1.MetricResult{Metric: metric, Value: Decimal(value)}, true, nil
+	case OfWindow(metric):
+		value = median(values)
 	case isPercentile && len(values) > 1:
 		if merged == nil {
 			return v1alpha1.MetricResult{}, false, nil
@@ -120,6 +147,14 @@ func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Hist
 	}
 	m.Low, m.High = Decimal(min(interval.Low, value)), Decimal(max(interval.High, value))
 	return m, true, nil
+}
+
+// median is the middle of some values, or halfway between the two in the middle, as
+// logarithms go.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return stats.GeometricMean(sorted[(n-1)/2 : n/2+1])
 }
 
 // mergeHistograms adds the histograms of all runs; nil if one lacks it.

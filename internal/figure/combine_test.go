@@ -160,12 +160,12 @@ func TestAFigureThatARunLacksIsAbsent(t *testing.T) {
 }
 
 // Status takes 24 figures of a phase: reads, writes and both have eight, and a disruption
-// adds one.
+// adds nine, which stay.
 func TestFiguresFitIntoStatus(t *testing.T) {
 	var o Observation
 	for _, direction := range Directions() {
 		for _, metric := range Metrics() {
-			if metric != v1alpha1.MetricTimeToClean || direction == v1alpha1.DirectionTotal {
+			if direction == v1alpha1.DirectionTotal || metric != v1alpha1.MetricTimeToClean && !OfWindow(metric) {
 				o.Figures = append(o.Figures, Figure{Metric: metric, Direction: direction, Value: 1})
 			}
 		}
@@ -174,9 +174,45 @@ func TestFiguresFitIntoStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hasTime := slices.ContainsFunc(r.Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricTimeToClean })
-	if last := r.Metrics[len(r.Metrics)-1]; len(r.Metrics) != 24 || !hasTime || last.Direction != v1alpha1.DirectionWrite || last.Metric == v1alpha1.MetricLatencyMax {
-		t.Errorf("%d metrics, the last %+v, time to be clean: %t", len(r.Metrics), last, hasTime)
+	got := map[v1alpha1.Direction]int{}
+	for _, m := range r.Metrics {
+		got[m.Direction]++
+	}
+	if diff := cmp.Diff(map[v1alpha1.Direction]int{"Total": 7 + 9, "Read": 4, "Write": 4}, got); diff != "" {
+		t.Errorf("figures by direction (-want +got):\n%s\n%+v", diff, r.Metrics)
+	}
+	for _, direction := range Directions() {
+		if !slices.ContainsFunc(r.Metrics, func(m v1alpha1.MetricResult) bool {
+			return m.Metric == v1alpha1.MetricLatencyP99 && m.Direction == direction
+		}) {
+			t.Errorf("there is no LatencyP99 of %s", direction)
+		}
+	}
+}
+
+// Runs whose recoveries took differently long are not added up, and none of them decides alone.
+func TestLatenciesOfWindowsAreMediansOfRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		runs []float64
+		want v1alpha1.Decimal
+	}{
+		"one run":                       {[]float64{0.02}, "0.02"},
+		"two runs":                      {[]float64{0.02, 0.08}, "0.04"},
+		"three runs, one of them worse": {[]float64{0.9, 0.02, 0.03}, "0.03"},
+		"four runs":                     {[]float64{0.01, 0.9, 0.04, 0.09}, "0.06"},
+	} {
+		var runs []Observation
+		for _, value := range c.runs {
+			runs = append(runs, Observation{Figures: []Figure{{Metric: v1alpha1.MetricP99Recovery, Direction: v1alpha1.DirectionTotal, Value: value}}})
+		}
+		r, err := Combine("p", runs)
+		if err != nil || len(r.Metrics) != 1 || r.Metrics[0].Value != c.want {
+			t.Errorf("%s: %+v, %v, want %s", name, r.Metrics, err, c.want)
+		}
+	}
+	gone := []Observation{{Figures: []Figure{{Metric: v1alpha1.MetricP99After, Direction: v1alpha1.DirectionTotal, Value: 1}}}, {}}
+	if r, err := Combine("p", gone); err != nil || len(r.Metrics) != 0 {
+		t.Errorf("a window that one run does not tell of: %+v, %v", r.Metrics, err)
 	}
 }
 

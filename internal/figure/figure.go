@@ -12,6 +12,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/result"
@@ -54,7 +55,15 @@ func Metrics() []v1alpha1.Metric {
 		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, LatencyStdDev, LatencyMin,
 		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
 		v1alpha1.MetricLatencyMax, v1alpha1.MetricTimeToClean,
+		v1alpha1.MetricP50Before, v1alpha1.MetricP99Before, v1alpha1.MetricP50Outage, v1alpha1.MetricP99Outage,
+		v1alpha1.MetricP50Recovery, v1alpha1.MetricP99Recovery, v1alpha1.MetricP50After, v1alpha1.MetricP99After,
 	}
+}
+
+// OfWindow tells whether a metric is a percentile of a part of a phase with a disruption.
+func OfWindow(metric v1alpha1.Metric) bool {
+	at := slices.Index(Metrics(), metric)
+	return at > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)
 }
 
 // Directions lists all directions in the order in which figures are listed.

@@ -116,12 +116,9 @@ func (o observations) table(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// references are the figures in the order of phases, and of metrics as the API lists them.
+// references are the figures in the order of phases, and of metrics as figures are listed.
 func (o observations) references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
-	order := []v1alpha1.Metric{
-		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean,
-		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
-	}
+	order := figure.Metrics()
 	phaseOf := func(r v1alpha1.MetricReference) int {
 		return slices.IndexFunc(s.Spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == r.Phase })
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -83,11 +84,12 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 		candidate [3]string // beside 100, 100, 100
 		want      string
 	}{
-		"far better":             {v1alpha1.MetricIOPS, [3]string{"150", "151", "152"}, "+51.0% (+48.5% to +53.5%) better by 20%"},
-		"better":                 {v1alpha1.MetricIOPS, [3]string{"110", "112", "111"}, "+11.0% (+8.5% to +13.5%) better"},
-		"more latency is worse":  {v1alpha1.MetricLatencyP99, [3]string{"110", "112", "111"}, "+11.0% (+8.5% to +13.5%) worse"},
-		"less latency is better": {v1alpha1.MetricLatencyP99, [3]string{"50", "51", "50"}, "-49.7% (-51.1% to -48.2%) better by 20%"},
-		"nobody can tell":        {v1alpha1.MetricIOPS, [3]string{"80", "100", "120"}, "-1.4% (-40.4% to +63.4%)"},
+		"far better":                    {v1alpha1.MetricIOPS, [3]string{"150", "151", "152"}, "+51.0% (+48.5% to +53.5%) better by 20%"},
+		"better":                        {v1alpha1.MetricIOPS, [3]string{"110", "112", "111"}, "+11.0% (+8.5% to +13.5%) better"},
+		"more latency is worse":         {v1alpha1.MetricLatencyP99, [3]string{"110", "112", "111"}, "+11.0% (+8.5% to +13.5%) worse"},
+		"less latency is better":        {v1alpha1.MetricLatencyP99, [3]string{"50", "51", "50"}, "-49.7% (-51.1% to -48.2%) better by 20%"},
+		"less latency in a window, too": {v1alpha1.MetricP99Outage, [3]string{"50", "51", "50"}, "-49.7% (-51.1% to -48.2%) better by 20%"},
+		"nobody can tell":               {v1alpha1.MetricIOPS, [3]string{"80", "100", "120"}, "-1.4% (-40.4% to +63.4%)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,6 +115,45 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// Before, during and after an outage, by configuration, in the order of time.
+func TestEveryPhaseHasTheWindowsInOrder(t *testing.T) {
+	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}}
+	s.Spec.Template.Phases = []v1alpha1.Phase{{Name: "p"}}
+	s.Status.Configurations = []v1alpha1.ConfigurationResult{{Index: 0, Name: "baseline"}, {Index: 1, Name: "other"}}
+	var all []*v1alpha1.CephBenchmark
+	for run := 1; run <= 2; run++ {
+		s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d 1.1.%d %d 1 30s 1Mi Valid", run, run-1, run-1)))
+		phase := v1alpha1.PhaseResult{Name: "p"}
+		for _, metric := range []v1alpha1.Metric{
+			v1alpha1.MetricP99After, v1alpha1.MetricP99Outage, v1alpha1.MetricTimeToClean, v1alpha1.MetricP99Recovery, v1alpha1.MetricIOPS, v1alpha1.MetricP99Before,
+		} {
+			phase.Metrics = append(phase.Metrics, v1alpha1.MetricResult{Metric: metric, Value: "0.2"})
+		}
+		all = append(all, &v1alpha1.CephBenchmark{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: sweepspec.ChildName(s, run)},
+			Status:     v1alpha1.CephBenchmarkStatus{Phases: []v1alpha1.PhaseResult{phase}},
+		})
+	}
+	d, err := report.Sweep(s, report.RunsOf(s, all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, section := range d.Sections {
+		for _, part := range section.Parts {
+			if section.Title == "Every phase and figure" && part.Table != nil {
+				for _, row := range part.Table.Rows {
+					rows = append(rows, row[0]+" "+row[1])
+				}
+			}
+		}
+	}
+	want := []string{"p IOPS 0.2 IOPS", "p TimeToClean 200ms", "p P99Before 200ms", "p P99Outage 200ms", "p P99Recovery 200ms", "p P99After 200ms"}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

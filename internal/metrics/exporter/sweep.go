@@ -46,7 +46,7 @@ func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []
 
 // betterOf is which way a metric improves.
 func betterOf(m v1alpha1.Metric) string {
-	if strings.HasPrefix(string(m), "Latency") {
+	if m.LowerIsBetter() {
 		return metrics.BetterLower
 	}
 	return metrics.BetterHigher
