@@ -44,7 +44,12 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 	case p.PoolOption == nil:
 		return ""
 	}
-	scratch := spec.Template.Target.ScratchPool
+	return wantedOfPool(spec.Template.Target.ScratchPool, p, value)
+}
+
+// wantedOfPool is wanted for an option of a pool: of a scratch pool, or if that is nil of one
+// that exists.
+func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value sweep.Value) string {
 	switch p.PoolOption.Option {
 	case optionPGNum:
 		// A scratch pool that nobody gave a number has Ceph's default.

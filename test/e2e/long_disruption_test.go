@@ -55,8 +55,10 @@ func TestLongBenchmarkWithDisruption(t *testing.T) {
 		if want := []archive.WindowName{"Before", "Outage", "Recovery", "After"}; !slices.Equal(windows, want) {
 			t.Errorf("windows %v, want %v", windows, want)
 		}
-		if !slices.ContainsFunc(b.Status.Phases[0].Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricTimeToClean }) {
-			t.Errorf("metrics %+v", b.Status.Phases[0].Metrics)
+		for _, metric := range []v1alpha1.Metric{v1alpha1.MetricTimeToClean, v1alpha1.MetricP99Before, v1alpha1.MetricP99Outage, v1alpha1.MetricP99After} {
+			if !slices.ContainsFunc(b.Status.Phases[0].Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == metric }) {
+				t.Errorf("no %s among the metrics %+v", metric, b.Status.Phases[0].Metrics)
+			}
 		}
 	})
 	t.Run("deleted in mid-outage", func(t *testing.T) {
