@@ -481,7 +481,10 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 	if !answers || seen.script == nil || seen.script.background == nil {
 		return "", nil
 	}
-	if id, busy := tasks.unfinished(); busy && id != cleanupID {
+	if seen.full() { // Its tools would wait for room.
+		seen.memory.besideLeft = true
+	}
+	if id, busy := tasks.unfinished(); busy && (id != cleanupID || seen.memory.besideLeft) {
 		return "The background is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 	}
 	steps := seen.leftoversOf(seen.script.background.place, []engine.Load{seen.script.background.load})

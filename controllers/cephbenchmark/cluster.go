@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,16 +32,13 @@ func (f facts) obstacles() []quiescence.Obstacle {
 		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiet, Message: why, Waits: true}}
 	}
 	latest := f.samples[len(f.samples)-1]
-	df := f.survey.df
-	if len(f.extras) > 0 {
-		df = f.extras[len(f.extras)-1].df
-	}
-	return append(quiescence.Check(quiescence.Facts{
-		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: df,
-		OSDMap: f.survey.osdMap, OSDs: f.survey.osds, Versions: f.survey.versions,
+	found := quiescence.Check(quiescence.Facts{
+		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: f.df(),
+		OSDMap: f.survey.osdMap, OSDs: f.targetOSDs(), Versions: f.survey.versions,
 		MaxPGsPerOSD: quiescence.MaxPGsPerOSD(f.survey.config),
 		OwnPools:     f.targetPools(), Demand: f.demand(),
-	}, f.spec.Quiescence, f.expectedWarnings()), f.unrested()...)
+	}, f.spec.Quiescence, f.expectedWarnings())
+	return slices.Concat(found, f.noRoom(), f.unrested())
 }
 
 // demand is what the benchmark adds to the cluster. What time-bound phases write is
@@ -56,7 +52,7 @@ func (f facts) demand() quiescence.Demand {
 	d.RawBytes = int64(float64(d.Bytes) * f.overhead())
 	switch target := f.spec.Template.Target; {
 	case target.ExistingPool != nil:
-		d.Pool = string(target.ExistingPool.Name)
+		d.Pool = f.dataPool()
 	case target.ScratchPool != nil:
 		d.PGReplicas = rook.PGReplicas(*f.scratchPool())
 	}
@@ -70,51 +66,6 @@ func (f facts) spread() quiescence.Demand {
 		d.OnOSDs = int(confined.Count)
 	}
 	return d
-}
-
-// room is how much each client, and the background, may write beside the datasets; 0 if
-// that is not known. A manager that was restarted knows only what is left by then, which
-// may be less.
-func (f facts) room(s *script) int64 {
-	if f.survey == nil || len(f.targetPools()) == 0 {
-		return 0
-	}
-	bytes := int64(float64(quiescence.RawRoom(f.survey.osds, f.survey.osdMap, f.spread())) / f.overhead())
-	if target := f.spec.Template.Target.ExistingPool; target != nil {
-		bytes = min(bytes, f.roomIn(f.targetPools()[len(f.targetPools())-1]))
-	}
-	writers := len(s.places)
-	if s.background != nil {
-		writers++
-	}
-	return max((bytes-s.datasetBytes())/int64(writers), 1)
-}
-
-// roomIn is how much an existing pool takes: half of what Ceph says that it can, since that
-// is until an OSD is full, and no more than its quota. Ceph knows which OSDs it is on.
-func (f facts) roomIn(name string) int64 {
-	room := int64(math.MaxInt64)
-	for _, pool := range f.survey.df.Pools {
-		if pool.Name == name {
-			room = pool.MaxAvailableBytes / 2
-		}
-	}
-	for _, pool := range f.survey.osdMap.Pools {
-		if pool.Name == name && pool.QuotaMaxBytes > 0 {
-			room = min(room, pool.QuotaMaxBytes-f.storedIn(name))
-		}
-	}
-	return room
-}
-
-// storedIn is how much a pool held at the survey.
-func (f facts) storedIn(name string) int64 {
-	for _, pool := range f.survey.df.Pools {
-		if pool.Name == name {
-			return pool.StoredBytes
-		}
-	}
-	return 0
 }
 
 // scratchPool is the target with every number of PGs, those among them that the spec leaves
@@ -152,16 +103,28 @@ func (f facts) copies() int {
 	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
 		return int(target.ScratchPool.Replicated.Size)
 	}
-	if pools := f.pools(); len(pools) > 0 {
-		return pools[len(pools)-1].Size
+	if pool := f.existingPool(); pool != nil {
+		return pool.Size
 	}
 	return 1
+}
+
+// existingPool is the one that the data goes to; nil for another target.
+func (f facts) existingPool() *ceph.Pool {
+	pools := f.pools()
+	if f.spec.Template.Target.ExistingPool == nil || len(pools) == 0 {
+		return nil
+	}
+	return &pools[len(pools)-1]
 }
 
 // overhead is how many bytes OSDs store for one of a client.
 func (f facts) overhead() float64 {
 	if pool := f.spec.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
 		return float64(f.copies()) / float64(pool.ErasureCoded.DataChunks)
+	}
+	if pool := f.existingPool(); pool != nil && pool.DataChunks > 0 {
+		return float64(pool.Size) / float64(pool.DataChunks)
 	}
 	return float64(f.copies())
 }
@@ -252,7 +215,7 @@ func (t clientTasks) startTime(id string) time.Time {
 // dataset is how much each client prefills, and whether the OSDs may have all of it
 // in their caches.
 func (f facts) dataset() (bytes int64, cached bool, err error) {
-	free := int64(float64(f.survey.df.AvailableBytes) / f.overhead() * f.share())
+	free := int64(float64(f.available()) / f.overhead() * f.share())
 	if f.spec.Template.InitialState == v1alpha1.InitialStateRollback {
 		free /= 2 // The snapshot keeps what is written over.
 	}
@@ -266,10 +229,11 @@ func (f facts) dataset() (bytes int64, cached bool, err error) {
 // share is the part of all OSDs that store the data.
 func (f facts) share() float64 {
 	confined := f.confined()
-	if confined == nil || len(f.survey.osds) == 0 {
+	osds := quiescence.Serving(f.targetOSDs(), f.deviceClass())
+	if confined == nil || len(osds) == 0 {
 		return 1
 	}
-	return min(1, float64(confined.Count)/float64(len(f.survey.osds)))
+	return min(1, float64(confined.Count)/float64(len(osds)))
 }
 
 // isCached reports whether a phase reads what the OSDs may have in their caches.

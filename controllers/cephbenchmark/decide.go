@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -318,24 +317,6 @@ func queueForLock(seen facts) (plan, bool) {
 	return plan{step: stepLock}, !seen.locked
 }
 
-// failOutOfRoom ends a benchmark while OSDs still take what removes its data: what it has
-// written may be what fills them, so that waiting would not help.
-func failOutOfRoom(seen facts) (plan, bool) {
-	if seen.job == nil || seen.allRunsEnded() || len(seen.samples) == 0 {
-		return plan{}, false
-	}
-	why := quiescence.OutOfRoom(seen.samples[len(seen.samples)-1].Status, seen.spec.Quiescence)
-	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
-}
-
-// writeLess is what helps where there is no room.
-const writeLess = "Make room, or have it write less: a shorter phase, a smaller dataset, or reuseObjects in rados bench."
-
-// mebibytes writes bytes as Kubernetes does, in whole MiB.
-func mebibytes(bytes int64) string {
-	return resource.NewQuantity(bytes>>20<<20, resource.BinarySI).String()
-}
-
 // waitForQuiet looks before anything is made and before each run.
 func waitForQuiet(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() {
@@ -460,6 +441,11 @@ func concludeFailedRun(seen facts) (plan, bool) {
 	if !seen.begun(run) {
 		return failed, true
 	}
+	if ended, is := seen.stoppedByRoom(run, f); is {
+		p := conclude(run, ended.outcome.Message)
+		p.fatal, p.outcome = true, ended.outcome
+		return p, true
+	}
 	if f.beside {
 		return conclude(run, spoiltByBackground(f)), true
 	}
@@ -467,12 +453,7 @@ func concludeFailedRun(seen facts) (plan, bool) {
 	if why := seen.memory.notStarted[f.id]; why != "" {
 		p.wrong = fmt.Sprintf("The signal to start %s did not reach all clients: %s", f.id, why)
 	}
-	switch {
-	case seen.script.stoppedByRoom(run, f):
-		failed = fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Task %s wrote %s on client %d, as much as fits before an OSD may be nearfull, and was not through by then. %s",
-			f.id, mebibytes(seen.script.places[f.client].RoomBytes), f.client, writeLess))
-		p.wrong, p.fatal, p.outcome = failed.outcome.Message, true, failed.outcome
-	case !f.spoilsOneRun():
+	if !f.spoilsOneRun() {
 		p.fatal, p.outcome = true, failed.outcome
 	}
 	return p, true

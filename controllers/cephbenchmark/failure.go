@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
@@ -40,15 +39,6 @@ func describeFailure(f failedTask) string {
 // no evidence, but no defect either.
 func (f failedTask) spoilsOneRun() bool {
 	return slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, f.failure.Reason)
-}
-
-// stoppedByRoom reports whether a task of a run ended because it may write no more. Nothing
-// else ends it before its time.
-func (s *script) stoppedByRoom(run int32, f failedTask) bool {
-	return f.failure.Reason == task.FailureReason(engine.EndedEarly) && slices.ContainsFunc(s.phases, func(p phase) bool {
-		bench := p.spec.RadosBench
-		return taskID(run, p.name) == f.id && bench != nil && bench.Mode == v1alpha1.RadosBenchWrite && !bench.ReuseObjects && bench.MaxObjects == nil
-	})
 }
 
 // lastPart returns the end of a text, at most that many bytes of it.

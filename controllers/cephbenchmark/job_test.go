@@ -119,6 +119,8 @@ func TestSeal(t *testing.T) {
 		"another session": seal(session{name: "cephtune-1123456789"}, key, nothing),
 		"another spec":    seal(s, key, func(a map[string]string) { a[annotationSpec] = "{ }" }),
 		"another dataset": seal(s, key, func(a map[string]string) { a[annotationDataset] = "8" }),
+		"room":            seal(s, key, func(a map[string]string) { a[annotationRoom] = "8" }),
+		"other room":      seal(s, key, func(a map[string]string) { a[annotationRoom] = "9" }),
 		"no dataset":      seal(s, key, func(a map[string]string) { delete(a, annotationDataset) }),
 		"alone":           seal(s, key, func(a map[string]string) { a[annotationAlone] = "" }),
 	} {

@@ -107,12 +107,12 @@ func (s *liveSession) hurry() {
 	}
 }
 
-// lookForStrays has looks at the cluster tell of stray PGs too, from now on, or not.
-func (s *liveSession) lookForStrays(wanted bool) {
+// lookBetweenRuns has looks at the cluster tell more from now on, or not.
+func (s *liveSession) lookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
-		s.watch.lookForStrays(wanted)
+		s.watch.lookBetweenRuns(between, strays)
 	}
 }
 

@@ -64,6 +64,7 @@ type facts struct {
 	watchView
 
 	datasetBytes int64 // that each client prefills
+	roomBytes    int64 // that each may write beside it
 
 	block    bool  // the target is a claim in volume mode Block
 	claimErr error // it could not be found out
@@ -84,6 +85,8 @@ type facts struct {
 const (
 	annotationSpec    = "cephtune.dev/spec"
 	annotationDataset = "cephtune.dev/dataset-bytes"
+	// annotationRoom is what each client may write beside it.
+	annotationRoom = "cephtune.dev/room-bytes"
 )
 
 // observe gathers the facts. It only reads, and no more than the object's stage
@@ -107,7 +110,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return facts{}, err
 	}
 	seen.noteDisruption()
-	seen.live.lookForStrays(seen.asksForStrays())
+	seen.live.lookBetweenRuns(seen.betweenRuns())
 	return seen, nil
 }
 
@@ -170,6 +173,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 func (f *facts) readSession(job *batchv1.Job) error {
 	// What a session prefills does not change, whatever room there is later.
 	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
+	f.roomBytes, _ = strconv.ParseInt(job.Annotations[annotationRoom], 10, 64)
 	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &f.spec); err != nil {
 		return fmt.Errorf("read the spec that Job %s was made for: %w", job.Name, err)
 	}
@@ -292,7 +296,10 @@ func (f *facts) newScript() (*script, error) {
 	if err != nil {
 		return nil, err
 	}
-	made.limit(f.room(made))
+	if f.job == nil {
+		f.roomBytes = f.room(made)
+	}
+	made.limit(f.roomBytes)
 	return made, nil
 }
 

@@ -192,6 +192,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	job.Annotations = map[string]string{
 		annotationSpec:    string(spec),
 		annotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
+		annotationRoom:    strconv.FormatInt(seen.roomBytes, 10),
 	}
 	if len(seen.memory.osds) > 0 {
 		job.Annotations[annotationOSDs] = osdsText(seen.memory.osds)

@@ -63,10 +63,10 @@ func (f facts) wantsQuiet() bool {
 	return !f.runAtWork()
 }
 
-// asksForStrays reports whether looks at the cluster are to tell of stray PGs. That takes a
-// list of all PGs, which is too much for a large cluster while it is measured.
-func (f facts) asksForStrays() bool {
-	return quiescence.MindsRemoval(f.spec.Quiescence) && !f.runAtWork() && !f.tearingDown()
+// betweenRuns tells whether no run is at work, and whether looks are then to tell of stray
+// PGs.
+func (f facts) betweenRuns() (between, strays bool) {
+	return !f.runAtWork() && !f.tearingDown(), quiescence.MindsRemoval(f.spec.Quiescence)
 }
 
 // runAtWork reports whether a run was begun, as far as is known, or none follows: whether

@@ -101,8 +101,9 @@ func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
 		"at the teardown":         {seen: atWork(deleted, func(f *facts) { f.job = nil })},
 		"where they may remove":   {seen: atWork(func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
 	} {
-		if got := test.seen.asksForStrays(); got != test.want {
-			t.Errorf("%s: %t", name, got)
+		between, strays := test.seen.betweenRuns()
+		if got := between && strays; got != test.want {
+			t.Errorf("%s: %t and %t", name, between, strays)
 		}
 	}
 }

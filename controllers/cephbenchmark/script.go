@@ -79,21 +79,28 @@ func (s *script) loads() []engine.Load {
 	return loads
 }
 
-// datasetBytes is what all clients and the background prefill.
+// datasetBytes is what all clients and the background prefill. Of what they share, one of
+// them prefills all.
 func (s *script) datasetBytes() int64 {
 	var bytes int64
-	var keys []string
-	for _, load := range s.loads() {
-		for _, dataset := range load.Datasets(s.places[0]) {
-			if !slices.Contains(keys, dataset.Key) {
-				keys = append(keys, dataset.Key)
-				bytes += dataset.Bytes * int64(len(s.places))
-			}
-		}
+	for _, p := range s.places {
+		bytes += datasetBytesAt(p, s.loads())
 	}
 	if s.background != nil {
-		for _, dataset := range s.background.load.Datasets(s.background.place) {
-			bytes += dataset.Bytes
+		bytes += datasetBytesAt(s.background.place, []engine.Load{s.background.load})
+	}
+	return bytes
+}
+
+func datasetBytesAt(p place.Place, loads []engine.Load) int64 {
+	var bytes int64
+	var keys []string
+	for _, load := range loads {
+		for _, dataset := range load.Datasets(p) {
+			if !slices.Contains(keys, dataset.Key) {
+				keys = append(keys, dataset.Key)
+				bytes += dataset.Bytes
+			}
 		}
 	}
 	return bytes

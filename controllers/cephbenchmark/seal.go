@@ -22,6 +22,10 @@ const annotationSeal = "cephtune.dev/seal"
 // sealed are the annotations that are sealed together.
 func sealed() []string { return []string{annotationSpec, annotationDataset, annotationAlone} }
 
+// sealedIfThere are those that Jobs of earlier managers do not have, whose seals have to
+// stay good.
+func sealedIfThere() []string { return []string{annotationRoom} }
+
 // sealOf is the seal of annotations of the session's Job. Its key is derived for that
 // alone: pods have that of the session.
 func (s session) sealOf(master []byte, annotations map[string]string) (string, error) {
@@ -36,6 +40,12 @@ func (s session) sealOf(master []byte, annotations map[string]string) (string, e
 			value = &text
 		}
 		values = append(values, value)
+	}
+	for _, name := range sealedIfThere() {
+		if text, ok := annotations[name]; ok {
+			named := name + "=" + text
+			values = append(values, &named)
+		}
 	}
 	text, err := json.Marshal(values)
 	if err != nil {

@@ -21,11 +21,13 @@ func roomStories() map[string]story {
 		"no room for another object":    noRoomForAnotherObject,
 		"Rook keeps a full pool":        rookKeepsAFullPool,
 		"clients cannot remove a thing": clientsCannotRemoveAThing,
+		"the room is that of the start":  theRoomIsThatOfTheStart,
+		"room that comes back":           roomThatComesBack,
 	}
 }
 
-// newObjects writes objects for as long as time is left.
-const newObjects = `
+// endlessWrite writes objects for as long as time is left.
+const endlessWrite = `
 repetitions: 2
 template:
   target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
@@ -44,7 +46,7 @@ func nearfull() ceph.HealthCheck {
 // A cluster that fills up is left at once, and what was written is removed.
 func osdsBecomeNearfull(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	b := w.benchmark("b", newObjects)
+	b := w.benchmark("b", endlessWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.health(nearfull())
 	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "OSD_NEARFULL (1 nearfull osd(s))", "reuseObjects")
@@ -53,7 +55,7 @@ func osdsBecomeNearfull(w *world) {
 
 func osdsMayBecomeNearfull(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	b := w.benchmark("b", newObjects, func(b *v1alpha1.CephBenchmark) {
+	b := w.benchmark("b", endlessWrite, func(b *v1alpha1.CephBenchmark) {
 		b.Spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"OSD_NEARFULL"}
 	})
 	w.untilTask(0, "r1-write", task.Measuring)
@@ -66,8 +68,8 @@ func osdsMayBecomeNearfull(w *world) {
 // The tool stops at the number of objects for which there is room. Another run would, too.
 func noRoomForAnotherObject(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Failure: &task.Failure{Reason: "EndedEarly", Message: "it had nothing left to do"}})
-	b := w.benchmark("b", newObjects)
-	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "r1-write wrote", "Mi on client 0, as much as fits", "reuseObjects")
+	b := w.benchmark("b", endlessWrite)
+	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "r1-write may write", "Mi, which fits", "reuseObjects")
 	if states(b) != "Failed" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
@@ -77,7 +79,7 @@ func noRoomForAnotherObject(w *world) {
 // to be emptied first.
 func rookKeepsAFullPool(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	b := w.benchmark("b", newObjects)
+	b := w.benchmark("b", endlessWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	objects := settings.ScratchPool + "/" + sessionOf(b.UID, "1").name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -114,7 +116,7 @@ func (w *world) setFull(full bool) {
 func clientsCannotRemoveAThing(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	w.kubelet.script(cleanupID, runnertest.Script{Preparing: time.Hour})
-	b := w.benchmark("b", strings.Replace(newObjects, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
+	b := w.benchmark("b", strings.Replace(endlessWrite, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.untilTask(0, "r1-write", task.Measuring)
 	left := "open/" + sessionOf(b.UID, "1").name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) { a.Objects[left] = []string{"benchmark_data_x"} })
@@ -126,4 +128,58 @@ func clientsCannotRemoveAThing(w *world) {
 			w.t.Errorf("%v are left", objects)
 		}
 	})
+}
+
+// What was written since does not make less of the room of a benchmark at work, nor does a
+// manager that looks anew.
+func theRoomIsThatOfTheStart(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
+	b := w.benchmark("b", endlessWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	first := w.limitOf("r1-write")
+	w.fill(800 << 30)
+	w.restart()
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.untilTask(0, "r2-write", task.Done)
+	if second := w.limitOf("r2-write"); first == "" || second != first {
+		w.t.Errorf("the limit was %q, and %q after a restart", first, second)
+	}
+	w.until(b, "complete", func() bool { return isTrue(b, v1alpha1.ConditionComplete) })
+}
+
+// fill has each OSD use so much.
+func (w *world) fill(bytes int64) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		osds := slices.Clone(a.OSDs)
+		for i := range osds {
+			osds[i].UsedBytes, osds[i].AvailableBytes = bytes, osds[i].TotalBytes-bytes
+		}
+		a.OSDs = osds
+	})
+}
+
+// limitOf is with which limit of objects a task of the first client was handed over.
+func (w *world) limitOf(id string) string {
+	w.t.Helper()
+	for _, t := range w.kubelet.client(0).Tasks() {
+		if t.ID != id {
+			continue
+		}
+		for _, argument := range t.Measure.Argv {
+			if limit, is := strings.CutPrefix(argument, "--max-objects="); is {
+				return limit
+			}
+		}
+	}
+	return ""
+}
+
+// What was there when a benchmark began to wait says nothing of when it may go on.
+func roomThatComesBack(w *world) {
+	w.fill((1<<40)/100*85 - leastRoom) // of 1 TiB: little below the nearfull ratio
+	b := w.benchmark("b", endlessWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "each client that writes new objects has room for")
+	w.fill(0)
+	w.wait(extraEvery)
+	w.untilComplete(b)
 }

@@ -350,18 +350,6 @@ func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, err
 	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph is not in HEALTH_ERR any more.", nil
 }
 
-// full reports whether, by the last look, an OSD takes no more writes.
-func (f facts) full() bool {
-	return len(f.samples) > 0 && slices.ContainsFunc(f.samples[len(f.samples)-1].Status.Health.Checks, func(c ceph.HealthCheck) bool {
-		return c.Code == "OSD_FULL"
-	})
-}
-
-// isFull reports whether Ceph takes no more writes to a pool.
-func isFull(osdMap *ceph.OSDMap, pool string) bool {
-	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
-}
-
 // removeJob removes the Job; pods and Secret go with it.
 func (r *Reconciler) removeJob(ctx context.Context, seen facts) (string, error) {
 	if seen.job == nil {

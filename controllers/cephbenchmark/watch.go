@@ -37,6 +37,7 @@ type watch struct {
 	hurry   chan struct{}
 
 	mu      sync.Mutex
+	between bool // runs: what is too much for a large cluster while it is measured may be asked
 	strays  bool // are asked for
 	survey  *survey
 	samples []quiescence.Sample
@@ -62,6 +63,8 @@ type extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
 	df        *ceph.DF
+	// osds are looked at while no run is at work; nil otherwise.
+	osds []ceph.OSD
 }
 
 // startWatch begins to sample, unless that is done already.
@@ -69,7 +72,7 @@ func (s *liveSession) startWatch(c ceph.Client, to connect) *watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {
-		s.watch = &watch{ceph: c, connect: to, now: s.now, news: s.wake, hurry: make(chan struct{}, 1), strays: true}
+		s.watch = &watch{ceph: c, connect: to, now: s.now, news: s.wake, hurry: make(chan struct{}, 1), between: true, strays: true}
 		go s.watch.run(s.context)
 	}
 	return s.watch
@@ -108,16 +111,22 @@ func (w *watch) soon() {
 	}
 }
 
-// lookForStrays says whether samples tell of stray PGs. That takes a list of all PGs, which
-// is too much for a large cluster while it is measured.
-func (w *watch) lookForStrays(wanted bool) {
+// lookBetweenRuns says whether no run is at work, so that more may be asked: for the room on
+// each OSD, and, if that is wanted, for stray PGs. These take a list of all PGs.
+func (w *watch) lookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
-	begins := wanted && !w.strays
-	w.strays = wanted
+	begins := between && strays && !w.strays
+	w.between, w.strays = between, between && strays
 	w.mu.Unlock()
 	if begins {
 		w.soon()
 	}
+}
+
+func (w *watch) betweenRuns() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.between
 }
 
 func (w *watch) looksForStrays() bool {
@@ -207,6 +216,9 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 		more = &extra{time: sample.Time}
 		group.Go(into(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, at) }))
 		group.Go(into(&more.df, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))
+		if w.betweenRuns() {
+			group.Go(into(&more.osds, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, at) }))
+		}
 	}
 	return sample, more, group.Wait()
 }

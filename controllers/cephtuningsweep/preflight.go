@@ -270,7 +270,7 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 
 // demand is what the sweep adds to the cluster at most: PGs of the configuration that has
 // the most of them, and the data that each run begins with. How much phases write that end
-// by the clock is not known; Ceph's full ratios bound that, and the budget.
+// by the clock is not known; each run bounds that by the room there is then, and the budget.
 func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration, datasetBytes int64) quiescence.Demand {
 	var demand quiescence.Demand
 	target := spec.Template.Target

@@ -172,6 +172,9 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 			PG   string `json:"pgid"`
 			OSDs []int  `json:"osds"`
 		} `json:"pg_upmap"`
+		Profiles map[string]struct {
+			DataChunks string `json:"k"`
+		} `json:"erasure_code_profiles"`
 		MinCompatClient string `json:"require_min_compat_client"`
 		OSDsMore        []struct {
 			ID        int    `json:"osd"`
@@ -193,8 +196,12 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 	for _, upmap := range raw.Upmaps {
 		m.PGUpmaps[upmap.PG] = upmap.OSDs
 	}
-	for _, pool := range raw.Pools {
-		m.Pools = append(m.Pools, pool.pool())
+	for _, r := range raw.Pools {
+		pool := r.pool()
+		if pool.ErasureCodeProfile != "" {
+			pool.DataChunks, _ = strconv.Atoi(raw.Profiles[pool.ErasureCodeProfile].DataChunks)
+		}
+		m.Pools = append(m.Pools, pool)
 	}
 	downSince := map[int]time.Time{}
 	for _, more := range raw.OSDsMore {

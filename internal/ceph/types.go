@@ -135,19 +135,21 @@ type OSDState struct {
 
 // Pool is a pool with its settings.
 type Pool struct {
-	ID                  int64  `json:"id"`
-	Name                string `json:"name"`
-	Type                string `json:"type"` // replicated or erasure
-	Size                int    `json:"size"`
-	MinSize             int    `json:"minSize"`
-	CrushRule           int    `json:"crushRule"`
-	PGNum               int    `json:"pgNum"`
-	PGNumTarget         int    `json:"pgNumTarget"`
-	PGNumPending        int    `json:"pgNumPending"`
-	PGPlacementNum      int    `json:"pgPlacementNum"`
-	PGPlacementTarget   int    `json:"pgPlacementTarget"`
-	AutoscaleMode       string `json:"autoscaleMode"`
-	ErasureCodeProfile  string `json:"erasureCodeProfile,omitempty"`
+	ID                 int64  `json:"id"`
+	Name               string `json:"name"`
+	Type               string `json:"type"` // replicated or erasure
+	Size               int    `json:"size"`
+	MinSize            int    `json:"minSize"`
+	CrushRule          int    `json:"crushRule"`
+	PGNum              int    `json:"pgNum"`
+	PGNumTarget        int    `json:"pgNumTarget"`
+	PGNumPending       int    `json:"pgNumPending"`
+	PGPlacementNum     int    `json:"pgPlacementNum"`
+	PGPlacementTarget  int    `json:"pgPlacementTarget"`
+	AutoscaleMode      string `json:"autoscaleMode"`
+	ErasureCodeProfile string `json:"erasureCodeProfile,omitempty"`
+	// DataChunks is k of that profile; 0 for a replicated pool, or if Ceph does not tell.
+	DataChunks          int    `json:"dataChunks,omitempty"`
 	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
 	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`
 	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // its applications, sorted, by commas

@@ -23,9 +23,10 @@ func (in input) nearFullRatio() float64 {
 }
 
 // serving are the OSDs that store what is written.
-func (in input) serving() []ceph.OSD { return serving(in.OSDs, in.Demand.DeviceClass) }
+func (in input) serving() []ceph.OSD { return Serving(in.OSDs, in.Demand.DeviceClass) }
 
-func serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
+// Serving are the OSDs of a device class, or of all, that can store anything.
+func Serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
 	var osds []ceph.OSD
 	for _, osd := range all {
 		// An OSD that is out or down has no size.

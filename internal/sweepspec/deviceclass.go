@@ -23,15 +23,17 @@ func DeviceClasses(spec *Spec) []string {
 	for _, c := range spec.Configurations {
 		values = append(values, c.Values[string(p.Name)])
 	}
+	baseline := v1alpha1.ParameterValue("")
 	if spec.Baseline != nil {
-		values = append(values, spec.Baseline.Values[string(p.Name)])
+		baseline = spec.Baseline.Values[string(p.Name)]
 	}
-	classes := make([]string, 0, len(values)+1)
+	if pool := spec.Template.Target.ScratchPool; pool != nil && baseline == "" {
+		baseline = v1alpha1.ParameterValue(pool.DeviceClass)
+	}
+	values = append(values, baseline)
+	classes := make([]string, 0, len(values))
 	for _, value := range values {
 		classes = append(classes, string(value))
-	}
-	if pool := spec.Template.Target.ScratchPool; pool != nil {
-		classes = append(classes, pool.DeviceClass)
 	}
 	slices.Sort(classes)
 	return slices.DeleteFunc(slices.Compact(classes), func(class string) bool { return class == "" })

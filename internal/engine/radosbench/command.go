@@ -182,7 +182,7 @@ func (b *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		Command: task.Command{Argv: argv}, Format: TextFormat,
 		RequestedSeconds: b.seconds, MinimumSeconds: 0.95 * b.seconds,
 	}
-	if b.spec.MaxObjects != nil {
+	if b.spec.MaxObjects != nil && !b.boundByRoom(p) {
 		measurement.RequestedSeconds, measurement.MinimumSeconds = 0, b.ramp+minimumSeconds
 	}
 	return task.Task{ID: run.ID, Measure: measurement, MeasureTimeoutSeconds: 1.25*b.seconds + 60}, nil
@@ -216,19 +216,23 @@ func (b *phase) writeOptions(p place.Place) []string {
 // limit is how many new objects the phase may write; 0 for no limit. Without one, a phase
 // that time alone ends would fill a small cluster, and with it stop everybody's writes.
 func (b *phase) limit(p place.Place) int64 {
-	if b.spec.MaxObjects != nil {
+	switch {
+	case b.boundByRoom(p):
+		return b.fitting(p)
+	case b.spec.MaxObjects != nil:
 		return *b.spec.MaxObjects
 	}
-	if p.RoomBytes == 0 {
-		return 0
-	}
-	// The tool counts operations in 32 bits.
-	return min(b.fitting(p), math.MaxInt32/(b.objectBytes/b.blockBytes))
+	return 0
 }
 
-// fitting is how many objects there is room for.
+// boundByRoom reports whether there is room for fewer objects than the phase may write.
+func (b *phase) boundByRoom(p place.Place) bool {
+	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
+}
+
+// fitting is how many objects there is room for. The tool counts operations in 32 bits.
 func (b *phase) fitting(p place.Place) int64 {
-	return max(p.RoomBytes/(b.objectBytes+objectOverhead), 1)
+	return min(max(p.RoomBytes/(b.objectBytes+objectOverhead), 1), math.MaxInt32/(b.objectBytes/b.blockBytes))
 }
 
 // Tidy implements load.Load.
@@ -248,9 +252,6 @@ func (b *phase) validate(p place.Place) error {
 	}
 	if b.usesDataset() && p.DatasetBytes == 0 {
 		return errors.New("the size of the dataset is not known")
-	}
-	if own := b.spec.MaxObjects; own != nil && !b.usesDataset() && p.RoomBytes > 0 && *own > b.fitting(p) {
-		return fmt.Errorf("there is room for %d objects of %d bytes before an OSD may be nearfull, and maxObjects is %d", b.fitting(p), b.objectBytes, *own)
 	}
 	return nil
 }

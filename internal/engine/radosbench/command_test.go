@@ -1,7 +1,6 @@
 package radosbench
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -112,37 +111,37 @@ func TestRoomBoundsWhatIsWritten(t *testing.T) {
 	cases := map[string]struct {
 		change func(s *v1alpha1.RadosBench)
 		room   int64
-		want   string // a part of the command line, or of the error
-		fails  bool
+		want   string // a part of the command line
+		// wantSeconds is what the tool has to have taken, so that its end is no early one.
+		wantSeconds float64
 	}{
-		"objects with what OSDs note of them": {room: 100 * 4 * mib, want: "--max-objects=99 "},
+		"objects with what OSDs note of them": {room: 100 * 4 * mib, want: "--max-objects=99 ", wantSeconds: 60},
 		"objects of many operations": {
-			func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("8Mi")) }, 100 * 4 * mib, "--max-objects=49 ", false,
+			func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("8Mi")) }, 100 * 4 * mib, "--max-objects=49 ", 60,
 		},
-		"hardly any room": {room: 1, want: "--max-objects=1 "},
+		"hardly any room": {room: 1, want: "--max-objects=1 ", wantSeconds: 60},
 		"more than the tool counts": {
 			func(s *v1alpha1.RadosBench) {
 				s.BlockSize, s.ObjectSize = resource.MustParse("4Ki"), new(resource.MustParse("8Ki"))
 			},
-			1 << 60, "--max-objects=1073741823 ", false,
+			1 << 60, "--max-objects=1073741823 ", 60,
 		},
-		"fewer, as the phase says": {func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(99)) }, 100 * 4 * mib, "--max-objects=99 ", false},
+		"fewer, as the phase says": {func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(99)) }, 100 * 4 * mib, "--max-objects=99 ", 0},
 		"more, as the phase says": {
-			func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(100)) }, 100 * 4 * mib, "room for 99 objects of 4194304 bytes", true,
+			func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(100)) }, 100 * 4 * mib, "--max-objects=99 ", 60,
 		},
-		"what is there already": {func(s *v1alpha1.RadosBench) { s.ReuseObjects = true }, 1, "--max-objects=256 ", false},
+		"what is there already": {func(s *v1alpha1.RadosBench) { s.ReuseObjects = true }, 1, "--max-objects=256 ", 60},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			where := pool()
 			where.RoomBytes = tc.room
 			got, err := newLoad(t, spec(v1alpha1.RadosBenchWrite, tc.change)).Task(where, load.Run{ID: "run-7"})
-			said := fmt.Sprint(err)
-			if err == nil {
-				said = strings.Join(got.Measure.Argv, " ")
+			if err != nil {
+				t.Fatal(err)
 			}
-			if (err != nil) != tc.fails || !strings.Contains(said, tc.want) {
-				t.Errorf("%s; want %q in it, and failing %t", said, tc.want, tc.fails)
+			if line := strings.Join(got.Measure.Argv, " "); !strings.Contains(line, tc.want) || got.Measure.RequestedSeconds != tc.wantSeconds {
+				t.Errorf("%s, for %v s; want %q in it, for %v s", line, got.Measure.RequestedSeconds, tc.want, tc.wantSeconds)
 			}
 		})
 	}

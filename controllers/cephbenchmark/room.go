@@ -1,0 +1,182 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// A full OSD stops everybody's writes, so that no benchmark may get that far: what only time
+// ends is bounded by the room that there is, and a cluster that is about to be full is left.
+
+// targetOSDs are the OSDs of the target as of the last look: those that an existing pool is on,
+// or all that there are.
+func (f facts) targetOSDs() []ceph.OSD {
+	osds := f.survey.osds
+	for _, more := range f.extras {
+		if more.osds != nil {
+			osds = more.osds
+		}
+	}
+	pool := f.existingPool()
+	if pool == nil {
+		return osds
+	}
+	var own []ceph.OSD
+	for _, osd := range osds {
+		if slices.ContainsFunc(f.survey.pgs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd.ID) }) {
+			own = append(own, osd)
+		}
+	}
+	if len(own) == 0 {
+		return osds
+	}
+	return own
+}
+
+// df is the room of the cluster as of the last look.
+func (f facts) df() *ceph.DF {
+	if len(f.extras) > 0 {
+		return f.extras[len(f.extras)-1].df
+	}
+	return f.survey.df
+}
+
+// available is how many bytes are free on the OSDs of the target.
+func (f facts) available() int64 {
+	var bytes int64
+	for _, osd := range quiescence.Serving(f.targetOSDs(), f.deviceClass()) {
+		bytes += osd.AvailableBytes
+	}
+	return bytes
+}
+
+// dataPool is the pool of the target that the data goes to; "" for a claim.
+func (f facts) dataPool() string {
+	pools := f.targetPools()
+	if len(pools) == 0 {
+		return ""
+	}
+	return pools[len(pools)-1]
+}
+
+// room is how much each client, and the background, may write beside the datasets, at least
+// a byte; 0 if that is not known.
+func (f facts) room(s *script) int64 {
+	if f.survey == nil || f.dataPool() == "" {
+		return 0
+	}
+	return max(f.roomInAll(s)/s.writers(), 1)
+}
+
+// writers are the clients and the background.
+func (s *script) writers() int64 {
+	if s.background != nil {
+		return int64(len(s.places)) + 1
+	}
+	return int64(len(s.places))
+}
+
+// leastRoom is what each of them has to have room for that writes new objects: anything less
+// is gone in a moment.
+const leastRoom = 64 << 20
+
+// roomInAll is what there is for all of them together; 0 or less if there is none.
+func (f facts) roomInAll(s *script) int64 {
+	bytes := int64(float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead())
+	if pool := f.existingPool(); pool != nil && pool.QuotaMaxBytes > 0 {
+		bytes = min(bytes, (pool.QuotaMaxBytes-f.storedIn(pool.Name))/2) // Others write, too.
+	}
+	return bytes - s.datasetBytes()
+}
+
+// storedIn is how much a pool holds.
+func (f facts) storedIn(name string) int64 {
+	for _, pool := range f.df().Pools {
+		if pool.Name == name {
+			return pool.StoredBytes
+		}
+	}
+	return 0
+}
+
+// noRoom keeps a benchmark waiting that would have no room for what it writes beside its
+// data. That of pools which were removed comes back.
+func (f facts) noRoom() []quiescence.Obstacle {
+	if f.job != nil || f.memory.alone || f.dataPool() == "" || !f.writesNewObjects() || f.room(f.script) >= leastRoom {
+		return nil
+	}
+	return []quiescence.Obstacle{{
+		Code: "NoRoom", Waits: true,
+		Message: fmt.Sprintf("each client that writes new objects has room for %s before an OSD may be nearfull, and wants at least %s; make room",
+			mebibytes(f.room(f.script)), mebibytes(leastRoom)),
+	}}
+}
+
+func (f facts) writesNewObjects() bool {
+	b := f.spec.Template.Background
+	return b != nil && newObjects(b.RadosBench) ||
+		slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool { return newObjects(p.RadosBench) })
+}
+
+// newObjects reports whether rados bench writes more and more objects.
+func newObjects(b *v1alpha1.RadosBench) bool {
+	return b != nil && b.Mode == v1alpha1.RadosBenchWrite && !b.ReuseObjects
+}
+
+// failOutOfRoom ends a benchmark while OSDs still take what removes its data: what it has
+// written may be what fills them, so that waiting would not help.
+func failOutOfRoom(seen facts) (plan, bool) {
+	if seen.job == nil || seen.allRunsEnded() || len(seen.samples) == 0 {
+		return plan{}, false
+	}
+	why := quiescence.OutOfRoom(seen.samples[len(seen.samples)-1].Status, seen.spec.Quiescence)
+	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
+}
+
+// writeLess is what helps where there is no room.
+const writeLess = "Make room, or have it write less: a shorter phase, a smaller dataset, or reuseObjects in rados bench."
+
+// stoppedByRoom is the end of a benchmark whose task ended because it may write no more, as
+// it would in any other run.
+func (f facts) stoppedByRoom(run int32, failed failedTask) (plan, bool) {
+	if failed.failure.Reason != task.FailureReason(engine.EndedEarly) || f.roomBytes == 0 || !f.boundByRoom(run, failed) {
+		return plan{}, false
+	}
+	text := fmt.Sprintf("Task %s may write %s, which fits before an OSD may be nearfull, and had written that before its time was over. %s", failed.id, mebibytes(f.roomBytes), writeLess)
+	return fail(v1alpha1.ReasonOutOfRoom, text), true
+}
+
+// boundByRoom reports whether nothing else ends a task before its time.
+func (f facts) boundByRoom(run int32, failed failedTask) bool {
+	if failed.beside {
+		return f.spec.Template.Background != nil && newObjects(f.spec.Template.Background.RadosBench)
+	}
+	return slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool {
+		return taskID(run, p.Name) == failed.id && newObjects(p.RadosBench)
+	})
+}
+
+// full reports whether, by the last look, an OSD takes no more writes.
+func (f facts) full() bool {
+	return len(f.samples) > 0 && slices.ContainsFunc(f.samples[len(f.samples)-1].Status.Health.Checks, func(c ceph.HealthCheck) bool {
+		return c.Code == "OSD_FULL"
+	})
+}
+
+// isFull reports whether Ceph takes no more writes to a pool.
+func isFull(osdMap *ceph.OSDMap, pool string) bool {
+	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
+}
+
+// mebibytes writes bytes as Kubernetes does, in whole MiB.
+func mebibytes(bytes int64) string {
+	return resource.NewQuantity(bytes>>20<<20, resource.BinarySI).String()
+}
