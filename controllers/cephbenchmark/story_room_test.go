@@ -21,8 +21,8 @@ func roomStories() map[string]story {
 		"no room for another object":    noRoomForAnotherObject,
 		"Rook keeps a full pool":        rookKeepsAFullPool,
 		"clients cannot remove a thing": clientsCannotRemoveAThing,
-		"the room is that of the start":  theRoomIsThatOfTheStart,
-		"room that comes back":           roomThatComesBack,
+		"the room is that of the start": theRoomIsThatOfTheStart,
+		"room that comes back":          roomThatComesBack,
 	}
 }
 
