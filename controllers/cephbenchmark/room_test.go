@@ -20,7 +20,8 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 			f.survey.df = &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib}}}
 			f.survey.pgs = []ceph.PG{{PoolID: 7, Acting: []int{0, 1, 2147483647}}, {PoolID: 8, Acting: []int{2}}}
 			f.survey.osds = []ceph.OSD{
-				{ID: 0, TotalBytes: 100 * gib}, {ID: 1, TotalBytes: 100 * gib},
+				{ID: 0, TotalBytes: 100 * gib},
+				{ID: 1, TotalBytes: 100 * gib},
 				{ID: 2, TotalBytes: 100 * gib, UsedBytes: 99 * gib}, // which is another pool's
 			}
 		})

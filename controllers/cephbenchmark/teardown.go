@@ -109,14 +109,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 		seen.memory.leftToManager = true
 	}
 	if id, busy := seen.tasks.unfinished(); busy && (id != cleanupID || seen.memory.leftToManager) {
-		return "The clients are being stopped.", r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
-			for id, status := range seen.tasks[i] {
-				if !status.State.Ended() {
-					return c.Cancel(ctx, id)
-				}
-			}
-			return nil
-		})
+		return "The clients are being stopped.", r.stopClients(ctx, seen)
 	}
 	if seen.memory.leftToManager || seen.tasks.all(cleanupID, task.State.Ended) || !seen.needsCleanup() {
 		return "", nil
@@ -133,6 +126,18 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 		logf.FromContext(ctx).Error(err, "The clients cannot remove what they have made, so the manager does")
 	}
 	return "The clients remove what they have written.", nil
+}
+
+// stopClients ends what clients are at.
+func (r *Reconciler) stopClients(ctx context.Context, seen facts) error {
+	return r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
+		for id, status := range seen.tasks[i] {
+			if !status.State.Ended() {
+				return c.Cancel(ctx, id)
+			}
+		}
+		return nil
+	})
 }
 
 // needsCleanup reports whether clients have anything to remove.
