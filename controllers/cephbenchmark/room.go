@@ -84,10 +84,6 @@ func (s *script) writers() int64 {
 	return int64(len(s.places))
 }
 
-// leastRoom is what each of them has to have room for that writes new objects: anything less
-// is gone in a moment.
-const leastRoom = 64 << 20
-
 // roomInAll is what there is for all of them together; 0 or less if there is none.
 func (f facts) roomInAll(s *script) int64 {
 	bytes := int64(float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead())
@@ -110,14 +106,10 @@ func (f facts) storedIn(name string) int64 {
 // noRoom keeps a benchmark waiting that would have no room for what it writes beside its
 // data. That of pools which were removed comes back.
 func (f facts) noRoom() []quiescence.Obstacle {
-	if f.job != nil || f.memory.alone || f.dataPool() == "" || !f.writesNewObjects() || f.room(f.script) >= leastRoom {
+	if f.job != nil || f.memory.alone || f.dataPool() == "" || !f.writesNewObjects() {
 		return nil
 	}
-	return []quiescence.Obstacle{{
-		Code: "NoRoom", Waits: true,
-		Message: fmt.Sprintf("each client that writes new objects has room for %s before an OSD may be nearfull, and wants at least %s; make room",
-			mebibytes(f.room(f.script)), mebibytes(leastRoom)),
-	}}
+	return quiescence.RoomForObjects(f.room(f.script))
 }
 
 func (f facts) writesNewObjects() bool {

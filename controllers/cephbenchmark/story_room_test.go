@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -176,7 +177,7 @@ func (w *world) limitOf(id string) string {
 
 // What was there when a benchmark began to wait says nothing of when it may go on.
 func roomThatComesBack(w *world) {
-	w.fill((1<<40)/100*85 - leastRoom) // of 1 TiB: little below the nearfull ratio
+	w.fill((1<<40)/100*85 - quiescence.LeastRoom) // of 1 TiB: little below the nearfull ratio
 	b := w.benchmark("b", endlessWrite)
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "each client that writes new objects has room for")
 	w.fill(0)

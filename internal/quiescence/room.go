@@ -65,6 +65,20 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	return int64(max(room, 0))
 }
 
+// LeastRoom is what each client has to have room for that writes new objects, in bytes:
+// anything less is gone in a moment.
+const LeastRoom = 64 << 20
+
+// RoomForObjects is in the way of clients that write new objects and have room for so many
+// bytes each; nothing if that is enough.
+func RoomForObjects(bytes int64) []Obstacle {
+	if bytes >= LeastRoom {
+		return nil
+	}
+	return []Obstacle{*waits("NoRoom", "each client that writes new objects has room for %s before an OSD may be nearfull, and wants at least %s; make room",
+		quantity(bytes), quantity(LeastRoom))}
+}
+
 // fullOSDs are health codes about OSDs. Those of pools are about their quotas, too, which
 // are their owners' matter.
 func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL"} }
