@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -129,6 +131,7 @@ func decide(seen facts) plan {
 		failWithoutPlan,      // what cannot be carried out
 		keepWinner,           // if that was asked for
 		standDownConcluded,   // the planner has a verdict
+		failOutOfRoom,        // which the fastest would be cut off by
 		enterRun,             // a benchmark that has ended
 		watchRun,             // one that goes on
 		applyConfiguration,   // written down before
@@ -364,6 +367,20 @@ func (f facts) keeps() bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
+}
+
+// failOutOfRoom ends a sweep whose run had no room for what it wrote. The faster a
+// configuration writes, the sooner it gets there: a sweep that went on without the runs that
+// did would call the slow ones better.
+func failOutOfRoom(seen facts) (plan, bool) {
+	if seen.child == nil {
+		return plan{}, false
+	}
+	condition := meta.FindStatusCondition(seen.child.Status.Conditions, v1alpha1.ConditionFailed)
+	if condition == nil || condition.Status != metav1.ConditionTrue || condition.Reason != v1alpha1.ReasonOutOfRoom {
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, condition.Message)), true
 }
 
 func enterRun(seen facts) (plan, bool) {

@@ -17,6 +17,7 @@ func guardStories() map[string]story {
 	return map[string]story{
 		"users of the cluster suffer":                      usersSuffer,
 		"the cluster has errors after a change":            errorsAfterAChange,
+		"a run has no room":                                aRunHasNoRoom,
 		"too many runs fail":                               tooManyRunsFail,
 		"the cluster does not settle in time":              theClusterDoesNotSettle,
 		"a budget that is too small is refused":            theBudgetIsTooSmall,
@@ -65,6 +66,24 @@ func errorsAfterAChange(w *world) {
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "PG_DAMAGED (1 pg inconsistent)")
 	if len(s.Status.Runs) > 1 {
 		w.t.Errorf("runs %v, want none with the change", s.Status.Runs)
+	}
+	w.wantState(before)
+}
+
+// Without the runs that filled the cluster, those that write less would look better.
+func aRunHasNoRoom(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.endsAs = v1alpha1.ReasonOutOfRoom
+		b.spoil = func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun {
+			return &v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunFailed, Reason: "Task r1-write may write 5Gi"}
+		}
+	})
+	s := w.create("s", profile)
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonOutOfRoom, "Run 1, baseline: Task r1-write may write 5Gi")
+	if s.Status.Verdict != "" {
+		w.t.Errorf("the verdict is %s", s.Status.Verdict)
 	}
 	w.wantState(before)
 }

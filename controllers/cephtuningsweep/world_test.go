@@ -1,6 +1,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -328,8 +329,9 @@ type bench struct {
 	hold bool
 	// holdIf keeps some of them.
 	holdIf func(*v1alpha1.CephBenchmark) bool
-	// spoil may make a benchmark end otherwise.
-	spoil func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun
+	// spoil may make a benchmark end otherwise, endsAs is the reason with which any ends.
+	spoil  func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun
+	endsAs string
 	// keep stores the full results of a benchmark, and returns where.
 	keep  func(*v1alpha1.CephBenchmark) string
 	seen  map[string]bool
@@ -400,7 +402,7 @@ func (b *bench) end(child *v1alpha1.CephBenchmark) {
 	} else {
 		kind = v1alpha1.ConditionFailed
 	}
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Ended", Message: run.Reason})
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: cmp.Or(b.endsAs, "Ended"), Message: run.Reason})
 	if err := b.world.Status().Update(b.world.t.Context(), child); client.IgnoreNotFound(err) != nil && b.world.t.Context().Err() == nil {
 		b.ended-- // Somebody else has written it: next time.
 	}
