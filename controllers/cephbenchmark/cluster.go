@@ -118,16 +118,22 @@ func (f facts) existingPool() *ceph.Pool {
 	return &pools[len(pools)-1]
 }
 
-// overhead is how many bytes OSDs store for one of a client.
-func (f facts) overhead() float64 {
+// dataChunks is in how many parts an erasure-coded target cuts each object; 0 for copies.
+func (f facts) dataChunks() int {
 	if pool := f.spec.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
-		return float64(f.copies()) / float64(pool.ErasureCoded.DataChunks)
+		return int(pool.ErasureCoded.DataChunks)
 	}
-	if pool := f.existingPool(); pool != nil && pool.DataChunks > 0 {
-		return float64(pool.Size) / float64(pool.DataChunks)
+	if f.survey == nil {
+		return 0
 	}
-	return float64(f.copies())
+	if pool := f.existingPool(); pool != nil {
+		return pool.DataChunks
+	}
+	return 0
 }
+
+// overhead is how many bytes OSDs store for one of a client.
+func (f facts) overhead() float64 { return float64(f.copies()) / float64(max(f.dataChunks(), 1)) }
 
 func (f facts) deviceClass() string {
 	if pool := f.spec.Template.Target.ScratchPool; pool != nil {

@@ -299,7 +299,7 @@ func (f *facts) newScript() (*script, error) {
 	if f.job == nil {
 		f.roomBytes = f.room(made)
 	}
-	made.limit(f.roomBytes)
+	made.limit(f.roomBytes, f.dataChunks())
 	return made, nil
 }
 

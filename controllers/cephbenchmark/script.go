@@ -107,12 +107,12 @@ func datasetBytesAt(p place.Place, loads []engine.Load) int64 {
 }
 
 // limit bounds what each client and the background may write beside the datasets.
-func (s *script) limit(bytes int64) {
+func (s *script) limit(bytes int64, dataChunks int) {
 	for i := range s.places {
-		s.places[i].RoomBytes = bytes
+		s.places[i].RoomBytes, s.places[i].DataChunks = bytes, dataChunks
 	}
 	if s.background != nil {
-		s.background.place.RoomBytes = bytes
+		s.background.place.RoomBytes, s.background.place.DataChunks = bytes, dataChunks
 	}
 }
 

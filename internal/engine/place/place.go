@@ -49,6 +49,9 @@ type Place struct {
 	// RoomBytes is how much this client may write beside that, so that no OSD becomes
 	// nearfull; 0 if it is not known.
 	RoomBytes int64
+	// DataChunks is in how many parts an erasure-coded pool cuts each object; 0 for
+	// copies.
+	DataChunks int
 }
 
 // Image describes RBD images.

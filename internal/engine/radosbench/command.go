@@ -26,7 +26,9 @@ const (
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
-	// objectOverhead is what OSDs note of an object beside its contents, rounded up.
+	// allocation is what an OSD allocates at least for its part of an object, and
+	// objectOverhead what it notes of it beside, rounded up.
+	allocation     = 4 << 10
 	objectOverhead = 4 << 10
 )
 
@@ -232,7 +234,9 @@ func (b *phase) boundByRoom(p place.Place) bool {
 
 // fitting is how many objects there is room for. The tool counts operations in 32 bits.
 func (b *phase) fitting(p place.Place) int64 {
-	return min(max(p.RoomBytes/(b.objectBytes+objectOverhead), 1), math.MaxInt32/(b.objectBytes/b.blockBytes))
+	chunks := int64(max(p.DataChunks, 1))
+	each := max(b.objectBytes, chunks*allocation) + chunks*objectOverhead
+	return min(max(p.RoomBytes/each, 1), math.MaxInt32/(b.objectBytes/b.blockBytes))
 }
 
 // Tidy implements load.Load.

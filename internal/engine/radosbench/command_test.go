@@ -114,28 +114,32 @@ func TestRoomBoundsWhatIsWritten(t *testing.T) {
 		want   string // a part of the command line
 		// wantSeconds is what the tool has to have taken, so that its end is no early one.
 		wantSeconds float64
+		chunks      int
 	}{
 		"objects with what OSDs note of them": {room: 100 * 4 * mib, want: "--max-objects=99 ", wantSeconds: 60},
 		"objects of many operations": {
-			func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("8Mi")) }, 100 * 4 * mib, "--max-objects=49 ", 60,
+			func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("8Mi")) }, 100 * 4 * mib, "--max-objects=49 ", 60, 0,
 		},
 		"hardly any room": {room: 1, want: "--max-objects=1 ", wantSeconds: 60},
 		"more than the tool counts": {
 			func(s *v1alpha1.RadosBench) {
 				s.BlockSize, s.ObjectSize = resource.MustParse("4Ki"), new(resource.MustParse("8Ki"))
 			},
-			1 << 60, "--max-objects=1073741823 ", 60,
+			1 << 60, "--max-objects=1073741823 ", 60, 0,
 		},
-		"fewer, as the phase says": {func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(99)) }, 100 * 4 * mib, "--max-objects=99 ", 0},
+		"fewer, as the phase says": {func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(99)) }, 100 * 4 * mib, "--max-objects=99 ", 0, 0},
 		"more, as the phase says": {
-			func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(100)) }, 100 * 4 * mib, "--max-objects=99 ", 60,
+			func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(100)) }, 100 * 4 * mib, "--max-objects=99 ", 60, 0,
 		},
-		"what is there already": {func(s *v1alpha1.RadosBench) { s.ReuseObjects = true }, 1, "--max-objects=256 ", 60},
+		"small objects in chunks": {
+			change: func(s *v1alpha1.RadosBench) { s.BlockSize = resource.MustParse("4Ki") }, room: 64 << 10, chunks: 4, want: "--max-objects=2 ", wantSeconds: 60,
+		},
+		"what is there already": {func(s *v1alpha1.RadosBench) { s.ReuseObjects = true }, 1, "--max-objects=256 ", 60, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			where := pool()
-			where.RoomBytes = tc.room
+			where.RoomBytes, where.DataChunks = tc.room, tc.chunks
 			got, err := newLoad(t, spec(v1alpha1.RadosBenchWrite, tc.change)).Task(where, load.Run{ID: "run-7"})
 			if err != nil {
 				t.Fatal(err)
