@@ -64,6 +64,19 @@ func (w *world) twoClasses() {
 	})
 }
 
+// wantBestWithoutPatch checks that a sweep ends with a configuration that is Superior, and
+// says why there is no patch for it.
+func (w *world) wantBestWithoutPatch(s *v1alpha1.CephTuningSweep, best, says string) {
+	w.t.Helper()
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != best {
+		w.t.Errorf("verdict %s on %s, want Superior on %s: %s", s.Status.Verdict, s.Status.Best, best, s.Status.Summary)
+	}
+	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, says) {
+		w.t.Errorf("patches %+v and the summary %q, want it to say %q", s.Status.Patches, s.Status.Summary, says)
+	}
+}
+
 func anotherDeviceClassHelps(w *world) {
 	w.twoClasses()
 	before := w.state()
@@ -73,13 +86,7 @@ func anotherDeviceClassHelps(w *world) {
 		}
 	})
 	s := w.create("s", onClasses)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "class=ssd" {
-		w.t.Errorf("verdict %s on %s, want Superior on class=ssd: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
-	}
-	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, "no patch for the device class") {
-		w.t.Errorf("patches %+v and the summary %q, want it to say that there is none", s.Status.Patches, s.Status.Summary)
-	}
+	w.wantBestWithoutPatch(s, "class=ssd", "no patch for the device class")
 	w.wantState(before)
 }
 
@@ -105,13 +112,7 @@ func moreOSDsHelp(w *world) {
 		}
 	})
 	s := w.create("s", onOSDs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "osds=3" {
-		w.t.Errorf("verdict %s on %s, want Superior on osds=3: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
-	}
-	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, "there is no patch for it") {
-		w.t.Errorf("patches %+v and the summary %q, want it to say that there is none", s.Status.Patches, s.Status.Summary)
-	}
+	w.wantBestWithoutPatch(s, "osds=3", "there is no patch for it")
 	drawn := map[int64]bool{}
 	w.bench.set(func(*bench) {
 		for block, of := range seeds {
