@@ -2,9 +2,11 @@ package cephbenchmark
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -86,21 +88,42 @@ func (s *script) writers() int64 {
 
 // roomInAll is what there is for all of them together; 0 or less if there is none.
 func (f facts) roomInAll(s *script) int64 {
-	bytes := int64(float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead())
-	if pool := f.existingPool(); pool != nil && pool.QuotaMaxBytes > 0 {
-		bytes = min(bytes, (pool.QuotaMaxBytes-f.storedIn(pool.Name))/2) // Others write, too.
+	bytes := float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead()
+	if pool := f.existingPool(); pool != nil {
+		bytes = min(bytes, f.roomInQuotas(pool))
 	}
-	return bytes - s.datasetBytes()
+	return int64(bytes) - s.datasetBytes()
 }
 
-// storedIn is how much a pool holds.
-func (f facts) storedIn(name string) int64 {
-	for _, pool := range f.df().Pools {
-		if pool.Name == name {
-			return pool.StoredBytes
+// roomInQuotas is how much of what the quotas of an existing pool leave may be written: half
+// of it, since others write, too.
+func (f facts) roomInQuotas(pool *ceph.Pool) float64 {
+	var holds ceph.PoolDF
+	for _, p := range f.df().Pools {
+		if p.Name == pool.Name {
+			holds = p
 		}
 	}
-	return 0
+	left := math.Inf(1)
+	if pool.QuotaMaxBytes > 0 {
+		left = float64(pool.QuotaMaxBytes - holds.StoredBytes)
+	}
+	if pool.QuotaMaxObjects > 0 {
+		left = min(left, float64(pool.QuotaMaxObjects-holds.Objects)*f.smallestObjectBytes())
+	}
+	return left / 2
+}
+
+// smallestObjectBytes is the least that rados bench writes into a new object.
+func (f facts) smallestObjectBytes() float64 {
+	smallest := math.Inf(1)
+	for _, b := range f.radosBenches() {
+		if newObjects(b) {
+			object := ptr.Deref(b.ObjectSize, b.BlockSize)
+			smallest = min(smallest, object.AsApproximateFloat64())
+		}
+	}
+	return smallest
 }
 
 // noRoom keeps a benchmark waiting that would have no room for what it writes beside its
@@ -112,10 +135,18 @@ func (f facts) noRoom() []quiescence.Obstacle {
 	return quiescence.RoomForObjects(f.room(f.script))
 }
 
-func (f facts) writesNewObjects() bool {
-	b := f.spec.Template.Background
-	return b != nil && newObjects(b.RadosBench) ||
-		slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool { return newObjects(p.RadosBench) })
+func (f facts) writesNewObjects() bool { return slices.ContainsFunc(f.radosBenches(), newObjects) }
+
+// radosBenches are those of the phases and of the background, and nil for other engines.
+func (f facts) radosBenches() []*v1alpha1.RadosBench {
+	var benches []*v1alpha1.RadosBench
+	if b := f.spec.Template.Background; b != nil {
+		benches = append(benches, b.RadosBench)
+	}
+	for _, p := range f.spec.Template.Phases {
+		benches = append(benches, p.RadosBench)
+	}
+	return benches
 }
 
 // newObjects reports whether rados bench writes more and more objects.
@@ -142,7 +173,7 @@ func (f facts) stoppedByRoom(run int32, failed failedTask) (plan, bool) {
 	if failed.failure.Reason != task.FailureReason(engine.EndedEarly) || f.roomBytes == 0 || !f.boundByRoom(run, failed) {
 		return plan{}, false
 	}
-	text := fmt.Sprintf("Task %s may write %s, which fits before an OSD may be nearfull, and had written that before its time was over. %s", failed.id, mebibytes(f.roomBytes), writeLess)
+	text := fmt.Sprintf("Task %s may write %s, which fits before an OSD may be nearfull or half of what a quota leaves is used, and had written that before its time was over. %s", failed.id, mebibytes(f.roomBytes), writeLess)
 	return fail(v1alpha1.ReasonOutOfRoom, text), true
 }
 

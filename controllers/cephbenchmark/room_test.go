@@ -3,6 +3,8 @@ package cephbenchmark
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -17,7 +19,12 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 			f.job = nil
 			f.spec.Template.Target = v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "p"}}
 			f.survey.osdMap.Pools = []ceph.Pool{pool}
-			f.survey.df = &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib}}}
+			f.survey.df = &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib, Objects: 1024}}}
+			f.spec.Template.Phases = []v1alpha1.Phase{
+				{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("4Mi")}},
+				{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("1Mi"), ObjectSize: new(resource.MustParse("2Mi"))}},
+				{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchSeq, BlockSize: resource.MustParse("64Ki")}},
+			}
 			f.survey.pgs = []ceph.PG{{PoolID: 7, Acting: []int{0, 1, 2147483647}}, {PoolID: 8, Acting: []int{2}}}
 			f.survey.osds = []ceph.OSD{
 				{ID: 0, TotalBytes: 100 * gib},
@@ -31,12 +38,14 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 		pool ceph.Pool
 		want int64 // GiB
 	}{
-		"two copies":        {ceph.Pool{ID: 7, Name: "p", Size: 2}, 68},
-		"erasure coding":    {ceph.Pool{ID: 7, Name: "p", Size: 3, DataChunks: 2}, 90},
-		"an unknown coding": {ceph.Pool{ID: 7, Name: "p", Size: 4, ErasureCodeProfile: "x"}, 34},
-		"a quota":           {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxBytes: 10 * gib}, 3},
-		"a quota beyond it": {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxBytes: 1000 * gib}, 68},
-		"no PG is known":    {ceph.Pool{ID: 9, Name: "p", Size: 2}, 0},
+		"two copies":         {ceph.Pool{ID: 7, Name: "p", Size: 2}, 68},
+		"erasure coding":     {ceph.Pool{ID: 7, Name: "p", Size: 3, DataChunks: 2}, 90},
+		"an unknown coding":  {ceph.Pool{ID: 7, Name: "p", Size: 4, ErasureCodeProfile: "x"}, 34},
+		"a quota":            {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxBytes: 10 * gib}, 3},
+		"a quota beyond it":  {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxBytes: 1000 * gib}, 68},
+		"a quota of objects": {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxObjects: 5 * 1024}, 4},
+		"a huge one":         {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxObjects: 1 << 62}, 68},
+		"no PG is known":     {ceph.Pool{ID: 9, Name: "p", Size: 2}, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

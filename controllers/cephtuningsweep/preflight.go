@@ -1,6 +1,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,8 +241,8 @@ func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
 		return float64(target.ScratchPool.Replicated.Size)
 	case target.ExistingPool != nil:
-		if pool, found := p.known.Facts.Pool(string(target.ExistingPool.Name)); found && pool.Size > 0 {
-			return float64(pool.Size)
+		if pool, found := p.known.Facts.Pool(dataPool(target.ExistingPool)); found && pool.Size > 0 {
+			return float64(pool.Size) / float64(max(pool.DataChunks, 1))
 		}
 	}
 	return copies
@@ -285,7 +286,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 		demand.OnOSDs = fewestOSDs(spec)
 	}
 	if target.ExistingPool != nil {
-		demand.Pool = string(target.ExistingPool.Name)
+		demand.Pool = dataPool(target.ExistingPool)
 	}
 	for _, c := range configurations {
 		demand.PGReplicas = max(demand.PGReplicas, p.addedPGs(spec, c.Values))
@@ -320,6 +321,11 @@ func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	})
 	environment, err := quiescence.Fingerprint(detail)
 	return &environment, err
+}
+
+// dataPool is the pool that the data of an existing target goes to.
+func dataPool(pool *v1alpha1.ExistingPool) string {
+	return string(cmp.Or(pool.DataPool, pool.Name))
 }
 
 // targetPools are the pools whose I/O is the sweep's own.

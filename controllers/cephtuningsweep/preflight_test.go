@@ -51,7 +51,9 @@ func pgNumOf(pool string) []v1alpha1.Parameter {
 // What a configuration adds, by which the limit of PGs per OSD is judged, and how many
 // bytes OSDs store for one that clients write.
 func TestDemand(t *testing.T) {
-	p := &preflight{known: tuning.Known{Facts: tuning.Facts{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{{Name: "open", PGNum: 32, Size: 2}}}}}}
+	p := &preflight{known: tuning.Known{Facts: tuning.Facts{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{
+		{Name: "open", PGNum: 32, Size: 2}, {Name: "coded", PGNum: 32, Size: 6, DataChunks: 4},
+	}}}}}
 	for name, c := range map[string]struct {
 		target       v1alpha1.Target
 		value        sweep.Value
@@ -63,6 +65,7 @@ func TestDemand(t *testing.T) {
 		"one without a number":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Unset(), 96, 3},
 		"more PGs for a pool":        {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("64"), 64, 2},
 		"fewer PGs for a pool":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("16"), -32, 2},
+		"data in a pool that codes":  {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open", DataPool: "coded"}}, sweep.Set("64"), 192, 1.5},
 		"a pool that is not known":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "other"}}, sweep.Set("64"), 0, 3},
 		"a claim, whose pool is not": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, sweep.Unset(), 0, 3},
 	} {
@@ -93,6 +96,7 @@ func TestDemandOfData(t *testing.T) {
 			quiescence.Demand{Bytes: 200, RawBytes: 600, DeviceClass: "ssd"}, // No configuration, and so no PGs.
 		},
 		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},
+		"data elsewhere":     {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "meta", DataPool: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},
 		"writes alone":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads[:1], quiescence.Demand{Pool: "open"}},
 		"a claim, elsewhere": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, reads, quiescence.Demand{}},
 	} {

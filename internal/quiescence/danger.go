@@ -38,7 +38,8 @@ func DangerBeside(s *ceph.Status, stopped int) *Danger {
 	}
 	var found []string
 	for _, check := range s.Health.Checks {
-		if !check.Muted && matches(check.Code, full()) {
+		// Muting a full OSD takes the error out of the health, and leaves it full.
+		if muted := check.Muted && check.Severity != healthError; !muted && matches(check.Code, full()) {
 			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
 		}
 	}

@@ -28,6 +28,7 @@ func TestDangerOf(t *testing.T) {
 		"an OSD that is down": {status: down, want: "1 of 3 OSDs"},
 		"OSDs that fill up":   {status: warned(ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Summary: "1 nearfull osd(s)"}), want: "OSD_NEARFULL"},
 		"muted":               {status: warned(ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Muted: true})},
+		"a muted error":       {status: warned(ceph.HealthCheck{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "1 full osd(s)", Muted: true}), want: "OSD_FULL"},
 		"another warning":     {status: warned(ceph.HealthCheck{Code: "SLOW_OPS", Severity: "HEALTH_WARN"})},
 	}
 	for name, tc := range cases {

@@ -75,7 +75,7 @@ func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
 	}
-	return []Obstacle{*waits("NoRoom", "each client that writes new objects has room for %s before an OSD may be nearfull, and wants at least %s; make room",
+	return []Obstacle{*waits("NoRoom", "each client that writes new objects has room for %s before an OSD may be nearfull or half of what a quota leaves is used, and wants at least %s; make room",
 		quantity(bytes), quantity(LeastRoom))}
 }
 
@@ -84,12 +84,12 @@ func RoomForObjects(bytes int64) []Obstacle {
 func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL"} }
 
 // OutOfRoom says that a benchmark has filled OSDs, or is about to; "" if there is room. What
-// is allowed is a warning at most: with a full OSD all writes stop, everybody's.
+// is allowed or muted is a warning at most: with a full OSD all writes stop, everybody's.
 func OutOfRoom(status *ceph.Status, spec v1alpha1.Quiescence) string {
 	var found []string
 	for _, check := range status.Health.Checks {
-		allowed := check.Severity != healthError && matches(check.Code, allowances(spec))
-		if !check.Muted && !allowed && matches(check.Code, fullOSDs()) {
+		lifted := check.Severity != healthError && (check.Muted || matches(check.Code, allowances(spec)))
+		if !lifted && matches(check.Code, fullOSDs()) {
 			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
 		}
 	}

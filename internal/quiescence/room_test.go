@@ -47,8 +47,10 @@ func TestOutOfRoom(t *testing.T) {
 	check := func(code, severity string) ceph.HealthCheck {
 		return ceph.HealthCheck{Code: code, Severity: severity, Summary: "1 of them"}
 	}
-	mutedCheck := check("OSD_NEARFULL", "HEALTH_WARN")
-	mutedCheck.Muted = true
+	muted := func(c ceph.HealthCheck) ceph.HealthCheck {
+		c.Muted = true
+		return c
+	}
 	cases := map[string]struct {
 		checks  []ceph.HealthCheck
 		allowed []v1alpha1.HealthCode
@@ -58,7 +60,8 @@ func TestOutOfRoom(t *testing.T) {
 		"another warning":               {checks: []ceph.HealthCheck{check("SLOW_OPS", "HEALTH_WARN")}},
 		"nearfull":                      {checks: []ceph.HealthCheck{check("OSD_NEARFULL", "HEALTH_WARN")}, want: "OSD_NEARFULL (1 of them)"},
 		"nearfull, which is allowed":    {checks: []ceph.HealthCheck{check("OSD_NEARFULL", "HEALTH_WARN")}, allowed: []v1alpha1.HealthCode{"OSD_NEARFULL"}},
-		"nearfull, which is muted":      {checks: []ceph.HealthCheck{mutedCheck}},
+		"nearfull, which is muted":      {checks: []ceph.HealthCheck{muted(check("OSD_NEARFULL", "HEALTH_WARN"))}},
+		"full, which is muted":          {checks: []ceph.HealthCheck{muted(check("OSD_FULL", "HEALTH_ERR"))}, want: "OSD_FULL"},
 		"full":                          {checks: []ceph.HealthCheck{check("OSD_FULL", "HEALTH_ERR")}, want: "OSD_FULL"},
 		"full, which cannot be allowed": {checks: []ceph.HealthCheck{check("OSD_FULL", "HEALTH_ERR")}, allowed: []v1alpha1.HealthCode{"OSD_FULL"}, want: "OSD_FULL"},
 		"a pool at its quota":           {checks: []ceph.HealthCheck{check("POOL_FULL", "HEALTH_WARN")}},
