@@ -108,13 +108,19 @@ func human(t *testing.T, metric v1alpha1.Metric, value v1alpha1.Decimal) string 
 	return figure.Human(metric, number)
 }
 
-// runSweepRecipe runs one to its verdict, or for as many blocks as the environment asks for,
-// and checks that everything is put back.
-func (c *cluster) runSweepRecipe(t *testing.T, name string) {
+// sweepRecipe is not created yet.
+func (c *cluster) sweepRecipe(t *testing.T, name string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := &v1alpha1.CephTuningSweep{}
 	recipe(t, name, s)
 	c.fit(&s.Spec.ClusterRef, &s.Spec.Template.Target)
+	return s
+}
+
+// runSweepRecipe runs one to its verdict, or for as many blocks as the environment asks for,
+// and checks that everything is put back.
+func (c *cluster) runSweepRecipe(t *testing.T, s *v1alpha1.CephTuningSweep) {
+	t.Helper()
 	before, began := c.tunables(t), time.Now()
 	c.createSweep(t, s)
 	if blocks := blocksAskedFor(t); blocks > 0 {
@@ -183,17 +189,19 @@ func (c *cluster) wantNothingInCeph(t *testing.T) {
 }
 
 func TestLongRecipePGNum(t *testing.T) {
-	forTest(t).runSweepRecipe(t, "pg-num")
+	c := forTest(t)
+	c.runSweepRecipe(t, c.sweepRecipe(t, "pg-num"))
 }
 
 func TestLongRecipeOSDCount(t *testing.T) {
 	c := forTest(t)
-	c.runSweepRecipe(t, "osd-count")
+	c.runSweepRecipe(t, c.sweepRecipe(t, "osd-count"))
 	c.wantNoUpmaps(t)
 }
 
 func TestLongRecipeOSDOptions(t *testing.T) {
-	forTest(t).runSweepRecipe(t, "osd-options")
+	c := forTest(t)
+	c.runSweepRecipe(t, c.sweepRecipe(t, "osd-options"))
 }
 
 func TestLongRecipeFailureAndRecovery(t *testing.T) {
@@ -217,7 +225,7 @@ func TestLongRecipeFailureAndRecovery(t *testing.T) {
 // Runs of this one are three minutes apart at least, so that a verdict takes most of an hour.
 func TestLongRecipeRecoveryProfiles(t *testing.T) {
 	c := forTest(t)
-	c.runSweepRecipe(t, "failure-and-recovery-profiles")
+	c.runSweepRecipe(t, c.sweepRecipe(t, "failure-and-recovery-profiles"))
 	c.wantUp(t, time.Minute, 1)
 }
 
@@ -247,6 +255,16 @@ func TestLongRecipeStorageForPodsClasses(t *testing.T) {
 		names = append(names, b.Name)
 	}
 	c.logComparison(t, names[0], names[1], "--expect-difference=osds")
+}
+
+// The same in turn, judged.
+func TestLongRecipeStorageForPodsClassSweep(t *testing.T) {
+	c := forTest(t)
+	s := c.sweepRecipe(t, "storage-for-pods-classes")
+	s.Spec.Template.Target.ScratchPool.DeviceClass = c.deviceClass(t, 0)
+	s.Spec.Parameters[0].Values = []v1alpha1.ParameterValue{"cephtune-e2e"}
+	c.reclassify(t, 2, "cephtune-e2e")
+	c.runSweepRecipe(t, s)
 }
 
 func (c *cluster) deviceClass(t *testing.T, osd int) string {
