@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
 // existingDataPool is the erasure-coded pool beside the existing one.
@@ -49,6 +51,37 @@ func TestLongBenchmarkOfSharedImages(t *testing.T) {
 	}
 	if after := c.objects(t, existingDataPool); !slices.Equal(after, data) {
 		t.Errorf("the data pool holds %q, want %q as it was", after, data)
+	}
+}
+
+// OSDs remove the PGs of a pool long after it is gone, and whoever minds that has a run wait,
+// but not for ever: what they have not removed by then is told with its figures.
+func TestLongBenchmarkWaitsForRemoval(t *testing.T) {
+	c := forTest(t)
+	c.runTo(t, v1alpha1.ConditionComplete, c.benchmark("leaves-pgs", c.replicatedScratch(), radosWrite("write")))
+	b := c.benchmark("minds-pgs", c.replicatedScratch(), radosWrite("write"))
+	b.Spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"BLUESTORE_SLOW_OP_ALERT", "SLOW_OPS"}
+	c.create(t, b)
+	c.await(t, b, conditionWithin, "to wait for OSDs that remove PGs", func(b *v1alpha1.CephBenchmark) error {
+		if told := told(b); !strings.Contains(told, "OSDs still remove") || !strings.Contains(told, v1alpha1.ReasonWaitingForQuiet) {
+			return errors.New("it does not say so")
+		}
+		return nil
+	})
+	began := time.Now()
+	c.await(t, b, quiescence.RemovalWait+startWithin, "to measure", isMeasuring)
+	waited := time.Since(began)
+	c.awaitEnd(t, v1alpha1.ConditionComplete, b)
+
+	var left []string
+	for _, d := range disturbancesIn(t, c.wantRuns(t, b)[0].Phases[0]) {
+		if d.Kind == quiescence.KindStrayPGs {
+			left = append(left, d.Message)
+		}
+	}
+	t.Logf("it measured %v later; then were left: %q", waited.Round(time.Second), left)
+	if waited < quiescence.RemovalWait/2 && len(left) > 0 {
+		t.Errorf("it began after %v beside %q", waited, left)
 	}
 }
 
