@@ -18,6 +18,13 @@ const (
 	capsKeyring  = "/tmp/cephtune-e2e-caps.keyring"
 	capsPool     = ".mgr" // every cluster has it; only its harmless pg_num_min is set
 	capsKeyOwned = "cephtune-e2e/owner"
+
+	// capsBlocked is a client of a network that exists in documents only.
+	capsBlocked = "192.0.2.1:0/1234567"
+
+	// ioMonCaps are what config/ceph/io.yaml gives for monitors.
+	ioMonCaps = `allow service mon r, allow service osd r, allow service pg r, ` +
+		`allow command "osd blocklist" with blocklistop=add addr regex "^[^/]+/[1-9][0-9][0-9][0-9]+$"`
 )
 
 // What a cephx key must hold for each thing that the operator does to Ceph, and
@@ -100,6 +107,14 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 			mon:         `allow r, allow command "osd pg-upmap", allow command "osd rm-pg-upmap"`,
 			wantAllowed: []string{"osd pg-upmap 1.0 0 1 2", "osd rm-pg-upmap 1.0"},
 			wantRefused: []string{"osd pg-upmap-items 1.0 0 1", "osd rm-pg-upmap-items 1.0"},
+		},
+		"osd blocklist with addr regex is for a client, and for no host or network": {
+			mon:         ioMonCaps,
+			wantAllowed: []string{"osd blocklist add " + capsBlocked + " 60"},
+			wantRefused: []string{
+				"osd blocklist add 192.0.2.1:0/0 60", "osd blocklist add 192.0.2.1 60", "osd blocklist range add 192.0.2.0/24 60",
+				"osd blocklist range add 2001:db8::/128 60", "osd blocklist rm " + capsBlocked, "osd blocklist clear",
+			},
 		},
 		"config-key by prefix is for keys below it": {
 			mon: `allow r` + forCommands(` with key prefix cephtune-e2e/`, "config-key set", "config-key get", "config-key exists", "config-key rm"),
@@ -198,6 +213,7 @@ func (c *cluster) removeCapsTraces(t *testing.T) {
 		{"config-key", "rm", capsKeyOwned},
 		{"osd", "unset-group", "noup", "osd.0"},
 		{"osd", "rm-pg-upmap", "1.0"},
+		{"osd", "blocklist", "rm", capsBlocked},
 		{"balancer", "on"},
 	} {
 		if _, err := c.ceph(ctx, command...); err != nil {

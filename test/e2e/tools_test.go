@@ -31,7 +31,7 @@ func TestToolsRunRestricted(t *testing.T) {
 	c := forTest(t)
 	c.createNamespace(t, toolsNamespace)
 	c.createPool(t, toolsPool)
-	key := c.createClient(t, toolsClient, map[string]any{"mon": "profile rbd", "osd": "profile rbd pool=" + toolsPool})
+	key := c.createClient(t, toolsClient, map[string]any{"mon": ioMonCaps, "osd": "profile rbd pool=" + toolsPool})
 	c.createCredentials(t, toolsNamespace, toolsClient, key)
 
 	id := "--id=" + toolsClient
