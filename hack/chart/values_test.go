@@ -64,6 +64,7 @@ func TestRefused(t *testing.T) {
 		"clusters without namespaces":            {"clusters: [{namespace: rook-ceph, name: c}]", []string{"benchmarkNamespaces", "such as cephtune-bench"}},
 		"benchmarks in Rook's namespace":         {"clusters: [{namespace: b, name: c}]\nbenchmarkNamespaces: [b]", []string{"b is Rook's namespace"}},
 		"benchmarks in the operator's own":       {"benchmarkNamespaces: [cephtune-system]", []string{"the operator's own"}},
+		"the operator in Rook's namespace":       {"benchmarkNamespaces: [b]\nclusters: [{namespace: cephtune-system, name: c}]", []string{"cephtune-system is Rook's namespace"}},
 		"two clusters in one namespace":          {"benchmarkNamespaces: [b]\nclusters: [{namespace: r, name: c}, {namespace: r, name: d}]", []string{"two of clusters"}},
 		"an option of a pool that is not listed": {cluster + "options: [{name: pg_num, pool: p}]", []string{"pg_num", "existingPools"}},
 		"placing with no key for it":             {cluster + "powers: {changeSettings: false, placePGs: true}", []string{"placePGs", "changeSettings"}},
@@ -81,6 +82,11 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAsADependency: charts that depend on this one say so among its values.
+func TestAsADependency(t *testing.T) {
+	mustRender(t, parseValues(t, "enabled: true\nglobal: {imageRegistry: unused}"))
 }
 
 // settingsOf has the manager's own code read what the chart renders for it.

@@ -211,6 +211,9 @@ rules:
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if has .Release.Namespace $rookNamespaces -}}
+{{- fail (printf "%s is Rook's namespace, so the operator cannot be installed in it: it may write ConfigMaps and make Secrets where it is, which is to be Ceph's administrator there; take another, such as cephtune-system" .Release.Namespace) -}}
+{{- end -}}
 {{- range .Values.benchmarkNamespaces -}}
 {{- if has . $rookNamespaces -}}
 {{- fail (printf "%s is Rook's namespace, so it cannot be among benchmarkNamespaces: who may create pods there is Ceph's administrator" .) -}}
