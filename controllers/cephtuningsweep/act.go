@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // effect is what came of a step, beside what was planned.
@@ -39,7 +40,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 	}
 	came, err := r.carryOut(ctx, seen, p)
 	if seen.memory != nil {
-		seen.memory.noteTrouble(err, seen.now)
+		seen.memory.noteTrouble(p.step, err, seen.now)
 	}
 	if came.again == 0 {
 		came.again = p.again
@@ -89,6 +90,8 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 		return r.enter(ctx, seen)
 	case stepKeep:
 		return r.keep(ctx, seen)
+	case stepGiveUpKeeping:
+		return r.without(ctx, seen, sweepspec.Evidence{Failure: seen.noHeadway()})
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.step)
 	}

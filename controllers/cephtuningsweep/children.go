@@ -156,6 +156,18 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	return nil
 }
 
+// removeChild removes one benchmark, and no other of its name.
+func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchmark) error {
+	if !child.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	uid := child.UID
+	if err := r.Client.Delete(ctx, child, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove benchmark %s: %w", child.Name, err)
+	}
+	return nil
+}
+
 // removeChildren removes the benchmarks of earlier run IDs.
 func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
 	var all v1alpha1.CephBenchmarkList

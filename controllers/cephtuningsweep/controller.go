@@ -125,8 +125,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephTuningSweep one step forward. Status is written even when the
-// step failed, so that the user sees why.
+// Reconcile moves one CephTuningSweep one step forward. Of one that has begun, status is
+// written even when the step failed, so that the user sees why.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -137,6 +137,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	seen, err := r.observe(ctx, s)
+	if err != nil && !(facts{sweep: s}).mayHaveMade() {
+		return ctrl.Result{}, err // In status it would count as begun, without being asked whether it may.
+	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))
 	}

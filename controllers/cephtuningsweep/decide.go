@@ -60,6 +60,8 @@ const (
 	stepEnter step = "Enter"
 	// stepKeep proves that the winner has effect and has it stay.
 	stepKeep step = "Keep"
+	// stepGiveUpKeeping leaves the winner to people.
+	stepGiveUpKeeping step = "GiveUpKeeping"
 	// stepFail gives the run up; what follows is stepStandDown.
 	stepFail step = "Fail"
 	// stepStandDown ends what goes on and puts everything back.
@@ -241,11 +243,17 @@ func failAfterTrouble(seen facts) (plan, bool) {
 	if seen.next.Action == sweep.Conclude {
 		return plan{}, false
 	}
-	limit := seen.sweep.Spec.Quiescence.Timeout.Duration
-	if seen.memory.troubledSince.IsZero() || seen.now.Sub(seen.memory.troubledSince) <= limit {
-		return plan{}, false
-	}
-	return fail(v1alpha1.ReasonClusterUnreachable, fmt.Sprintf("The sweep did not get on for %v: %v", limit, seen.memory.trouble)), true
+	return fail(v1alpha1.ReasonClusterUnreachable, seen.noHeadway()), seen.stuck()
+}
+
+// stuck reports whether steps have failed for too long.
+func (f facts) stuck() bool {
+	since := f.memory.troubledSince
+	return !since.IsZero() && f.now.Sub(since) > f.sweep.Spec.Quiescence.Timeout.Duration
+}
+
+func (f facts) noHeadway() string {
+	return fmt.Sprintf("The sweep did not get on for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, f.memory.trouble)
 }
 
 // failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be,
@@ -298,14 +306,18 @@ func yieldToOther(seen facts) (plan, bool) {
 // restoreOther puts back what a sweep has left whose finalizer was taken off: nobody else
 // will, and what is measured now would be measured with its values.
 func restoreOther(seen facts) (plan, bool) {
-	left := seen.journal
-	if left == nil || left.Sweep == seen.self() {
+	if !seen.leftByGone() {
 		return plan{}, false
 	}
 	return plan{step: stepRestoreOther, again: seen.pace.Settle, outcome: kstatus.Outcome{
 		Reason:  v1alpha1.ReasonRestoring,
-		Message: fmt.Sprintf("Putting back what sweep %s has changed, which had the Ceph cluster before.", left.Sweep),
+		Message: fmt.Sprintf("Putting back what sweep %s has changed, which had the Ceph cluster before.", seen.journal.Sweep),
 	}}, true
+}
+
+// leftByGone reports whether a sweep that is gone has not put everything back.
+func (f facts) leftByGone() bool {
+	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
 }
 
 func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned() }
@@ -346,8 +358,11 @@ func standDownConcluded(seen facts) (plan, bool) {
 
 // keepWinner brings the cluster into the winning configuration and leaves it there.
 func keepWinner(seen facts) (plan, bool) {
-	if !seen.keeps() {
+	switch {
+	case !seen.keeps():
 		return plan{}, false
+	case seen.stuck():
+		return plan{step: stepGiveUpKeeping, again: time.Millisecond}, true
 	}
 	for _, apply := range []rule{applyConfiguration, settleConfiguration, restartOSDs} {
 		if p, applies := apply(seen); applies {
@@ -359,14 +374,14 @@ func keepWinner(seen facts) (plan, bool) {
 	}}, true
 }
 
-// keeps reports whether the winner is to be applied still. What has been kept is closed
-// in the journal.
+// keeps reports whether the winner is to be applied still: before the verdict is in status,
+// which follows upon it, also for a sweep that was suspended in the middle of it.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
-		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.journal == nil || f.journal.Sweep != f.self() {
+		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) {
 		return false
 	}
-	return !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
+	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
 }
 
 // failOutOfRoom ends a sweep whose run had no room for what it wrote. The faster a

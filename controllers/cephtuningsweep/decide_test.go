@@ -178,16 +178,31 @@ func TestDecide(t *testing.T) {
 		},
 		"Ceph does not answer for too long": {
 			seen: []func(*facts){func(f *facts) {
-				f.memory.noteTrouble(errors.New("no monitor answers"), today().Add(-31*time.Minute))
-				f.memory.noteTrouble(errors.New("still none"), today().Add(-time.Minute))
+				f.memory.noteTrouble(stepApply, errors.New("no monitor answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(stepApply, errors.New("still none"), today().Add(-time.Minute))
 			}},
 			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "did not get on for 30m0s: still none",
 		},
 		"it did answer meanwhile": {
 			seen: []func(*facts){func(f *facts) {
-				f.memory.noteTrouble(errors.New("no monitor answers"), today().Add(-31*time.Minute))
-				f.memory.noteTrouble(nil, today().Add(-30*time.Minute))
-				f.memory.noteTrouble(errors.New("again none"), today().Add(-time.Minute))
+				f.memory.noteTrouble(stepApply, errors.New("no monitor answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(stepApply, nil, today().Add(-30*time.Minute))
+				f.memory.noteTrouble(stepApply, errors.New("again none"), today().Add(-time.Minute))
+			}},
+			want: stepApply,
+		},
+		"only the lock could be renewed": {
+			seen: []func(*facts){func(f *facts) {
+				f.memory.noteTrouble(stepApply, errors.New("no manager answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(stepLock, nil, today().Add(-30*time.Minute))
+				f.memory.noteTrouble(stepApply, errors.New("still none"), today().Add(-time.Minute))
+			}},
+			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "did not get on for 30m0s: still none",
+		},
+		"only the lock was in trouble, and is had again": {
+			seen: []func(*facts){func(f *facts) {
+				f.memory.noteTrouble(stepLock, errors.New("no monitor answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(stepLock, nil, today().Add(-30*time.Minute))
 			}},
 			want: stepApply,
 		},
@@ -205,7 +220,7 @@ func TestDecide(t *testing.T) {
 		},
 		"neither takes the verdict from a sweep that has one": {
 			seen: []func(*facts){concluded, upgrade(func(i *rook.ClusterInfo) { i.RookVersion = "v1.17.3" }), func(f *facts) {
-				f.memory.noteTrouble(errors.New("no monitor answers"), today().Add(-31*time.Minute))
+				f.memory.noteTrouble(stepApply, errors.New("no monitor answers"), today().Add(-31*time.Minute))
 			}},
 			want: stepStandDown, wantThen: endsComplete,
 		},

@@ -34,14 +34,17 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
-// noteTrouble keeps since when steps fail.
-func (m *memory) noteTrouble(err error, now time.Time) {
-	if err == nil {
-		m.trouble, m.troubledSince = nil, time.Time{}
-		return
-	}
-	if m.trouble = err; m.troubledSince.IsZero() {
-		m.troubledSince = now
+// noteTrouble keeps since when steps fail. Every few minutes the lock is renewed in between,
+// which may go well while all else fails, and says nothing of that.
+func (m *memory) noteTrouble(at step, err error, now time.Time) {
+	switch {
+	case err == nil && at == stepLock && m.troubledAt != stepLock:
+	case err == nil:
+		m.trouble, m.troubledAt, m.troubledSince = nil, "", time.Time{}
+	case m.troubledSince.IsZero():
+		m.trouble, m.troubledAt, m.troubledSince = err, at, now
+	default:
+		m.trouble = err
 	}
 }
 
@@ -82,8 +85,10 @@ type memory struct {
 	// foreign are the latest looks at pools whose users are protected.
 	foreign []sweepspec.ForeignSample
 
-	// trouble is the error that steps end with, troubledSince since when none has gone well.
+	// trouble is the error that steps end with, troubledSince since when none has gone well,
+	// and troubledAt the first of them.
 	trouble       error
+	troubledAt    step
 	troubledSince time.Time
 
 	waitsFor   string // what the current plan waits for

@@ -160,7 +160,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	}
 	for i := range all.Items {
 		child := &all.Items[i]
-		if metav1.IsControlledBy(child, seen.sweep) && !childHasEnded(child) {
+		if metav1.IsControlledBy(child, seen.sweep) && (!childHasEnded(child) || stalled(child) != "") {
 			seen.others = append(seen.others, *child)
 		}
 	}

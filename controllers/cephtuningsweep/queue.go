@@ -47,6 +47,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	if !waits || seen.memory.lock != nil {
 		return nil, nil
 	}
+	place.Restores = seen.leftByGone()
 	names, err := queue.Ahead(ctx, r.Client, place)
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -86,8 +87,12 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 	return grant.Fence(seen.rook.FSID)
 }
 
-// release lets the next one have the cluster.
+// release lets the next one have the cluster. Who has not got it needs no way to Ceph for
+// that, which may be gone for good.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
+	if grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder()); err != nil || !grant.Held {
+		return err
+	}
 	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
 		return err

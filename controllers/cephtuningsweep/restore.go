@@ -29,7 +29,7 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	}
 	came, done, err := r.cleared(ctx, seen, p)
 	if err != nil {
-		return effect{}, err
+		return effect{edit: concluded}, err
 	}
 	if done {
 		after, err := r.stoodDown(ctx, seen, p)
@@ -77,7 +77,11 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 		}
 		came = back
 	}
-	return came, true, r.release(ctx, seen)
+	err := r.release(ctx, seen)
+	if seen.deleted() && !seen.changedCeph() { // It expires by itself, and Ceph may be gone for good.
+		err = nil
+	}
+	return came, true, err
 }
 
 // reachable reports whether there is a way to the Ceph cluster, as far as that is known
@@ -100,12 +104,8 @@ func goesOn(p plan, message string) effect {
 // Nothing is put back under a benchmark that still runs.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error) {
 	for i := range seen.others {
-		child := &seen.others[i]
-		if child.DeletionTimestamp.IsZero() {
-			uid := child.UID
-			if err := r.Client.Delete(ctx, child, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-				return "", fmt.Errorf("end benchmark %s: %w", child.Name, err)
-			}
+		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
+			return "", err
 		}
 	}
 	if len(seen.others) == 0 {

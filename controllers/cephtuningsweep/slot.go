@@ -364,10 +364,22 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	if why != "" {
 		came.told = append([]told{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.told...)
 	}
+	if err := r.removeStalled(ctx, e.Child); err != nil {
+		return effect{}, err
+	}
 	if err := r.prune(ctx, seen); err != nil {
 		return effect{}, err
 	}
 	return came, nil
+}
+
+// removeStalled removes a benchmark that has not begun: it would as soon as it may, beside
+// whatever is measured then.
+func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenchmark) error {
+	if child == nil || stalled(child) == "" {
+		return nil
+	}
+	return r.removeChild(ctx, child)
 }
 
 // entered is status with this ledger, and what the planner makes of it.

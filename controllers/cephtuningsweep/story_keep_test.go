@@ -1,13 +1,16 @@
 package cephtuningsweep
 
 import (
+	"errors"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/lock"
 )
 
 // Stories of winners that are to stay.
@@ -51,5 +54,58 @@ func keepStories() map[string]story {
 			})
 			w.wantState(before)
 		},
+		"a sweep that is suspended while its winner is applied keeps it later": suspendedWhileKeeping,
+		"a winner that cannot be applied for too long is put back":             theWinnerCannotBeApplied,
+	}
+}
+
+// keeping is a sweep that is about to apply its winner for good, and cannot. Its last run is
+// of the baseline, so that nothing else is set after the one before.
+func (w *world) keeping() *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	w.bench.set(func(b *bench) { b.speed = w.faster() })
+	s := w.create("s", profile+"onCompletion: KeepBest\n")
+	w.await(s, "in its last run", func(s *v1alpha1.CephTuningSweep) bool {
+		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) == 23 })
+		return len(s.Status.Runs) == 23
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "SetConfig" {
+				return errors.New("no monitor takes it")
+			}
+			return nil
+		}
+	})
+	w.goOn()
+	w.await(s, "at the winner", func(s *v1alpha1.CephTuningSweep) bool {
+		return len(s.Status.Runs) == 24 && strings.Contains(messageOf(s), "no monitor takes it")
+	})
+	return s
+}
+
+func suspendedWhileKeeping(w *world) {
+	s := w.keeping()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.await(s, "suspended", hasReason(v1alpha1.ReasonSuspended))
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "high_client_ops" {
+		w.t.Errorf("the profile is %q, want the winner", now)
+	}
+}
+
+// The lock is renewed all the time, which must not look like getting on.
+func theWinnerCannotBeApplied(w *world) {
+	s := w.keeping()
+	for range 10 {
+		w.advance(s, lock.RenewAfter+time.Minute)
+		time.Sleep(200 * time.Millisecond)
+	}
+	w.awaitEvent("NotKept", "did not get on for 30m0s: ")
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
+		w.t.Errorf("the profile is %q, want it put back", now)
 	}
 }

@@ -1,12 +1,15 @@
 package cephtuningsweep
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,6 +52,8 @@ func lifeStories() map[string]story {
 		"scrubs are paused meanwhile":                              scrubsArePaused,
 		"without an identity for tuning the load alone is varied":  withoutATuner,
 		"in a namespace that is none of benchmarks":                inANamespaceThatIsNoneOfBenchmarks,
+		"in one of which that is not known at first":               inANamespaceThatCannotBeAskedAbout,
+		"a benchmark that may not begin does not begin later":      aBenchmarkThatMayNotBegin,
 	}
 }
 
@@ -579,6 +584,58 @@ func inANamespaceThatIsNoneOfBenchmarks(w *world) {
 	giveBack()
 	w.advance(s, 0)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+}
+
+// doubtful does not answer the first time.
+type doubtful struct {
+	Namespaces
+
+	asked atomic.Int32
+}
+
+func (d *doubtful) Refusal(ctx context.Context, namespace string) (string, error) {
+	if d.asked.Add(1) == 1 {
+		return "", errors.New("the API server is overloaded")
+	}
+	return d.Namespaces.Refusal(ctx, namespace)
+}
+
+func inANamespaceThatCannotBeAskedAbout(w *world) {
+	before := w.state()
+	rights.Take(w.t, w.Client, w.server, w.namespace)
+	w.stop()
+	w.tune = func(o *Options) { o.Namespaces = &doubtful{Namespaces: o.Namespaces} }
+	w.start()
+	s := w.create("s", profile)
+	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.wantSays(s, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "config/bench")
+	if len(s.Finalizers) > 0 || s.Status.StartTime != nil {
+		w.t.Errorf("it was begun: finalizers %q, from %v", s.Finalizers, s.Status.StartTime)
+	}
+	w.wantState(before)
+}
+
+// Later it would run beside another, with the lock that both have through the sweep.
+func aBenchmarkThatMayNotBegin(w *world) {
+	before := w.state()
+	first := ""
+	w.bench.set(func(b *bench) {
+		b.stall = func(child *v1alpha1.CephBenchmark) bool {
+			first = cmp.Or(first, child.Name)
+			return child.Name == first
+		}
+	})
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	for _, child := range w.children() {
+		if child.Name == first {
+			w.t.Errorf("benchmark %s is still there: %+v", first, child.Status.Conditions)
+		}
+	}
+	if n := runsThatAre(s, v1alpha1.SweepRunFailed); n != 1 {
+		w.t.Errorf("%d runs failed, want that one: %q", n, s.Status.Runs)
+	}
+	w.wantState(before)
 }
 
 func withoutATuner(w *world) {

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
@@ -36,6 +39,8 @@ func restoreStories() map[string]story {
 		"the pool is deleted in mid-sweep":                      thePoolIsGone,
 		"the administrator takes the permission back":           thePermissionIsTakenBack,
 		"Ceph refuses to take a value back":                     cephRefusesTheRestore,
+		"ceph-mgr is away for too long":                         theManagerOfCephIsAway,
+		"deleted when the keys are gone":                        deletedWithoutKeys,
 	}
 }
 
@@ -222,6 +227,7 @@ func theFinalizerIsTakenOff(w *world) {
 	w.delete(s)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
 	w.removeChildren()
+	w.benchmarkAhead()
 	w.goOn()
 	w.start()
 	next := w.create("next", profile)
@@ -238,6 +244,61 @@ func theFinalizerIsTakenOff(w *world) {
 		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
 	}
 	w.wantState(before)
+}
+
+// The lock can be renewed meanwhile, which is no headway.
+func theManagerOfCephIsAway(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "Balancer" {
+				return errors.New("no manager answers")
+			}
+			return nil
+		}
+	})
+	w.goOn()
+	for range 10 {
+		w.advance(s, lock.RenewAfter+time.Minute)
+		time.Sleep(200 * time.Millisecond)
+	}
+	w.await(s, "failing", func(s *v1alpha1.CephTuningSweep) bool {
+		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed) != nil
+	})
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonClusterUnreachable, "no manager answers")
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantState(before)
+}
+
+// What holds nothing of a cluster needs no way to it.
+func deletedWithoutKeys(w *world) {
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.rook.set(func(f *fakeRook) {
+		f.connectionIs = errors.New("there is no Secret rook-ceph-client-cephtune-observer")
+	})
+	w.delete(s)
+	w.awaitGone(s)
+}
+
+// benchmarkAhead is one that waits until somebody puts back what a sweep has left.
+func (w *world) benchmarkAhead() {
+	w.t.Helper()
+	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ahead"}}
+	if err := yaml.UnmarshalStrict([]byte(profileTemplate), &b.Spec); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: clusterName}
+	if err := w.Create(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Status.StartTime = &metav1.Time{Time: w.now().Add(-time.Hour)}
+	meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonQueued})
+	if err := w.Status().Update(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // removeChildren is the garbage collector, which a test's API server has not.

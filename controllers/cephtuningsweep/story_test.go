@@ -13,12 +13,16 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// profile is a sweep over an option of OSDs.
-const profile = `
+// profileTemplate is what a sweep over an option of OSDs measures with.
+const profileTemplate = `
 template:
   target: {existingPool: {name: open}}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+`
+
+// profile is a sweep over an option of OSDs.
+const profile = profileTemplate + `
 parameters:
 - {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
 objective: {phase: write, metric: IOPS}

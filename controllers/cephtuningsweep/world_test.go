@@ -276,11 +276,11 @@ func quietCeph() *cephtest.Cluster {
 // fakeRook has one CephCluster.
 type fakeRook struct {
 	mu sync.Mutex
-	// clusterIs is what is wrong with the CephCluster.
-	clusterIs error
-	owned     rook.Owned
-	ceph      *cephtest.Cluster
-	restarted []int // OSDs, in order
+	// clusterIs is what is wrong with the CephCluster, connectionIs with the Secrets of keys.
+	clusterIs, connectionIs error
+	owned                   rook.Owned
+	ceph                    *cephtest.Cluster
+	restarted               []int // OSDs, in order
 }
 
 func (f *fakeRook) set(change func(*fakeRook)) {
@@ -302,7 +302,9 @@ func (f *fakeRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (ro
 }
 
 func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string) (ceph.Connection, error) {
-	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, f.connectionIs
 }
 
 func (f *fakeRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned, error) {
@@ -332,6 +334,8 @@ type bench struct {
 	// spoil may make a benchmark end otherwise, endsAs is the reason with which any ends.
 	spoil  func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun
 	endsAs string
+	// stall keeps some from beginning.
+	stall func(*v1alpha1.CephBenchmark) bool
 	// keep stores the full results of a benchmark, and returns where.
 	keep  func(*v1alpha1.CephBenchmark) string
 	seen  map[string]bool
@@ -393,6 +397,13 @@ func (b *bench) end(child *v1alpha1.CephBenchmark) {
 		}
 	}
 	status := &child.Status
+	if b.stall != nil && b.stall(child) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNotAllowed, Message: "Apply config/bench to the namespace.",
+		})
+		b.write(child)
+		return
+	}
 	status.ObservedRunID, status.Runs = child.Spec.RunID, []v1alpha1.BenchmarkRun{run}
 	kind := v1alpha1.ConditionComplete
 	if run.State == v1alpha1.RunValid {
@@ -403,6 +414,10 @@ func (b *bench) end(child *v1alpha1.CephBenchmark) {
 		kind = v1alpha1.ConditionFailed
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: cmp.Or(b.endsAs, "Ended"), Message: run.Reason})
+	b.write(child)
+}
+
+func (b *bench) write(child *v1alpha1.CephBenchmark) {
 	if err := b.world.Status().Update(b.world.t.Context(), child); client.IgnoreNotFound(err) != nil && b.world.t.Context().Err() == nil {
 		b.ended-- // Somebody else has written it: next time.
 	}

@@ -22,7 +22,12 @@ type Place struct {
 	Cluster               v1alpha1.ClusterReference
 	// Start is when its run began.
 	Start metav1.Time
+	// Restores tells that it will put back what somebody has left who is gone. Benchmarks
+	// wait for that, so that none of them is ahead of it.
+	Restores bool
 }
+
+const kindBenchmark = "CephBenchmark"
 
 // maxNamed bounds how many of those ahead are named.
 const maxNamed = 3
@@ -33,7 +38,7 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
 		return Place{}, false
 	}
-	return Place{Kind: "CephBenchmark", Namespace: b.Namespace, Name: b.Name, UID: b.UID, Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
+	return Place{Kind: kindBenchmark, Namespace: b.Namespace, Name: b.Name, UID: b.UID, Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
 // OfSweep is the place of a sweep, or false if it has none: one that only plans waits for
@@ -80,7 +85,7 @@ func Ahead(ctx context.Context, reader client.Reader, of Place) ([]string, error
 // ahead is the pure part of it.
 func ahead(of Place, all []Place) []string {
 	first := slices.DeleteFunc(slices.Clone(all), func(p Place) bool {
-		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0
+		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == kindBenchmark
 	})
 	slices.SortFunc(first, compare)
 	names := make([]string, 0, len(first))

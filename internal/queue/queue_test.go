@@ -56,10 +56,18 @@ func tuning(name string, b begun, edit func(*v1alpha1.CephTuningSweep)) *v1alpha
 
 func TestAhead(t *testing.T) {
 	cases := map[string]struct {
-		others []client.Object
-		want   string
+		others   []client.Object
+		restores bool
+		want     string
 	}{
 		"nobody": {},
+		"benchmarks wait for who restores": {
+			others: []client.Object{
+				benchmark("b", begun{-time.Hour, "Queued"}, nil), tuning("s", begun{-time.Minute, "Queued"}, nil),
+			},
+			restores: true,
+			want:     "CephTuningSweep bench/s",
+		},
 		"a benchmark and a sweep, the first one first": {
 			others: []client.Object{
 				benchmark("b", begun{-time.Minute, "Queued"}, nil), tuning("s", begun{-time.Hour, "Running"}, nil),
@@ -99,6 +107,7 @@ func TestAhead(t *testing.T) {
 			if !waits {
 				t.Fatal("it has no place in the queue")
 			}
+			place.Restores = tc.restores
 			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(tc.others, me)...).Build()
 			names, err := Ahead(t.Context(), reader, place)
 			if err != nil {

@@ -97,7 +97,7 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 		each += time.Duration(e.total.pgs) * pgTime / time.Duration(e.maxRuns)
 	}
 	restore := restoreTime
-	if slices.ContainsFunc(e.spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(e.spec, p) }) {
+	if ChangesCeph(e.spec) {
 		settle := askTime + settleFor
 		if own := e.spec.Guardrails.SettleFor; own != nil {
 			settle = askTime + own.Duration

@@ -31,6 +31,11 @@ func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
 	return asked
 }
 
+// ChangesCeph reports whether any parameter is a setting of something that exists.
+func ChangesCeph(spec *Spec) bool {
+	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(spec, p) })
+}
+
 // changesCeph tells a setting of something that exists from one of a scratch pool or
 // of the load.
 func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
