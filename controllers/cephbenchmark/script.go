@@ -84,24 +84,10 @@ func (s *script) loads() []engine.Load {
 func (s *script) datasetBytes() int64 {
 	var bytes int64
 	for _, p := range s.places {
-		bytes += datasetBytesAt(p, s.loads())
+		bytes += engine.DatasetBytes(p, s.loads())
 	}
 	if s.background != nil {
-		bytes += datasetBytesAt(s.background.place, []engine.Load{s.background.load})
-	}
-	return bytes
-}
-
-func datasetBytesAt(p place.Place, loads []engine.Load) int64 {
-	var bytes int64
-	var keys []string
-	for _, load := range loads {
-		for _, dataset := range load.Datasets(p) {
-			if !slices.Contains(keys, dataset.Key) {
-				keys = append(keys, dataset.Key)
-				bytes += dataset.Bytes
-			}
-		}
+		bytes += engine.DatasetBytes(s.background.place, []engine.Load{s.background.load})
 	}
 	return bytes
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,7 +22,7 @@ import (
 // run whose results were not kept is reckoned with what the plan expects.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (int64, error) {
 	prefilled := int64(0)
-	if size := seen.sweep.Status.Plan.DatasetSize; size != nil {
+	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // Auto is none without a dataset.
 		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
 	}
 	for _, run := range child.Status.Runs {

@@ -181,7 +181,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 	if err != nil {
 		return nil, err
 	}
-	if spec.Template.Dataset.Size == sizeAuto && sweepspec.PrefillBytes(spec.Template, 1) > 0 {
+	if spec.Template.Dataset.Size == sizeAuto && sweepspec.NeedsDataset(spec.Template) {
 		plan.DatasetSize = resource.NewQuantity(facts.DatasetBytes, resource.BinarySI)
 	}
 	return plan, nil
@@ -219,7 +219,7 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 
 // datasetBytes is what each client prefills.
 func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
-	if sweepspec.PrefillBytes(spec.Template, 1) == 0 {
+	if !sweepspec.NeedsDataset(spec.Template) {
 		return 0, nil
 	}
 	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec))

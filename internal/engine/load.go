@@ -97,3 +97,19 @@ func TracesOf(p place.Place, loads []Load) Traces {
 	namespaces = slices.DeleteFunc(slices.Compact(namespaces), func(n string) bool { return n == "" })
 	return Traces{ImagePrefix: p.Name(""), Namespaces: namespaces, ObjectPrefix: place.ObjectPrefix + p.Name("")}
 }
+
+// DatasetBytes is what a client prefills for some phases, in bytes. What several of them use
+// counts once.
+func DatasetBytes(p place.Place, loads []Load) int64 {
+	var bytes int64
+	var keys []string
+	for _, load := range loads {
+		for _, dataset := range load.Datasets(p) {
+			if !slices.Contains(keys, dataset.Key) {
+				keys = append(keys, dataset.Key)
+				bytes += dataset.Bytes
+			}
+		}
+	}
+	return bytes
+}

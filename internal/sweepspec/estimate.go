@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
@@ -167,23 +168,48 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return all
 }
 
-// PrefillBytes is what all clients write before the phases of a run, given the data of
-// each: objects for what reads them, and images or files.
+// PrefillBytes is what all clients and the background write before the phases of a run, given
+// the data of each: objects for what reads them, and images or files.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
-	objects, images := int64(0), int64(0)
+	var loads []engine.Load
 	for _, phase := range t.Phases {
-		switch {
-		case phase.RadosBench == nil:
-			images = datasetBytes
-		case phase.RadosBench.Mode != v1alpha1.RadosBenchWrite:
-			objects = datasetBytes
+		if load, err := engine.LoadOf(phase); err == nil { // What is wrong with it is told elsewhere.
+			loads = append(loads, load)
 		}
 	}
-	all := (objects + images) * int64(t.Clients.Count)
-	if b := t.Background; b != nil && (b.RadosBench == nil || b.RadosBench.Mode != v1alpha1.RadosBenchWrite) {
-		all += datasetBytes // Its own.
+	all := int64(0)
+	at := placeOf(t, datasetBytes)
+	for at.Client = range at.Clients {
+		all += engine.DatasetBytes(at, loads)
+	}
+	if b := t.Background; b != nil {
+		if load, err := engine.BackgroundOf(*b); err == nil {
+			at.Client, at.Clients, at.Image.Shared = 0, 1, false // Its own.
+			all += engine.DatasetBytes(at, []engine.Load{load})
+		}
 	}
 	return all
+}
+
+// NeedsDataset reports whether a run of a template writes data before its phases.
+func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<<30) > 0 }
+
+// placeOf is where clients work, as far as it decides how much they write. The names say
+// nothing.
+func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
+	at := place.Place{
+		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,
+	}
+	switch target := t.Target; {
+	case target.ScratchPool != nil:
+		at.Pool, at.Image = "pool", place.ImageOf(target.ScratchPool.Image)
+	case target.ExistingPool != nil:
+		at.Pool, at.Image = "pool", place.ImageOf(target.ExistingPool.Image)
+	default:
+		at.Directory = "/data"
+	}
+	at.Image.RolledBack = t.InitialState == v1alpha1.InitialStateRollback
+	return at
 }
 
 // writtenPerSecond guesses the bytes that all clients write per second in a phase.
