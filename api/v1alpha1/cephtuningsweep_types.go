@@ -386,7 +386,7 @@ type RestartPolicy string
 const (
 	// RestartForbid refuses options that need a restart to take effect.
 	RestartForbid RestartPolicy = "Forbid"
-	// RestartAllow restarts OSDs, one failure domain at a time.
+	// RestartAllow restarts OSDs, one at a time.
 	RestartAllow RestartPolicy = "Allow"
 )
 

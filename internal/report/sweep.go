@@ -29,7 +29,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 	d := sweepHead(s, ledger)
 	objective := s.Spec.Objective
 	d.add("Configurations",
-		text("Ratios of %s to the baseline, with %s intervals. %s", FigureName(objective.MetricReference), percentOf(confidenceOf(s)), better(objective.Metric)),
+		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
 		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
 	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
@@ -42,6 +42,16 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 	d.add("To do it again", Part{Code: yaml})
 	d.Figures = sweepFigures(s, ledger)
 	return d, nil
+}
+
+// intervals says what those of the configurations are: a race looks several times, and what
+// it has not confirmed must hold in all of its looks together.
+func intervals(s *v1alpha1.CephTuningSweep) string {
+	level := percentOf(confidenceOf(s)) + " intervals"
+	if racing := s.Spec.Strategy.Racing; racing != nil && !*racing {
+		return level
+	}
+	return level + " for what was confirmed, and wider ones for the race, which looks several times"
 }
 
 func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document {

@@ -94,7 +94,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	}
 	return &Plot{
 		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
-		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s): an interval wholly beyond it is Superior. In the grey band a difference is within the equivalence margin.",
+		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). What was confirmed in fresh blocks to be beyond that is Superior, and nothing else. In the grey band a difference is within the equivalence margin.",
 			strconv.FormatFloat(margin, 'g', 4, 64)),
 	}
 }

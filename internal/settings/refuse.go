@@ -36,7 +36,7 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	}
 	if template.Disruption != nil && !cluster.StopOSDs {
 		return "The operator's settings do not allow to stop OSDs of this cluster. " +
-			"Ask the administrator to set stopOSDs of the cluster, or leave out template.disruption."
+			"Ask the administrator for it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or leave out template.disruption."
 	}
 	return ""
 }

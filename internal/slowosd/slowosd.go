@@ -150,8 +150,8 @@ func median(of []float64) float64 {
 // Named is what one valid run has named in its phases.
 type Named map[v1alpha1.PhaseName][]archive.SlowOSD
 
-// InMost returns the OSDs that were named in more than half of the valid runs, each with
-// the phase in which it stood out most; the slowest first.
+// InMost returns the OSDs that were named in the same phase of more than half of the valid
+// runs, each with the phase in which it stood out most; the slowest first.
 func InMost(runs []Named) []v1alpha1.SlowOSD {
 	type place struct {
 		osd   int

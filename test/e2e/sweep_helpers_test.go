@@ -216,6 +216,9 @@ func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
 		fmt.Fprintf(&text, "pool %s: %d PGs, placed as %d, autoscaler %s\n", pool.Name, pool.PGNum, pool.PGPNum, pool.Autoscale)
 	}
 	for _, entry := range config {
+		if entry.Name == "mgr/balancer/active" { // What `balancer on` writes, where nothing was before; its value is above.
+			continue
+		}
 		fmt.Fprintf(&text, "%s %s %s = %s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
 	}
 	for _, key := range keys {

@@ -39,7 +39,7 @@ func SpreadLists(args []string) []string {
 		default:
 			list = ""
 			out = append(out, arg)
-			if takesNextArgument(arg) && i+1 < len(args) {
+			if takesNextArgument(arg) && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 				i++
 				out = append(out, args[i])
 			}

@@ -15,6 +15,7 @@ func TestSpreadLists(t *testing.T) {
 		},
 		"with equals signs":             {"--baseline=a b --candidate=c", "--baseline=a --baseline=b --candidate=c"},
 		"other flags keep their values": {"--metric iops x --plot y z", "--metric iops x --plot y z"},
+		"a flag without a value before": {"--paired --baseline a b --candidate c d", "--paired --baseline a --baseline=b --candidate c --candidate=d"},
 		"nothing behind the last flag":  {"--candidate", "--candidate"},
 		"the end of flags":              {"--baseline a -- b", "--baseline a -- b"},
 		"completion":                    {"__complete analyze --baseline a b", "__complete analyze --baseline a b"},
