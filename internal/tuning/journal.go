@@ -220,9 +220,10 @@ func (e Entry) judge(now Value) action {
 	}
 }
 
-// restoreOrder is the order in which open entries are put back: the settings that were
-// varied, the last one first, and behind them what was held still meanwhile.
-func (j *Journal) restoreOrder() []Entry {
+// ToRestore are the open entries, in the order in which they are put back: the settings
+// that were varied, the last one first, and behind them what was held still meanwhile, for
+// an autoscaler that is on would change the number of PGs itself.
+func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {
 		switch {

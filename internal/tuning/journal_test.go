@@ -66,7 +66,7 @@ func TestRestoreOrder(t *testing.T) {
 				j.closeEntry(setting, Restored, nil)
 			}
 			var got, waiting []string
-			for _, entry := range j.restoreOrder() {
+			for _, entry := range j.ToRestore() {
 				got = append(got, entry.Setting.String())
 				if _, waits := j.waitsFor(entry.Setting); waits {
 					waiting = append(waiting, entry.Setting.String())

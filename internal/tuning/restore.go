@@ -72,7 +72,7 @@ func (e *Engine) Restore(ctx context.Context) (Report, error) {
 	}
 	var errs []error
 	var waiting []string
-	for _, entry := range j.restoreOrder() {
+	for _, entry := range j.ToRestore() {
 		if before, waits := j.waitsFor(entry.Setting); waits {
 			waiting = append(waiting, fmt.Sprintf("%s waits for %s to be put back first", entry.Setting, before))
 			continue

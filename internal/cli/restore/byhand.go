@@ -92,7 +92,7 @@ func writeData(out io.Writer, found []*tuning.Journal, format string) error {
 	all := []Open{}
 	for _, j := range found {
 		open := Open{FSID: j.FSID, Sweep: j.Sweep}
-		for _, e := range toDo(j) {
+		for _, e := range j.ToRestore() {
 			entry := OpenSetting{Setting: e.Setting.String(), Original: e.Original, ByHand: byHand(e)}
 			for _, v := range e.Ours {
 				entry.Ours = append(entry.Ours, v.Intended)

@@ -143,7 +143,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	}
 	open := 0
 	for _, j := range found {
-		open += len(toDo(j))
+		open += len(j.ToRestore())
 	}
 	if open > 0 {
 		return exit.UnexpectedErrorf("%d settings are still to be put back", open)
@@ -185,23 +185,6 @@ func (o *options) isOf(j *tuning.Journal, namespace string) bool {
 	return j.Sweep.KindOrSweep() == o.kind && j.Sweep.Namespace == namespace && j.Sweep.Name == o.name
 }
 
-// toDo are the entries that are open, in the order in which they are put back: what was
-// varied, the last one first, and then what was held still meanwhile, for an autoscaler
-// that is on would change the number of PGs itself.
-func toDo(j *tuning.Journal) []tuning.Entry {
-	var varied, held []tuning.Entry
-	for _, e := range slices.Backward(j.Entries) {
-		switch {
-		case e.State != tuning.Open:
-		case e.Setting.Kind == tuning.KindPoolOption || e.Setting.Kind == tuning.KindConfig:
-			varied = append(varied, e)
-		default:
-			held = append(held, e)
-		}
-	}
-	return append(varied, held...)
-}
-
 func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Journal, out io.Writer) error {
 	if o.output != "table" {
 		return writeData(out, found, o.output)
@@ -217,7 +200,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		}
 		fmt.Fprintf(&text, "%s %s has changed Ceph cluster %s. Still to be put back:\n\n", nameOf(j), j.Sweep, j.FSID)
 		var rows [][]string
-		for _, e := range toDo(j) {
+		for _, e := range j.ToRestore() {
 			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
 		}
 		aligned.Write(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
