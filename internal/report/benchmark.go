@@ -54,7 +54,7 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	d := &Document{
 		Kind: "CephBenchmark", Namespace: b.Namespace, Name: b.Name, Verdict: string(status.Verdict), Tone: ToneNeutral,
 		// The summary begins with the verdict, which is beside it already.
-		Sentence: strings.TrimPrefix(orElse(status.Summary, status.Headline), string(status.Verdict)+": "),
+		Sentence: strings.TrimPrefix(cmp.Or(status.Summary, status.Headline), string(status.Verdict)+": "),
 	}
 	switch status.Verdict {
 	case v1alpha1.BenchmarkPassed:
@@ -158,7 +158,7 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 	for _, p := range phases {
 		for i, m := range p.Metrics {
 			write := func(d v1alpha1.Decimal) string { return human(m.Metric, d) }
-			row := []string{"", orElse(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), write(m.Value), Interval(m.Low, m.High, write), "", ""}
+			row := []string{"", cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), write(m.Value), Interval(m.Low, m.High, write), "", ""}
 			if i == 0 {
 				row[0], row[5], row[6] = string(p.Name), strconv.Itoa(int(p.ValidRuns)), joinMarks(p.Marks)
 			}
@@ -343,7 +343,7 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 	for _, p := range phases {
 		for _, m := range p.Metrics {
 			rows = append(rows, []string{
-				"all", "", string(p.Name), orElse(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), Unit(m.Metric),
+				"all", "", string(p.Name), cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), Unit(m.Metric),
 				string(m.Value), string(m.Low), string(m.High), joinMarks(p.Marks),
 			})
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -81,7 +82,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 
 func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
 	for _, m := range p.Metrics {
-		if m.Metric != metric || orElse(string(m.Direction), string(v1alpha1.DirectionTotal)) != string(direction) {
+		if m.Metric != metric || cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)) != string(direction) {
 			continue
 		}
 		v, err := figure.ParseDecimal(m.Value)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -195,7 +196,7 @@ func signed(fraction float64) string {
 }
 
 func minimumEffect(s *v1alpha1.CephTuningSweep) string {
-	return orElse(string(s.Spec.Objective.MinimumEffect), "10%")
+	return cmp.Or(string(s.Spec.Objective.MinimumEffect), "10%")
 }
 
 func fractionOf(percent string) float64 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -13,7 +14,7 @@ func (d *Document) Markdown() []byte {
 	if d.Verdict != "" {
 		fmt.Fprintf(&out, "**%s.** ", d.Verdict)
 	}
-	fmt.Fprintf(&out, "%s\n", escaped(orElse(d.Sentence, "There is no outcome yet.")))
+	fmt.Fprintf(&out, "%s\n", escaped(cmp.Or(d.Sentence, "There is no outcome yet.")))
 	for _, w := range d.Warnings {
 		fmt.Fprintf(&out, "\n> %s\n", escaped(w))
 	}

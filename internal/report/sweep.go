@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,13 +101,6 @@ func lowerIsBetter(metric v1alpha1.Metric) bool { return metric.LowerIsBetter() 
 
 // percentOf writes a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
 
 // configurations is the table. The ratio is not that of the figures beside it: it
 // compares each run with the runs of the baseline around it.
@@ -265,7 +259,7 @@ func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]str
 		}
 		for j, r := range references(s) {
 			if j < len(e.Values) {
-				direction := orElse(string(r.Direction), string(v1alpha1.DirectionTotal))
+				direction := cmp.Or(string(r.Direction), string(v1alpha1.DirectionTotal))
 				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), exact(e.Values[j])))
 			}
 		}

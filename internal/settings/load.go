@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"time"
@@ -51,19 +52,11 @@ func (s *Settings) fill() {
 			s.Clusters[i].Options = DefaultOptions()
 		}
 		if s.Clusters[i].StopOSDs {
-			ids.OSDStopper = orElse(ids.OSDStopper, defaultOSDStopper)
+			ids.OSDStopper = cmp.Or(ids.OSDStopper, defaultOSDStopper)
 		}
-		ids.Observer = orElse(ids.Observer, defaultObserver)
-		ids.IO = orElse(ids.IO, defaultIO)
+		ids.Observer = cmp.Or(ids.Observer, defaultObserver)
+		ids.IO = cmp.Or(ids.IO, defaultIO)
 	}
-	s.Images.PullPolicy = orElse(s.Images.PullPolicy, defaultPullPolicy)
-	s.Pods.StartTimeout = orElse(s.Pods.StartTimeout, metav1.Duration{Duration: defaultStartTimeout})
-}
-
-func orElse[T comparable](value, otherwise T) T {
-	var none T
-	if value == none {
-		return otherwise
-	}
-	return value
+	s.Images.PullPolicy = cmp.Or(s.Images.PullPolicy, defaultPullPolicy)
+	s.Pods.StartTimeout = cmp.Or(s.Pods.StartTimeout, metav1.Duration{Duration: defaultStartTimeout})
 }

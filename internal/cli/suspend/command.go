@@ -3,6 +3,7 @@
 package suspend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -159,7 +160,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		ready := state.Ready()
 		seen := state.ObservedGeneration == now.GetGeneration()
 		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Complete() {
-			_, failed = fmt.Fprintf(out, "%s\n", orElse(state.Restored().Message, ready.Message))
+			_, failed = fmt.Fprintf(out, "%s\n", cmp.Or(state.Restored().Message, ready.Message))
 			return true
 		}
 		if text := ready.Reason + ": " + ready.Message; seen && text != last {
@@ -175,11 +176,4 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		return err
 	}
 	return failed
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
