@@ -29,14 +29,12 @@ type Progress struct {
 	// status, it lets another version of the planner finish the block.
 	Order              []int
 	Live               []int // candidates still in the race, or the winner
-	AcceptedBlocks     int
-	ConfirmationBlocks int // fixed when the confirmation starts, 0 before
-	Runs               int // entries of the ledger
+	ConfirmationBlocks int   // fixed when the confirmation starts, 0 before
+	Runs               int   // entries of the ledger
 	// At most: candidates that leave, and a race without a winner, save runs;
 	// repeated runs and blocks are not counted.
-	RunsLeft  int
-	TimeLeft  time.Duration
-	BytesLeft int64
+	RunsLeft int
+	TimeLeft time.Duration
 }
 
 // Next decides what to do after the runs in the ledger, oldest first. It is a
@@ -93,14 +91,12 @@ func (r *replay) decision() (Decision, error) {
 func (r *replay) progress() Progress {
 	out := Progress{
 		Stage: r.stage, Block: r.block, Attempt: r.attempt, Live: append([]int(nil), r.candidates()...),
-		AcceptedBlocks: len(r.blocks), ConfirmationBlocks: r.confirm, Runs: r.spent.runs, RunsLeft: r.runsLeft(),
+		ConfirmationBlocks: r.confirm, Runs: r.spent.runs, RunsLeft: r.runsLeft(),
 	}
 	for _, s := range r.order {
 		out.Order = append(out.Order, s.Configuration)
 	}
-	each := r.spent.perRun(r.settings.Expected)
-	out.TimeLeft = (time.Duration(out.RunsLeft) * each.Time).Round(time.Second)
-	out.BytesLeft = int64(out.RunsLeft) * each.Bytes
+	out.TimeLeft = (time.Duration(out.RunsLeft) * r.spent.perRun(r.settings.Expected).Time).Round(time.Second)
 	return out
 }
 

@@ -124,23 +124,16 @@ func notKept(change Change, now Value, about Known) Inert {
 const (
 	// everyOSD is up to how many OSDs are all asked.
 	everyOSD = 32
-	// someOSDs is how many are asked of more. If one in ten had another value, so many
-	// would all miss it once in thirty times; each run asks others.
+	// someOSDs is how many are asked of more: asking one takes half a second. If one in ten
+	// had another value, so many would all miss it once in thirty times; each run asks
+	// others.
 	someOSDs = 32
 )
 
-// Selection is which OSDs are asked for what they run with.
-type Selection struct {
-	OSDs []int
-	// Of is how many are up.
-	Of int
-	// Why says why these, for people.
-	Why string
-}
-
-// Select chooses the OSDs to be asked: all of a small cluster, and of a large one those
-// with entries of their own and others at equal distances, shifted with each turn.
-func Select(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) Selection {
+// osdsToAsk chooses the OSDs that are asked for what they run with: all of a small cluster,
+// and of a large one those with entries of their own and others at equal distances, shifted
+// with each turn.
+func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {
 		if osd.Status == "up" {
@@ -149,7 +142,7 @@ func Select(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) Selection {
 	}
 	slices.Sort(up)
 	if len(up) <= everyOSD {
-		return Selection{OSDs: up, Of: len(up), Why: fmt.Sprintf("all %d OSDs that are up", len(up))}
+		return up
 	}
 	chosen := map[int]bool{}
 	for _, entry := range shadows {
@@ -158,7 +151,6 @@ func Select(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) Selection {
 			chosen[id] = true
 		}
 	}
-	own := len(chosen)
 	for i := range up {
 		if len(chosen) == someOSDs {
 			break
@@ -174,8 +166,7 @@ func Select(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) Selection {
 			some = append(some, id)
 		}
 	}
-	return Selection{OSDs: some, Of: len(up), Why: fmt.Sprintf(
-		"%d of %d OSDs that are up, %d of them because they have entries of their own, others with each run: asking one takes half a second", len(some), len(up), own)}
+	return some
 }
 
 // optionLocation is how an OSD knows its host.
@@ -183,8 +174,7 @@ const optionLocation = "crush_location"
 
 // Proof is what OSDs run with.
 type Proof struct {
-	Selection Selection
-	Inert     []Inert
+	Inert []Inert
 }
 
 // Proven tells whether everything has effect.
@@ -210,12 +200,11 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 	if len(options) == 0 {
 		return Proof{Inert: lostValues(want, about)}, nil
 	}
-	selection := Select(about.OSDs, shadows, turn)
-	running, err := from.RunningConfig(ctx, at, selection.OSDs, append(options, optionLocation))
+	running, err := from.RunningConfig(ctx, at, osdsToAsk(about.OSDs, shadows, turn), append(options, optionLocation))
 	if err != nil {
 		return Proof{}, err
 	}
-	return Proof{Selection: selection, Inert: Judge(want, about, running)}, nil
+	return Proof{Inert: Judge(want, about, running)}, nil
 }
 
 // Judge tells which changes have no effect: those that Ceph does not have any more, and
