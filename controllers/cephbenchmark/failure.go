@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -24,12 +24,12 @@ func describeFailure(f failedTask) string {
 	if f.beside {
 		where = "in the background"
 	}
-	text := fmt.Sprintf("Task %s failed %s, %s: %s", f.id, where, f.failure.Reason, kstatus.Cut(f.failure.Message, maxMessage))
+	text := fmt.Sprintf("Task %s failed %s, %s: %s", f.id, where, f.failure.Reason, ellipsis.Cut(f.failure.Message, maxMessage))
 	if len(f.failure.Command) > 0 {
-		text += fmt.Sprintf(" The command was %q.", kstatus.Cut(strings.Join(f.failure.Command, " "), maxCommand))
+		text += fmt.Sprintf(" The command was %q.", ellipsis.Cut(strings.Join(f.failure.Command, " "), maxCommand))
 	}
 	if tail := strings.TrimSpace(f.failure.Tail); tail != "" {
-		text += " Its last lines: " + lastPart(tail, maxTail)
+		text += " Its last lines: " + ellipsis.CutFront(tail, maxTail)
 	}
 	return text
 }
@@ -39,12 +39,4 @@ func describeFailure(f failedTask) string {
 // no evidence, but no defect either.
 func (f failedTask) spoilsOneRun() bool {
 	return slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, f.failure.Reason)
-}
-
-// lastPart returns the end of a text, at most that many bytes of it.
-func lastPart(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return "…" + strings.ToValidUTF8(text[len(text)-most:], "")
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -18,9 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 )
 
-// maxMessage keeps the message of one condition from filling the status.
+// maxMessage, in bytes, keeps the message of one condition from filling the status.
 const maxMessage = 1024
 
 // Outcome is what a pass has to tell. Its text has no timestamps and no lists in
@@ -68,16 +68,8 @@ func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionSta
 		Status:             status,
 		ObservedGeneration: generation,
 		Reason:             o.Reason,
-		Message:            truncate(o.Message),
+		Message:            ellipsis.Cut(o.Message, maxMessage),
 	})
-}
-
-func truncate(message string) string {
-	runes := []rune(message)
-	if len(runes) <= maxMessage {
-		return message
-	}
-	return string(runes[:maxMessage-1]) + "…"
 }
 
 // MarkEnded makes the outcome of a run, which is in Complete or Failed already, the last
@@ -144,12 +136,7 @@ func EventType(conditions []metav1.Condition) string {
 }
 
 // Cut shortens a text to that many bytes at most.
-func Cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
-}
+func Cut(text string, most int) string { return ellipsis.Cut(text, most) }
 
 // Patch writes the status of after where it differs from that of before, and
 // tells whether it did. An object that is gone is not an error.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -139,8 +138,8 @@ func TestAnEndIsAboutTheGenerationThatWasSeenLast(t *testing.T) {
 func TestMessagesAreCut(t *testing.T) {
 	var conditions []metav1.Condition
 	kstatus.MarkIdle(&conditions, 1, kstatus.Outcome{Reason: "Long", Message: strings.Repeat("µ", 5000)})
-	if got := utf8.RuneCountInString(conditions[0].Message); got != 1024 {
-		t.Errorf("the message has %d characters, want 1024", got)
+	if got := len(conditions[0].Message); got > 1024 || got < 1020 {
+		t.Errorf("the message has %d bytes, want 1024 or little less", got)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -193,7 +194,7 @@ func (c *client) request(ctx context.Context, wait time.Duration, method, path s
 	}
 	refusal := &Error{}
 	if err := json.Unmarshal(data, refusal); err != nil || refusal.Code == "" {
-		return nil, fmt.Errorf("%s answered %s to %s with %s", c.server, response.Status, path, shortened(clean(data), maxMessageBytes))
+		return nil, fmt.Errorf("%s answered %s to %s with %s", c.server, response.Status, path, ellipsis.Cut(clean(data), maxMessageBytes))
 	}
 	return nil, refusal
 }

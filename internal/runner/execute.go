@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -141,7 +142,7 @@ func quoted(argv []string) string {
 	for i, word := range argv {
 		words[i] = strconv.Quote(word)
 	}
-	return shortened(strings.Join(words, " "), maxStatusBytes)
+	return ellipsis.Cut(strings.Join(words, " "), maxStatusBytes)
 }
 
 func notStarted(c task.Command, err error) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -133,7 +134,7 @@ const (
 
 // boundFailure cuts a failure such that a status with it has at most 4 KiB.
 func boundFailure(f *task.Failure) {
-	f.Message = shortened(clean([]byte(f.Message)), maxMessageBytes)
+	f.Message = ellipsis.Cut(clean([]byte(f.Message)), maxMessageBytes)
 	f.Command = shortenCommand(f.Command)
 	for range 4 { // JSON makes up to six bytes of one.
 		data, err := json.Marshal(f)
@@ -154,12 +155,4 @@ func shortenCommand(argv []string) []string {
 		}
 	}
 	return argv
-}
-
-// shortened cuts text at the end to at most limit bytes.
-func shortened(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }

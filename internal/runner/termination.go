@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -33,7 +34,7 @@ type Ending struct {
 func terminationMessage(err error, tasks []task.Status) ([]byte, error) {
 	t := Termination{Tasks: []Ending{}}
 	if err != nil {
-		t.Error = shortened(clean([]byte(err.Error())), maxMessageBytes)
+		t.Error = ellipsis.Cut(clean([]byte(err.Error())), maxMessageBytes)
 	}
 	room := maxTerminationBytes - 128 - 6*len(t.Error) // JSON makes up to six bytes of one.
 	first := len(tasks)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -62,7 +63,7 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []Entry, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
-		Summary:        cut(c.Sentence, maxSummary),
+		Summary:        ellipsis.Cut(c.Sentence, maxSummary),
 		Configurations: table(planner, c.Rows, ledger),
 	}
 	noise, err := noiseOf(planner, c)
@@ -88,7 +89,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []
 			return Outcome{}, err
 		}
 		if without := withoutPatch(spec); without != "" {
-			out.Summary = cut(c.Sentence, maxSummary-len(without)) + without
+			out.Summary = ellipsis.Cut(c.Sentence, maxSummary-len(without)) + without
 		}
 	}
 	return out, nil
@@ -129,7 +130,7 @@ func table(planner *sweep.Planner, rows []sweep.Row, ledger []Entry) []v1alpha1.
 			Name:    NameOf(row.Configuration, configurations[row.Configuration]),
 			Runs:    int32(min(a.Runs, sweep.MaxLedger)), //nolint:gosec // Bounded.
 			Verdict: v1alpha1.SweepVerdict(a.Verdict),
-			Reason:  cut(reasonOf(row), maxReason),
+			Reason:  ellipsis.Cut(reasonOf(row), maxReason),
 		}
 		if a.Runs > 0 {
 			result.Ratio = figure.Decimal(a.Ratio)
@@ -201,6 +202,6 @@ func ProgressOf(d sweep.Decision, step string) v1alpha1.Progress {
 	return v1alpha1.Progress{
 		Summary: summary, CompletedRuns: int32(min(done, sweep.MaxLedger)), //nolint:gosec // Bounded.
 		TotalRuns: int32(min(total, math.MaxInt32)), //nolint:gosec // Bounded.
-		Step:      cut(strings.TrimSpace(step), 128),
+		Step:      ellipsis.Cut(strings.TrimSpace(step), 128),
 	}
 }

@@ -15,7 +15,6 @@ package sweepspec
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // ErrSpec is wrapped by errors about a spec that cannot be swept. Their messages are
@@ -24,12 +23,4 @@ var ErrSpec = errors.New("the sweep cannot be planned")
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSpec, fmt.Sprintf(format, args...))
-}
-
-// cut shortens a text to that many bytes at most.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

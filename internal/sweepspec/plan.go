@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
@@ -141,7 +142,7 @@ func boundedRefusals(all []string) []string {
 	}
 	out := make([]string, 0, len(all))
 	for _, r := range all {
-		out = append(out, cut(r, maxRefusal))
+		out = append(out, ellipsis.Cut(r, maxRefusal))
 	}
 	return out
 }

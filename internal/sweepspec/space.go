@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -310,5 +311,5 @@ func NameOf(index int, c sweep.Configuration) string {
 		return c.Name
 	}
 	mark := " #" + strconv.Itoa(index)
-	return cut(c.Name, maxName-len(mark)) + mark
+	return ellipsis.Cut(c.Name, maxName-len(mark)) + mark
 }
