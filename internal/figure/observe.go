@@ -126,16 +126,12 @@ func isSteady(res *result.Result) (bool, error) {
 	if rows == nil {
 		return true, nil
 	}
-	rates := make([]float64, len(rows))
-	for i, row := range rows {
-		rates[i] = row.Amount / row.Seconds
-	}
-	if _, err := stats.MSER(rates); errors.Is(err, stats.ErrTooFew) {
-		return true, nil
-	}
 	summary, err := stats.Summarize(rows, stats.Truncate)
-	if errors.Is(err, stats.ErrTooFew) {
-		return false, nil // Nothing moved behind the cut: it stalled for good.
+	switch {
+	case errors.Is(err, stats.ErrTooFew):
+		return true, nil
+	case errors.Is(err, stats.ErrStalled):
+		return false, nil
 	}
 	return summary.Steady, err
 }

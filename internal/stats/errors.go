@@ -10,6 +10,10 @@ import (
 // they need.
 var ErrTooFew = errors.New("too few values")
 
+// ErrStalled is wrapped by the error about a run that moved nothing after its warm-up:
+// that is a failed run, never a slow one.
+var ErrStalled = errors.New("nothing moved")
+
 // ErrParameter is wrapped by errors about settings, such as a confidence of 2.
 var ErrParameter = errors.New("parameter out of range")
 

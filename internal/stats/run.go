@@ -48,8 +48,7 @@ type RunSummary struct {
 // many times over, and a printed average may be truncated to an integer.
 //
 // It returns a *ValueError for rows that cannot be, and an error wrapping
-// ErrTooFew for fewer rows than MSER needs, or for a run that moved nothing:
-// that is a failed run, never a slow one.
+// ErrTooFew for fewer rows than MSER needs, or ErrStalled.
 func Summarize(rows []Interval, warmup Warmup) (RunSummary, error) {
 	rates, err := intervalRates(rows)
 	if err != nil {
@@ -64,7 +63,7 @@ func Summarize(rows []Interval, warmup Warmup) (RunSummary, error) {
 	from, _ := totals(rows[:cut.Drop])
 	seconds, amount := totals(rows[cut.Drop:])
 	if amount == 0 {
-		return RunSummary{}, fmt.Errorf("summary of a run: %w: no I/O in %v s", ErrTooFew, seconds)
+		return RunSummary{}, fmt.Errorf("summary of a run: %w in %v s", ErrStalled, seconds)
 	}
 	out := RunSummary{
 		Rate:        amount / seconds,

@@ -180,13 +180,19 @@ func TestSummarizeRefusesWhatIsNoMeasurement(t *testing.T) {
 			t.Errorf("%s: %v, want a ValueError at 30", name, err)
 		}
 	}
-	for name, rows := range map[string][]Interval{
-		"no rows":              nil,
-		"too few rows":         good[:7],
-		"a run that moved nil": slices.Repeat([]Interval{{0, 1}}, 30),
+	still := slices.Repeat([]Interval{{0, 1}}, 30)
+	for name, c := range map[string]struct {
+		rows []Interval
+		want error
+	}{
+		"no rows":                       {nil, ErrTooFew},
+		"too few rows":                  {good[:7], ErrTooFew},
+		"too few rows that moved nil":   {still[:7], ErrTooFew},
+		"a run that moved nil":          {still, ErrStalled},
+		"a run that moved nil for good": {append(slices.Clone(good[:10]), still...), ErrStalled},
 	} {
-		if _, err := Summarize(rows, Truncate); !errors.Is(err, ErrTooFew) {
-			t.Errorf("%s: %v, want ErrTooFew", name, err)
+		if _, err := Summarize(c.rows, Truncate); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
 }

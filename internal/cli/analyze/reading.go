@@ -142,25 +142,21 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 
 // truncate leaves out the warm-up.
 func (r *run) truncate() error {
-	rows, rates := make([]stats.Interval, len(r.Course)), make([]float64, len(r.Course))
+	rows := make([]stats.Interval, len(r.Course))
 	for i, row := range r.Course {
 		rows[i] = stats.Interval{Amount: row.Rate * row.seconds(), Seconds: row.seconds()}
-		rates[i] = row.Rate
-	}
-	if _, err := stats.MSER(rates); errors.Is(err, stats.ErrTooFew) {
-		r.Window.Why = "whole run: too short to find a warm-up"
-		return nil
 	}
 	summary, err := stats.Summarize(rows, stats.Truncate)
-	if errors.Is(err, stats.ErrTooFew) {
-		// Nothing moved in the second half: it did not become steady, it stalled.
+	switch {
+	case errors.Is(err, stats.ErrTooFew):
+		r.Window.Why = "whole run: too short to find a warm-up"
+		return nil
+	case errors.Is(err, stats.ErrStalled):
 		r.Steady, r.Window.Why = false, "whole run: stalled for good"
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if !summary.Steady {
+	case !summary.Steady:
 		// Half a run that is still changing describes no state of the cluster.
 		r.Steady, r.Window.Why = false, "whole run: never became steady (MSER)"
 		return nil
