@@ -126,7 +126,7 @@ func isSteady(res *result.Result) (bool, error) {
 	if rows == nil {
 		return true, nil
 	}
-	summary, err := stats.Summarize(rows, stats.Truncate)
+	summary, err := stats.Summarize(rows)
 	switch {
 	case errors.Is(err, stats.ErrTooFew):
 		return true, nil

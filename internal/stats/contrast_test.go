@@ -106,8 +106,6 @@ func TestErrorsSayWhatWasWanted(t *testing.T) {
 	}
 	for name, call := range map[string]func() error{
 		"a detectable effect of one run": func() error { _, err := (Question{StdDev: 1, Alpha: 0.05}).Detectable(1); return err },
-		"noise of too few runs":          func() error { _, err := BetweenRunVariance([]float64{1}, []float64{1}); return err },
-		"autocorrelation of nothing":     func() error { _, err := Autocorrelation([]float64{1, 2}, 1); return err },
 		"a change point of three":        func() error { _, err := FindChangePoint([]float64{1, 2, 3}); return err },
 		"a difference of no blocks":      func() error { _, err := PairedDifferences(nil); return err },
 	} {
@@ -119,10 +117,6 @@ func TestErrorsSayWhatWasWanted(t *testing.T) {
 		"runs for no level":            func() error { _, _, err := (Question{StdDev: 1, Gap: 1}).Runs(9); return err },
 		"runs for certainty":           func() error { _, _, err := (Question{StdDev: 1, Gap: 1, Alpha: 0.05, Power: 1}).Runs(9); return err },
 		"runs for noise below nothing": func() error { _, _, err := (Question{StdDev: -1, Gap: 1, Alpha: 0.05}).Runs(9); return err },
-		"unequal lists":                func() error { _, err := BetweenRunVariance([]float64{1, 2}, []float64{1}); return err },
-		"no time between runs":         func() error { _, err := OptimalRunSeconds(0, 1, 1, 1); return err },
-		"looks before there are runs":  func() error { _, err := CalibrateLevel(Looks{1, 3}, 1, 0.05, 1000, nil); return err },
-		"trials that show nothing":     func() error { _, err := CalibrateLevel(Looks{3, 8}, 1, 0.001, 100, nil); return err },
 		"confirming by no criteria": func() error {
 			_, _, err := (Criteria{}).ConfirmationBlocks(Contrast{}, 1, 5, 8)
 			return err

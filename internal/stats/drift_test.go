@@ -84,19 +84,6 @@ func TestNoiseFloor(t *testing.T) {
 	}
 }
 
-func TestBetweenRunVariance(t *testing.T) {
-	rates := expAll([]float64{0.1, -0.1, 0.1, -0.1})
-	for within, want := range map[float64]float64{0: 0.04 / 3, 0.1: 0.04/3 - 0.01, 0.5: 0} {
-		got, err := BetweenRunVariance(rates, []float64{within, within, within, within})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, approx); diff != "" {
-			t.Errorf("within-run error %v (-want +got):\n%s", within, diff)
-		}
-	}
-}
-
 func TestSmallestProvableRatio(t *testing.T) {
 	for name, tc := range map[string]struct {
 		direction Direction

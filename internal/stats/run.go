@@ -12,21 +12,8 @@ type Interval struct {
 	Seconds float64 // length of the interval, above 0
 }
 
-// Warmup says what Summarize does about the beginning of a run.
-type Warmup int
-
-const (
-	// Truncate drops the warm-up that MSER finds. It needs rows that are
-	// independent of each other.
-	Truncate Warmup = iota
-	// KeepAll drops nothing. For tools whose rows are averages over several
-	// seconds (rbd bench): smoothing makes MSER see steadiness or a trend that
-	// is not there.
-	KeepAll
-)
-
-// RunSummary is what one run contributes to a verdict (Rate), with the
-// quality of that number.
+// RunSummary is what one run contributes to a verdict (Rate), and whether it does
+// (Steady).
 type RunSummary struct {
 	Rate float64 // ΣAmount/ΣSeconds over the kept window, per second
 	// Window of the run that Rate describes, in seconds from the first row.
@@ -35,47 +22,38 @@ type RunSummary struct {
 	FromSeconds, ToSeconds float64
 	Dropped                int  // rows before the window
 	Steady                 bool // false: the run is no evidence, see Truncation
-	// RelativeStdErr is the standard error of Rate inside the run relative to
-	// Rate, which is that of ln(Rate); 0 with HasStdErr false if the run is too
-	// short for batch means.
-	RelativeStdErr float64
-	EffectiveSize  float64
-	HasStdErr      bool
 }
 
-// Summarize reduces the rows of one run, in time order, to its rate. The rate
-// is computed from totals: the mean of a cumulative column counts early seconds
-// many times over, and a printed average may be truncated to an integer.
+// Summarize reduces the rows of one run, in time order, to its rate after the
+// warm-up that MSER finds. The rate is computed from totals: the mean of a
+// cumulative column counts early seconds many times over, and a printed average
+// may be truncated to an integer.
+//
+// Rows have to be independent of each other. It is not for those of rbd bench, which
+// are averages over several seconds: smoothing makes MSER see steadiness or a trend
+// that is not there.
 //
 // It returns a *ValueError for rows that cannot be, and an error wrapping
 // ErrTooFew for fewer rows than MSER needs, or ErrStalled.
-func Summarize(rows []Interval, warmup Warmup) (RunSummary, error) {
+func Summarize(rows []Interval) (RunSummary, error) {
 	rates, err := intervalRates(rows)
 	if err != nil {
 		return RunSummary{}, err
 	}
-	cut := Truncation{Steady: true}
-	if warmup == Truncate {
-		if cut, err = MSER(rates); err != nil {
-			return RunSummary{}, err
-		}
+	cut, err := MSER(rates)
+	if err != nil {
+		return RunSummary{}, err
 	}
 	from, _ := totals(rows[:cut.Drop])
 	seconds, amount := totals(rows[cut.Drop:])
 	if amount == 0 {
 		return RunSummary{}, fmt.Errorf("summary of a run: %w in %v s", ErrStalled, seconds)
 	}
-	out := RunSummary{
+	return RunSummary{
 		Rate:        amount / seconds,
 		FromSeconds: from, ToSeconds: from + seconds,
 		Dropped: cut.Drop, Steady: cut.Steady,
-	}
-	if batches, err := BatchMeans(rates[cut.Drop:]); err == nil {
-		out.RelativeStdErr = batches.StdErr / out.Rate
-		out.EffectiveSize = batches.EffectiveSize
-		out.HasStdErr = true
-	}
-	return out, nil
+	}, nil
 }
 
 func intervalRates(rows []Interval) ([]float64, error) {

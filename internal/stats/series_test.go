@@ -87,82 +87,20 @@ func TestMSER(t *testing.T) {
 	}
 }
 
-func TestBatchMeansOfIndependentSecondsKnowTheirSize(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	ratio := func(phi float64) float64 {
-		var sum float64
-		const trials = 400
-		for range trials {
-			b, err := BatchMeans(ar1(rng, 600, phi, 1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum += b.StdErr * math.Sqrt(600) / trials
-		}
-		return sum
-	}
-	// Independent: SE·√n is σ = 1. At φ = 0.5 theory gives √((1+φ)/(1−φ)) = 1.73.
-	if got := ratio(0); math.Abs(got-1) > 0.05 {
-		t.Errorf("independent seconds: SE·√n = %.3f, want 1", got)
-	}
-	if got := ratio(0.5); math.Abs(got-1.73) > 0.1 {
-		t.Errorf("autocorrelated seconds: SE·√n = %.3f, want 1.73", got)
-	}
-}
-
-func TestBatchMeans(t *testing.T) {
-	alternating := make([]float64, 60)
-	for i := range alternating {
-		alternating[i] = 10 + float64(i%2)
-	}
-	got, err := BatchMeans(alternating)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Batches of four hold two of each value: their means do not vary at all.
-	if diff := cmp.Diff(Batches{Count: 15, Size: 4, EffectiveSize: 60}, got); diff != "" {
-		t.Errorf("alternating series (-want +got):\n%s", diff)
-	}
-	for n, want := range map[int][2]int{20: {10, 2}, 39: {10, 3}, 61: {15, 4}, 300: {20, 15}} {
-		got, err := BatchMeans(make([]float64, n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Count != want[0] || got.Size != want[1] {
-			t.Errorf("%d values: %d batches of %d, want %v", n, got.Count, got.Size, want)
-		}
-	}
-	if _, err := BatchMeans(make([]float64, 19)); !errors.Is(err, ErrTooFew) {
-		t.Errorf("19 values: %v, want ErrTooFew", err)
-	}
-}
-
 func TestSummarize(t *testing.T) {
 	rows := []Interval{{10, 1}, {60, 1}}
 	for range 22 {
 		rows = append(rows, Interval{100, 1})
 	}
 	rows = append(rows, Interval{50, 0.5}) // a last row that ended early
-	for name, tc := range map[string]struct {
-		warmup Warmup
-		want   RunSummary
-	}{
-		"the rate is that of the window after the warm-up": {
-			Truncate, RunSummary{Rate: 100, FromSeconds: 2, ToSeconds: 24.5, Dropped: 2, Steady: true, EffectiveSize: 20, HasStdErr: true},
-		},
-		"rolling rows are kept, and counted by their length": {
-			KeepAll, RunSummary{Rate: 2320 / 24.5, ToSeconds: 24.5, Steady: true, EffectiveSize: 20, HasStdErr: true},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := Summarize(rows, tc.warmup)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, got, approx); diff != "" {
-				t.Errorf("summary (-want +got):\n%s", diff)
-			}
-		})
+	got, err := Summarize(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The rate is that of the window after the warm-up, of 2250 in 22.5 s.
+	want := RunSummary{Rate: 100, FromSeconds: 2, ToSeconds: 24.5, Dropped: 2, Steady: true}
+	if diff := cmp.Diff(want, got, approx); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
 	}
 }
 
@@ -176,7 +114,7 @@ func TestSummarizeRefusesWhatIsNoMeasurement(t *testing.T) {
 		"an infinite interval":         with(Interval{100, math.Inf(1)}),
 	} {
 		var bad *ValueError
-		if _, err := Summarize(rows, Truncate); !errors.As(err, &bad) || bad.Index != 30 {
+		if _, err := Summarize(rows); !errors.As(err, &bad) || bad.Index != 30 {
 			t.Errorf("%s: %v, want a ValueError at 30", name, err)
 		}
 	}
@@ -191,7 +129,7 @@ func TestSummarizeRefusesWhatIsNoMeasurement(t *testing.T) {
 		"a run that moved nil":          {still, ErrStalled},
 		"a run that moved nil for good": {append(slices.Clone(good[:10]), still...), ErrStalled},
 	} {
-		if _, err := Summarize(c.rows, Truncate); !errors.Is(err, c.want) {
+		if _, err := Summarize(c.rows); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

@@ -160,7 +160,7 @@ func (w world) run(t *testing.T, rng *rand.Rand, config int, state float64) (rat
 	}
 	level := 400 * truth * math.Exp(state+LogStdDev(cv)*rng.NormFloat64())
 	for _, seconds := range []int{60, 120} {
-		s, err := Summarize(series(rng, seconds, level, w.phi), Truncate)
+		s, err := Summarize(series(rng, seconds, level, w.phi))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -478,11 +478,7 @@ func TestSimulatedSecondsAreNoSubstituteForRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			bySeconds.add(c.PGreater(math.Log(1.2)) <= nominal)
-			b0, err0 := BatchMeans(logs(baseline))
-			b1, err1 := BatchMeans(logs(candidate))
-			if err0 != nil || err1 != nil {
-				t.Fatal(err0, err1)
-			}
+			b0, b1 := batchMeans(t, logs(baseline)), batchMeans(t, logs(candidate))
 			c.StdErr, c.DF = math.Hypot(b0.StdErr, b1.StdErr), float64(b0.Count+b1.Count-2)
 			byBatches.add(c.PGreater(math.Log(1.2)) <= nominal)
 		}
@@ -496,7 +492,7 @@ func TestSimulatedSecondsAreNoSubstituteForRuns(t *testing.T) {
 // rates are the seconds of a run after its warm-up.
 func rates(t *testing.T, rows []Interval) []float64 {
 	t.Helper()
-	s, err := Summarize(rows, Truncate)
+	s, err := Summarize(rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,7 +510,7 @@ func TestSimulatedPeeking(t *testing.T) {
 	looks := Looks{First: 3, Last: 12}
 	var naive, levelled tally
 	for range sweepsPerCell(20000) {
-		p := smallestP(looks, 1, rng)
+		p := smallestP(looks, rng)
 		naive.add(p <= 0.05)
 		levelled.add(p <= looks.Level(0.05, 1))
 	}

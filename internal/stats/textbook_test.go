@@ -133,23 +133,6 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// R: acf(x, plot=FALSE)
-func TestAutocorrelation(t *testing.T) {
-	x := []float64{244, 249, 255, 221, 249, 242, 257, 231, 251, 245}
-	for lag, want := range map[int]float64{1: -0.553338224504769, 2: 0.14515774027879688} {
-		got, err := Autocorrelation(x, lag)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, approx); diff != "" {
-			t.Errorf("lag %d (-want +got):\n%s", lag, diff)
-		}
-	}
-	if got, err := Autocorrelation([]float64{5, 5, 5, 5}, 1); err != nil || got != 0 {
-		t.Errorf("constant series: %v, %v, want 0", got, err)
-	}
-}
-
 // R: trend::pettitt.test(x). K = 49, and p by the formula of the paper; 20,000
 // permutations in NumPy give 0.0007, so the formula errs on the safe side here.
 func TestFindChangePoint(t *testing.T) {

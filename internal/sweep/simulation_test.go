@@ -65,7 +65,7 @@ func (w truth) measure(t *testing.T, rng *rand.Rand, slot Slot, state float64) R
 		rows[i] = stats.Interval{Amount: max(0, level*min(1, 0.25*float64(i+1))*(1+x)), Seconds: 1}
 		x = w.phi*x + 0.1*math.Sqrt(1-w.phi*w.phi)*rng.NormFloat64()
 	}
-	s, err := stats.Summarize(rows, stats.Truncate)
+	s, err := stats.Summarize(rows)
 	if err != nil {
 		t.Fatal(err)
 	}

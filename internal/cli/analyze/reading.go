@@ -146,7 +146,7 @@ func (r *run) truncate() error {
 	for i, row := range r.Course {
 		rows[i] = stats.Interval{Amount: row.Rate * row.seconds(), Seconds: row.seconds()}
 	}
-	summary, err := stats.Summarize(rows, stats.Truncate)
+	summary, err := stats.Summarize(rows)
 	switch {
 	case errors.Is(err, stats.ErrTooFew):
 		r.Window.Why = "whole run: too short to find a warm-up"
