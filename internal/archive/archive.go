@@ -165,6 +165,30 @@ type Space struct {
 	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
 }
 
+// StartSpread is by how much clients started a phase of the run apart, at most; it is not
+// known where no phase has it.
+func (r *Run) StartSpread() (seconds float64, known bool) {
+	for _, phase := range r.Phases {
+		if phase.StartSpreadSeconds != nil {
+			known, seconds = true, max(seconds, *phase.StartSpreadSeconds)
+		}
+	}
+	return seconds, known
+}
+
+// PhaseNames lists the phases of all runs, each once, in their order.
+func PhaseNames(runs []*Run) []v1alpha1.PhaseName {
+	var names []v1alpha1.PhaseName
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			if !slices.Contains(names, phase.Name) {
+				names = append(names, phase.Name)
+			}
+		}
+	}
+	return names
+}
+
 // Observations are those of a phase in all valid runs, in the order of the runs:
 // what [figure.Combine] takes.
 func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {

@@ -68,6 +68,18 @@ func Human(metric v1alpha1.Metric, v float64) string {
 	return significant(v*1e9) + "ns"
 }
 
+// HumanDecimal writes a figure of status as Human does. What is not known is empty.
+func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
+	v, err := ParseDecimal(d)
+	if err != nil {
+		return ""
+	}
+	return Human(metric, v)
+}
+
+// Exact writes a number for programs, with all its digits.
+func Exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
 // humanBytes is like humanize.IBytes, whose one or two digits below 10 hide what
 // runs differ by.
 func humanBytes(v float64) string {

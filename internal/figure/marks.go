@@ -2,6 +2,7 @@ package figure
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
@@ -12,6 +13,15 @@ func Marks() []v1alpha1.ResultMark {
 		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkSharedImage,
 		v1alpha1.MarkThrottled, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
 	}
+}
+
+// JoinMarks writes them into one cell of a table.
+func JoinMarks(marks []v1alpha1.ResultMark) string {
+	words := make([]string, len(marks))
+	for i, mark := range marks {
+		words[i] = string(mark)
+	}
+	return strings.Join(words, " ")
 }
 
 // MarksOfSpec are the marks that follow from what was asked for: ClosedLoop and

@@ -102,7 +102,7 @@ func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseR
 		return b.Status.Phases, nil
 	}
 	var phases []v1alpha1.PhaseResult
-	for _, name := range phaseNames(runs) {
+	for _, name := range archive.PhaseNames(runs) {
 		combined, err := figure.Combine(name, archive.Observations(runs, name))
 		if err != nil {
 			return nil, fmt.Errorf("report: %w", err)
@@ -110,18 +110,6 @@ func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseR
 		phases = append(phases, combined)
 	}
 	return phases, nil
-}
-
-func phaseNames(runs []*archive.Run) []v1alpha1.PhaseName {
-	var names []v1alpha1.PhaseName
-	for _, run := range runs {
-		for _, phase := range run.Phases {
-			if !slices.Contains(names, phase.Name) {
-				names = append(names, phase.Name)
-			}
-		}
-	}
-	return names
 }
 
 func expectations(b *v1alpha1.CephBenchmark) *Table {
@@ -139,33 +127,24 @@ func expectations(b *v1alpha1.CephBenchmark) *Table {
 		if r.Mark != "" {
 			outcome += " (" + string(r.Mark) + ")"
 		}
-		table.Rows = append(table.Rows, []string{FigureName(r.MetricReference), limit, human(r.Metric, r.Value), outcome})
+		table.Rows = append(table.Rows, []string{FigureName(r.MetricReference), limit, figure.HumanDecimal(r.Metric, r.Value), outcome})
 	}
 	return table
-}
-
-// human writes a figure of status; what is not known is empty.
-func human(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
-	v, err := figure.ParseDecimal(d)
-	if err != nil {
-		return ""
-	}
-	return figure.Human(metric, v)
 }
 
 func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 	table := &Table{Header: []string{"Phase", "Operations", "Metric", "Value", "95 % interval", "Valid runs", "Marks"}}
 	for _, p := range phases {
 		for i, m := range p.Metrics {
-			write := func(d v1alpha1.Decimal) string { return human(m.Metric, d) }
+			write := func(d v1alpha1.Decimal) string { return figure.HumanDecimal(m.Metric, d) }
 			row := []string{"", cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), write(m.Value), Interval(m.Low, m.High, write), "", ""}
 			if i == 0 {
-				row[0], row[5], row[6] = string(p.Name), strconv.Itoa(int(p.ValidRuns)), joinMarks(p.Marks)
+				row[0], row[5], row[6] = string(p.Name), strconv.Itoa(int(p.ValidRuns)), figure.JoinMarks(p.Marks)
 			}
 			table.Rows = append(table.Rows, row)
 		}
 		if p.BackgroundIOPS != "" {
-			table.Rows = append(table.Rows, []string{"", besidePhase, string(v1alpha1.MetricIOPS), human(v1alpha1.MetricIOPS, p.BackgroundIOPS), "", "", ""})
+			table.Rows = append(table.Rows, []string{"", besidePhase, string(v1alpha1.MetricIOPS), figure.HumanDecimal(v1alpha1.MetricIOPS, p.BackgroundIOPS), "", "", ""})
 		}
 	}
 	return table
@@ -173,14 +152,6 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 
 // besidePhase is what is written for the direction of figures of the background.
 const besidePhase = "Background"
-
-func joinMarks(marks []v1alpha1.ResultMark) string {
-	words := make([]string, len(marks))
-	for i, mark := range marks {
-		words[i] = string(mark)
-	}
-	return strings.Join(words, " ")
-}
 
 // marksText says once what each mark means.
 func marksText(phases []v1alpha1.PhaseResult) string {
@@ -197,9 +168,13 @@ func marksText(phases []v1alpha1.PhaseResult) string {
 func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	table := &Table{Header: []string{"Run", "State", "Began", "Took", "Clients started within", "Reason"}}
 	for _, run := range runs {
+		within := ""
+		if spread, known := run.StartSpread(); known {
+			within = figure.Human(v1alpha1.MetricLatencyMax, spread)
+		}
 		table.Rows = append(table.Rows, []string{
 			strconv.Itoa(int(run.Number)), string(run.State), run.StartTime.UTC().Format(time.DateTime),
-			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), startSpread(run), run.Reason,
+			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), within, run.Reason,
 		})
 	}
 	if len(runs) > 0 {
@@ -207,7 +182,7 @@ func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	}
 	for _, run := range b.Status.Runs {
 		table.Rows = append(table.Rows, []string{
-			strconv.Itoa(int(run.Number)), string(run.State), at(run.StartTime), "", human(v1alpha1.MetricLatencyMax, run.StartSpread), run.Reason,
+			strconv.Itoa(int(run.Number)), string(run.State), at(run.StartTime), "", figure.HumanDecimal(v1alpha1.MetricLatencyMax, run.StartSpread), run.Reason,
 		})
 	}
 	return table
@@ -226,7 +201,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 					"osd." + strconv.Itoa(osd.ID), string(phase.Name), strconv.Itoa(int(run.Number)),
 					figure.Human(v1alpha1.MetricLatencyMean, osd.CommitSeconds),
 					fmt.Sprintf("%s (%d others%s)", figure.Human(v1alpha1.MetricLatencyMean, osd.PeersSeconds), osd.Peers, ofClass(osd.DeviceClass)),
-					strconv.Itoa(osd.PGs), strconv.FormatFloat(osd.PeersPGs, 'f', -1, 64),
+					strconv.Itoa(osd.PGs), figure.Exact(osd.PeersPGs),
 				})
 			}
 		}
@@ -235,7 +210,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 		for _, osd := range b.Status.SlowOSDs {
 			table.Rows = append(table.Rows, []string{
 				"osd." + strconv.Itoa(int(osd.OSD)), string(osd.Phase), fmt.Sprintf("in %d", osd.Runs),
-				human(v1alpha1.MetricLatencyMean, osd.CommitLatency), human(v1alpha1.MetricLatencyMean, osd.PeersCommitLatency), "", "",
+				figure.HumanDecimal(v1alpha1.MetricLatencyMean, osd.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, osd.PeersCommitLatency), "", "",
 			})
 		}
 	}
@@ -253,20 +228,6 @@ func ofClass(class string) string {
 		return ""
 	}
 	return " of class " + class
-}
-
-// startSpread is the largest of all phases.
-func startSpread(run *archive.Run) string {
-	known, largest := false, 0.0
-	for _, phase := range run.Phases {
-		if phase.StartSpreadSeconds != nil {
-			known, largest = true, max(largest, *phase.StartSpreadSeconds)
-		}
-	}
-	if !known {
-		return ""
-	}
-	return figure.Human(v1alpha1.MetricLatencyMax, largest)
 }
 
 // environmentParts are the environment, in full where a run has it, and what differs
@@ -344,7 +305,7 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 		for _, m := range p.Metrics {
 			rows = append(rows, []string{
 				"all", "", string(p.Name), cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), Unit(m.Metric),
-				string(m.Value), string(m.Low), string(m.High), joinMarks(p.Marks),
+				string(m.Value), string(m.Low), string(m.High), figure.JoinMarks(p.Marks),
 			})
 		}
 	}
@@ -356,14 +317,14 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 			for _, f := range phase.Observation.Figures {
 				rows = append(rows, []string{
 					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(f.Direction), string(f.Metric), Unit(f.Metric),
-					exact(f.Value), "", "", joinMarks(phase.Observation.Marks),
+					figure.Exact(f.Value), "", "", figure.JoinMarks(phase.Observation.Marks),
 				})
 			}
 			for _, f := range phase.Background {
 				if f.Direction == v1alpha1.DirectionTotal {
 					rows = append(rows, []string{
 						strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), besidePhase, string(f.Metric), Unit(f.Metric),
-						exact(f.Value), "", "", "",
+						figure.Exact(f.Value), "", "", "",
 					})
 				}
 			}

@@ -265,7 +265,7 @@ func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) 
 // ramp.
 func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part
-	for _, name := range phaseNames(runs) {
+	for _, name := range archive.PhaseNames(runs) {
 		for _, direction := range []result.DirectionName{result.Read, result.Write, result.Mixed} {
 			if plot := coursePlot(name, direction, runs); plot != nil {
 				parts = append(parts, Part{Plot: plot})

@@ -7,6 +7,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/figure"
 )
 
 const disruptionMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when they were let up again. Ceph tells how placement groups are every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
@@ -28,7 +29,7 @@ func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 		})
 		for _, w := range d.Windows {
 			windows.Rows = append(windows.Rows, []string{
-				run, string(w.Name), strconv.Itoa(int(w.Seconds)), human(v1alpha1.MetricBandwidth, w.Bandwidth), human(v1alpha1.MetricIOPS, w.IOPS),
+				run, string(w.Name), strconv.Itoa(int(w.Seconds)), figure.HumanDecimal(v1alpha1.MetricBandwidth, w.Bandwidth), figure.HumanDecimal(v1alpha1.MetricIOPS, w.IOPS),
 				seconds(w.LatencyP50), seconds(w.LatencyP99), strconv.Itoa(int(w.StalledSeconds)),
 			})
 		}
@@ -71,4 +72,4 @@ func disruptedBy(b *v1alpha1.CephBenchmark) string {
 	return fmt.Sprintf("In phase %s, %s. ", d.Phase, disruption.Names(disruption.PlanOf(d, 0).OSDs))
 }
 
-func seconds(d v1alpha1.Decimal) string { return human(v1alpha1.MetricTimeToClean, d) }
+func seconds(d v1alpha1.Decimal) string { return figure.HumanDecimal(v1alpha1.MetricTimeToClean, d) }

@@ -10,17 +10,17 @@ import (
 // is in tables, of which the long ones are folded.
 func (d *Document) Markdown() []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, escaped(d.Name))
+	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, Escape(d.Name))
 	if d.Verdict != "" {
 		fmt.Fprintf(&out, "**%s.** ", d.Verdict)
 	}
-	fmt.Fprintf(&out, "%s\n", escaped(cmp.Or(d.Sentence, "There is no outcome yet.")))
+	fmt.Fprintf(&out, "%s\n", Escape(cmp.Or(d.Sentence, "There is no outcome yet.")))
 	for _, w := range d.Warnings {
-		fmt.Fprintf(&out, "\n> %s\n", escaped(w))
+		fmt.Fprintf(&out, "\n> %s\n", Escape(w))
 	}
 	out.WriteString("\n")
 	for _, f := range d.Facts {
-		fmt.Fprintf(&out, "- %s: %s\n", f.Name, escaped(f.Text))
+		fmt.Fprintf(&out, "- %s: %s\n", f.Name, Escape(f.Text))
 	}
 	for _, s := range d.Sections {
 		var body strings.Builder
@@ -37,7 +37,7 @@ func (d *Document) Markdown() []byte {
 func (p Part) markdown() string {
 	switch {
 	case p.Table != nil:
-		table := "\n" + p.Table.markdown()
+		table := "\n" + p.Table.Markdown()
 		if p.Table.Folded != "" {
 			return fmt.Sprintf("\n<details><summary>%s</summary>\n%s\n</details>\n", p.Table.Folded, table)
 		}
@@ -45,16 +45,17 @@ func (p Part) markdown() string {
 	case p.Code != "":
 		return "\n```yaml\n" + strings.TrimRight(p.Code, "\n") + "\n```\n"
 	case p.Text != "":
-		return "\n" + escaped(p.Text) + "\n"
+		return "\n" + Escape(p.Text) + "\n"
 	}
 	return "" // A plot.
 }
 
-func (t *Table) markdown() string {
+// Markdown is the table alone.
+func (t *Table) Markdown() string {
 	var out strings.Builder
 	row := func(cells []string) {
 		for _, c := range cells {
-			fmt.Fprintf(&out, "| %s ", escaped(c))
+			fmt.Fprintf(&out, "| %s ", Escape(c))
 		}
 		out.WriteString("|\n")
 	}
@@ -66,7 +67,7 @@ func (t *Table) markdown() string {
 	return out.String()
 }
 
-// escaped keeps names and messages from becoming markup.
-func escaped(s string) string {
+// Escape keeps names and messages from becoming markup of Markdown.
+func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`", "\n", " ").Replace(s)
 }

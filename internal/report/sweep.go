@@ -260,11 +260,9 @@ func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]str
 		for j, r := range references(s) {
 			if j < len(e.Values) {
 				direction := cmp.Or(string(r.Direction), string(v1alpha1.DirectionTotal))
-				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), exact(e.Values[j])))
+				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), figure.Exact(e.Values[j])))
 			}
 		}
 	}
 	return rows
 }
-
-func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

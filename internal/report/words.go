@@ -73,13 +73,7 @@ func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) s
 // LimitOf is the limit of a constraint, and how values that are held against it are
 // written.
 func LimitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) string) {
-	figures := func(d v1alpha1.Decimal) string {
-		v, err := figure.ParseDecimal(d)
-		if err != nil {
-			return string(d)
-		}
-		return figure.Human(c.Metric, v)
-	}
+	figures := func(d v1alpha1.Decimal) string { return figure.HumanDecimal(c.Metric, d) }
 	switch {
 	case c.MaximumRegression != "":
 		return fmt.Sprintf("at most %s worse than the baseline", c.MaximumRegression), Ratio

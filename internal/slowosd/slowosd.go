@@ -204,7 +204,8 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 		return ""
 	}
 	first := slow[0]
-	text := fmt.Sprintf("osd.%d was slower than its peers: %s to commit in phase %s, and they %s", first.OSD, human(first.CommitLatency), first.Phase, human(first.PeersCommitLatency))
+	own, peers := figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.PeersCommitLatency)
+	text := fmt.Sprintf("osd.%d was slower than its peers: %s to commit in phase %s, and they %s", first.OSD, own, first.Phase, peers)
 	switch others := slow[1:]; len(others) {
 	case 0:
 	case 1:
@@ -213,12 +214,4 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 		text += fmt.Sprintf("; so were osd.%d and osd.%d", others[0].OSD, others[1].OSD)
 	}
 	return text + "."
-}
-
-func human(seconds v1alpha1.Decimal) string {
-	v, err := figure.ParseDecimal(seconds)
-	if err != nil {
-		return string(seconds)
-	}
-	return figure.Human(v1alpha1.MetricLatencyMean, v)
 }

@@ -4,43 +4,26 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	document "github.com/cephtune/cephtune/internal/report"
 )
 
 func writeMarkdown(w io.Writer, r *report, u unit) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "**%s**\n\n", escape(r.question(u)))
-	writePiped(&out, verdictHeader(u), r.verdictRows(u))
+	fmt.Fprintf(&out, "**%s**\n\n", document.Escape(r.question(u)))
+	out.WriteString((&document.Table{Header: verdictHeader(u), Rows: r.verdictRows(u)}).Markdown())
 	out.WriteString("\n")
 	for _, c := range r.Candidates {
-		fmt.Fprintf(&out, "- **%s**: %s\n", c.Verdict, escape(c.Reason))
+		fmt.Fprintf(&out, "- **%s**: %s\n", c.Verdict, document.Escape(c.Reason))
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&out, "- Warning: %s\n", escape(warning))
+		fmt.Fprintf(&out, "- Warning: %s\n", document.Escape(warning))
 	}
 	if r.Source == "files" {
 		out.WriteString("\n<details><summary>Runs</summary>\n\n")
-		writePiped(&out, runHeader(u), r.runRows(u))
+		out.WriteString((&document.Table{Header: runHeader(u), Rows: r.runRows(u)}).Markdown())
 		out.WriteString("\n</details>\n")
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-func writePiped(out *strings.Builder, header []string, rows [][]string) {
-	writeRow := func(cells []string) {
-		for _, c := range cells {
-			fmt.Fprintf(out, "| %s ", escape(c))
-		}
-		out.WriteString("|\n")
-	}
-	writeRow(header)
-	out.WriteString(strings.Repeat("|---", len(header)) + "|\n")
-	for _, row := range rows {
-		writeRow(row)
-	}
-}
-
-// escape keeps names and lines of tools from becoming markup.
-func escape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`", "\n", " ").Replace(s)
 }

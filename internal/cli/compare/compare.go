@@ -143,7 +143,7 @@ func specDifferences(a, b side) []string {
 		return of
 	}
 	ofA, ofB := digests(a), digests(b)
-	for _, name := range phaseNames(a, b) {
+	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		digestA, inA := ofA[name]
 		digestB, inB := ofB[name]
 		switch {
@@ -156,18 +156,6 @@ func specDifferences(a, b side) []string {
 		}
 	}
 	return all
-}
-
-func phaseNames(sides ...side) []v1alpha1.PhaseName {
-	var names []v1alpha1.PhaseName
-	for _, s := range sides {
-		for _, phase := range s.runs[0].Phases {
-			if !slices.Contains(names, phase.Name) {
-				names = append(names, phase.Name)
-			}
-		}
-	}
-	return names
 }
 
 // unknown are the sides of which a run has no environment.
@@ -184,7 +172,7 @@ func unknown(sides ...side) []string {
 // ratios compares every figure that both sides have. The longest and the shortest
 // operation say nothing about the next run, and how far operations scatter is no speed.
 func (c *comparison) ratios(a, b side) {
-	for _, name := range phaseNames(a, b) {
+	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		for _, direction := range figure.Directions() {
 			for _, metric := range figure.Metrics() {
 				if metric == v1alpha1.MetricLatencyMax || metric == figure.LatencyMin || metric == figure.LatencyStdDev {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -43,23 +44,13 @@ func writeFigures(w io.Writer, f *findings) error {
 			for _, fig := range phase.Observation.Figures {
 				lines = append(lines, []string{
 					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(fig.Direction), string(fig.Metric),
-					report.Unit(fig.Metric), exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), joinMarks(phase.Observation.Marks),
+					report.Unit(fig.Metric), figure.Exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), figure.JoinMarks(phase.Observation.Marks),
 				})
 			}
 		}
 	}
 	return csv.NewWriter(w).WriteAll(lines)
 }
-
-func joinMarks(marks []v1alpha1.ResultMark) string {
-	words := make([]string, len(marks))
-	for i, mark := range marks {
-		words[i] = string(mark)
-	}
-	return strings.Join(words, " ")
-}
-
-func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // writeSeries writes one line for each interval of the course of a phase: that of
 // all clients together, named "all", and that of each, by its number. The latter
@@ -79,7 +70,11 @@ func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 	}
 	switch {
 	case !found:
-		return fmt.Errorf("there is no phase %s, but %s", name, strings.Join(phaseNames(f.runs), ", "))
+		var names []string
+		for _, other := range archive.PhaseNames(f.runs) {
+			names = append(names, string(other))
+		}
+		return fmt.Errorf("there is no phase %s, but %s", name, strings.Join(names, ", "))
 	case len(lines) == 1:
 		return fmt.Errorf("no course over time was kept of phase %s: its tool may not tell, and large ones are left out", name)
 	}
@@ -113,7 +108,7 @@ func intervals(s *result.Series) [][]string {
 	}
 	rows := make([][]string, s.Len())
 	for i := range rows {
-		rows[i] = []string{exact(s.StartSeconds[i]), exact(s.EndSeconds[i])}
+		rows[i] = []string{figure.Exact(s.StartSeconds[i]), figure.Exact(s.EndSeconds[i])}
 		for _, column := range [][]float64{s.OperationsPerSecond, s.BytesPerSecond} {
 			rows[i] = append(rows[i], cell(column, i))
 		}
@@ -130,5 +125,5 @@ func cell(column []float64, i int) string {
 	if column == nil {
 		return ""
 	}
-	return exact(column[i])
+	return figure.Exact(column[i])
 }

@@ -43,10 +43,4 @@ func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
 }
 
 // human writes seconds; what is not known is empty.
-func human(d v1alpha1.Decimal) string {
-	v, err := figure.ParseDecimal(d)
-	if err != nil {
-		return ""
-	}
-	return figure.Human(v1alpha1.MetricTimeToClean, v)
-}
+func human(d v1alpha1.Decimal) string { return figure.HumanDecimal(v1alpha1.MetricTimeToClean, d) }

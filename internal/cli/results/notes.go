@@ -17,9 +17,9 @@ import (
 // notes are what has to be known about the figures, one sentence each.
 func notes(runs []*archive.Run) ([]string, error) {
 	var lines []string
-	for _, name := range phaseNames(runs) {
-		lines = append(lines, phaseNotes(v1alpha1.PhaseName(name), runs)...)
-		if note := backgroundNote(v1alpha1.PhaseName(name), runs); note != "" {
+	for _, name := range archive.PhaseNames(runs) {
+		lines = append(lines, phaseNotes(name, runs)...)
+		if note := backgroundNote(name, runs); note != "" {
 			lines = append(lines, note)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/report"
 )
 
 func writeTable(w io.Writer, f *findings) error {
@@ -69,18 +70,12 @@ func writeRuns(out *strings.Builder, runs []*archive.Run) {
 	aligned.Write(out, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
 }
 
-// startSpread is the largest of all phases.
 func startSpread(run *archive.Run) string {
-	known, largest := false, 0.0
-	for _, phase := range run.Phases {
-		if phase.StartSpreadSeconds != nil {
-			known, largest = true, max(largest, *phase.StartSpreadSeconds)
-		}
-	}
+	seconds, known := run.StartSpread()
 	if !known {
 		return "unknown"
 	}
-	return figure.Human(v1alpha1.MetricLatencyMax, largest)
+	return figure.Human(v1alpha1.MetricLatencyMax, seconds)
 }
 
 // figureRows has a row for each figure of each phase.
@@ -92,19 +87,14 @@ func figureRows(runs []*archive.Run) (header []string, rows [][]string, err erro
 	for _, run := range runs {
 		header = append(header, fmt.Sprintf("RUN %d", run.Number))
 	}
-	for _, phase := range phaseNames(runs) {
-		name := v1alpha1.PhaseName(phase)
+	for _, name := range archive.PhaseNames(runs) {
 		combined, err := figure.Combine(name, archive.Observations(runs, name))
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, direction := range figure.Directions() {
 			for _, metric := range figure.Metrics() {
-				row, err := figureRow(runs, combined, direction, metric)
-				if err != nil {
-					return nil, nil, err
-				}
-				if row != nil {
+				if row := figureRow(runs, combined, direction, metric); row != nil {
 					rows = append(rows, row)
 				}
 			}
@@ -114,7 +104,7 @@ func figureRows(runs []*archive.Run) (header []string, rows [][]string, err erro
 }
 
 // figureRow is nil if no run has the figure.
-func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) ([]string, error) {
+func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) []string {
 	var cells []string
 	var valid []float64
 	known := false
@@ -135,17 +125,14 @@ func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1a
 		cells = append(cells, text)
 	}
 	if !known {
-		return nil, nil
+		return nil
 	}
 	row := []string{string(combined.Name), string(direction), string(metric)}
 	if len(runs) > 1 {
-		value, interval, err := combinedCells(combined, direction, metric)
-		if err != nil {
-			return nil, err
-		}
+		value, interval := combinedCells(combined, direction, metric)
 		row = append(row, value, interval, spread(valid))
 	}
-	return append(row, cells...), nil
+	return append(row, cells...)
 }
 
 func figureOf(run *archive.Run, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (figure.Figure, bool) {
@@ -156,28 +143,14 @@ func figureOf(run *archive.Run, name v1alpha1.PhaseName, direction v1alpha1.Dire
 	return figure.Find(run.Phases[i].Observation.Figures, metric, direction)
 }
 
-func combinedCells(combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) (value, interval string, err error) {
+func combinedCells(combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) (value, interval string) {
+	write := func(d v1alpha1.Decimal) string { return figure.HumanDecimal(metric, d) }
 	for _, m := range combined.Metrics {
-		if m.Metric != metric || m.Direction != direction {
-			continue
+		if m.Metric == metric && m.Direction == direction {
+			return write(m.Value), report.Interval(m.Low, m.High, write)
 		}
-		var texts [3]string
-		for i, d := range []v1alpha1.Decimal{m.Value, m.Low, m.High} {
-			if d == "" {
-				continue
-			}
-			v, err := figure.ParseDecimal(d)
-			if err != nil {
-				return "", "", err
-			}
-			texts[i] = figure.Human(metric, v)
-		}
-		if texts[1] != "" {
-			interval = texts[1] + " to " + texts[2]
-		}
-		return texts[0], interval, nil
 	}
-	return "", "", nil
+	return "", ""
 }
 
 // spread is by how much the largest value exceeds the smallest.
@@ -186,17 +159,4 @@ func spread(values []float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(100*(slices.Max(values)/slices.Min(values)-1), 'f', 1, 64) + "%"
-}
-
-// phaseNames lists the phases of all runs, in their order.
-func phaseNames(runs []*archive.Run) []string {
-	var names []string
-	for _, run := range runs {
-		for _, phase := range run.Phases {
-			if !slices.Contains(names, string(phase.Name)) {
-				names = append(names, string(phase.Name))
-			}
-		}
-	}
-	return names
 }
