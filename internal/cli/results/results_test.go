@@ -1,34 +1,29 @@
 package results
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -38,16 +33,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func morning(minutes int) time.Time {
-	return time.Date(2026, 3, 1, 6, minutes, 0, 0, time.UTC)
-}
-
 func nightly() *v1alpha1.CephBenchmark {
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", UID: "4f9c"},
 		Spec:       v1alpha1.CephBenchmarkSpec{HistoryLimit: 5},
 		Status: v1alpha1.CephBenchmarkStatus{
-			ObservedRunID: "2", StartTime: new(metav1.NewTime(morning(0))), CompletionTime: new(metav1.NewTime(morning(20))),
+			ObservedRunID: "2", StartTime: new(metav1.NewTime(clitest.Morning(0))), CompletionTime: new(metav1.NewTime(clitest.Morning(20))),
 			Verdict: v1alpha1.BenchmarkPassed, Summary: "Passed: write-4m Bandwidth is 412 MiB/s (400 MiB/s to 420 MiB/s), at least 400Mi.",
 		},
 	}
@@ -125,7 +116,7 @@ func environment(t *testing.T, config ...ceph.ConfigEntry) json.RawMessage {
 func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *archive.Run {
 	t.Helper()
 	r := &archive.Run{
-		Number: number, State: state, StartTime: morning(5 * int(number)), EndTime: morning(5*int(number) + 3),
+		Number: number, State: state, StartTime: clitest.Morning(5 * int(number)), EndTime: clitest.Morning(5*int(number) + 3),
 		Environment: environment(t, ceph.ConfigEntry{Section: "osd", Name: "osd_recovery_sleep", Value: "0.1"}),
 	}
 	if state == v1alpha1.RunInvalid {
@@ -153,17 +144,13 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 // benchmark of the same name that is gone.
 func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client.Reader {
 	t.Helper()
-	scheme, err := kube.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
 	objects := []client.Object{b}
 	add := func(b *v1alpha1.CephBenchmark, r *archive.Run, minutes int) {
 		cm, err := archive.ConfigMap(b, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cm.CreationTimestamp = metav1.NewTime(morning(minutes))
+		cm.CreationTimestamp = metav1.NewTime(clitest.Morning(minutes))
 		objects = append(objects, cm)
 	}
 	for _, r := range runs {
@@ -171,22 +158,17 @@ func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client
 	}
 	if len(runs) > 0 {
 		earlier, gone := b.DeepCopy(), b.DeepCopy()
-		earlier.Status.ObservedRunID, earlier.Status.StartTime = "1", new(metav1.NewTime(morning(-60)))
+		earlier.Status.ObservedRunID, earlier.Status.StartTime = "1", new(metav1.NewTime(clitest.Morning(-60)))
 		add(earlier, run(t, 1, v1alpha1.RunValid, 10), -50)
 		gone.UID = "gone"
 		add(gone, run(t, 1, v1alpha1.RunValid, 1), 50)
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return clitest.Holding(t, objects...)
 }
 
-func execute(reader client.Reader, line string) (stdout string, err error) {
-	cmd := newCommand("kubectl cephtune", func() (client.Reader, string, error) { return reader, "bench", nil })
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(strings.Fields(line))
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	err = cmd.ExecuteContext(context.Background())
-	return out.String(), err
+// reading is the command over a cluster.
+func reading(from client.Reader) *cobra.Command {
+	return newCommand("kubectl cephtune", func() (client.Reader, string, error) { return from, "bench", nil })
 }
 
 func TestGolden(t *testing.T) {
@@ -202,7 +184,7 @@ func TestGolden(t *testing.T) {
 		return world(t, b, run(t, 3, v1alpha1.RunValid, 54), run(t, 1, v1alpha1.RunValid, 50), run(t, 2, v1alpha1.RunInvalid, 20), run(t, 4, v1alpha1.RunValid, 51))
 	}
 	failed := &archive.Run{
-		Number: 1, State: v1alpha1.RunFailed, Reason: "client 0: ToolFailed: rados ended with 1", StartTime: morning(0), EndTime: morning(1),
+		Number: 1, State: v1alpha1.RunFailed, Reason: "client 0: ToolFailed: rados ended with 1", StartTime: clitest.Morning(0), EndTime: clitest.Morning(1),
 		Phases: []archive.Phase{{Name: "write-4m", Clients: []task.Report{{Status: task.Status{ID: "t", State: task.Failed}, Output: "error"}}}},
 	}
 	for name, c := range map[string]struct {
@@ -232,42 +214,23 @@ func TestGolden(t *testing.T) {
 		"usage series are CSV":       {three(nightly()), "nightly --series write-4m -o json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, err := execute(c.reader, c.line)
-			if err != nil && stdout != "" {
+			got := clitest.Execute(t, reading(c.reader), c.line, "")
+			if got.Err != nil && got.Stdout != "" {
 				t.Errorf("an error with output on stdout: half an answer looks like one")
 			}
-			got := fmt.Sprintf("$ kubectl cephtune results %s\n--- stdout\n%s--- error\n%v\n--- exit code %d\n", c.line, stdout, err, exit.Code(err))
-			compare(t, filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-")+".golden"), got)
+			text := fmt.Sprintf("$ kubectl cephtune results %s\n--- stdout\n%s--- error\n%v\n--- exit code %d\n", c.line, got.Stdout, got.Err, got.Code())
+			clitest.Golden(t, name, text, *update)
 		})
 	}
 }
 
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
 func TestJSONIsTheDocuments(t *testing.T) {
-	stdout, err := execute(world(t, nightly(), run(t, 1, v1alpha1.RunValid, 50)), "nightly -o json")
-	if err != nil {
-		t.Fatal(err)
+	got := clitest.Execute(t, reading(world(t, nightly(), run(t, 1, v1alpha1.RunValid, 50))), "nightly -o json", "")
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	var runs []archive.Run
-	if err := json.Unmarshal([]byte(stdout), &runs); err != nil {
+	if err := json.Unmarshal([]byte(got.Stdout), &runs); err != nil {
 		t.Fatal(err)
 	}
 	if len(runs) != 1 || runs[0].RunID != "2" || runs[0].Phases[0].Clients[1].Result.Write.Series.Len() != 6 {
@@ -278,15 +241,11 @@ func TestJSONIsTheDocuments(t *testing.T) {
 // broken answers every request with an error.
 func broken(t *testing.T, err error) client.Reader {
 	t.Helper()
-	scheme, schemeErr := kube.Scheme()
-	if schemeErr != nil {
-		t.Fatal(schemeErr)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+	return interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return err
 		},
-	}).Build()
+	})
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
@@ -295,10 +254,6 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{{UID: "4f9c", Controller: new(true)}},
 	}}
 	damaged.Labels[archive.LabelSession] = archive.Session(nightly())
-	scheme, err := kube.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		reader client.Reader
 		want   string
@@ -307,12 +262,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"forbidden": {
 			broken(t, apierrors.NewForbidden(schema.GroupResource{Resource: "cephbenchmarks"}, "nightly", errors.New("no"))), "forbidden",
 		},
-		"a damaged archive": {fake.NewClientBuilder().WithScheme(scheme).WithObjects(nightly(), damaged).Build(), "ConfigMap damaged has no run.json.gz"},
+		"a damaged archive": {clitest.Holding(t, nightly(), damaged), "ConfigMap damaged has no run.json.gz"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, err := execute(c.reader, "nightly")
-			if err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.Failure || stdout != "" {
-				t.Errorf("got %v with exit code %d, want an error with %q", err, exit.Code(err), c.want)
+			got := clitest.Execute(t, reading(c.reader), "nightly", "")
+			if got.Err == nil || !strings.Contains(got.Err.Error(), c.want) || got.Code() != exit.Failure || got.Stdout != "" {
+				t.Errorf("got %v with exit code %d, want an error with %q", got.Err, got.Code(), c.want)
 			}
 		})
 	}
@@ -339,8 +294,8 @@ func TestTheBackgroundIsNoted(t *testing.T) {
 }
 
 func TestEveryOutputIsCompletedAndHelped(t *testing.T) {
-	help, err := execute(nil, "--help")
-	if err != nil || !strings.Contains(help, "kubectl cephtune results nightly") {
-		t.Errorf("%v\n%s", err, help)
+	help := clitest.Execute(t, reading(nil), "--help", "")
+	if help.Err != nil || !strings.Contains(help.Stdout, "kubectl cephtune results nightly") {
+		t.Error(help)
 	}
 }

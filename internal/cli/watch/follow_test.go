@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
@@ -42,7 +44,7 @@ type broken struct {
 func (b *broken) over(t *testing.T) client.WithWatch {
 	t.Helper()
 	s := atWork(t)
-	return interceptor.NewClient(holding(t, s), interceptor.Funcs{
+	return interceptor.NewClient(clitest.Holding(t, s), interceptor.Funcs{
 		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (apiwatch.Interface, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -80,18 +82,18 @@ func TestAWatchThatBreaksIsMadeAgain(t *testing.T) {
 			return telling(apiwatch.Event{Type: apiwatch.Deleted, Object: other}), nil
 		},
 	}}
-	stdout, _, err := execute(t.Context(), b.over(t), hurried(), "lab")
-	if err != nil || b.tries != 5 {
-		t.Errorf("got %v after %d watches, want the end after 5", err, b.tries)
+	got := clitest.Execute(t, watching(b.over(t), hurried()), "lab", "")
+	if got.Err != nil || b.tries != 5 {
+		t.Errorf("got %v after %d watches, want the end after 5", got.Err, b.tries)
 	}
-	if got := strings.Count(stdout, "Running"); got != 1 {
-		t.Errorf("%d lines for what has not changed:\n%s", got, stdout)
+	if lines := strings.Count(got.Stdout, "Running"); lines != 1 {
+		t.Errorf("%d lines for what has not changed:\n%s", lines, got.Stdout)
 	}
 }
 
 func TestNobodyAnswers(t *testing.T) {
 	gets := 0
-	c := interceptor.NewClient(holding(t, atWork(t)), interceptor.Funcs{
+	c := interceptor.NewClient(clitest.Holding(t, atWork(t)), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if gets++; gets == 1 {
 				return c.Get(ctx, key, o, opts...)
@@ -102,7 +104,7 @@ func TestNobodyAnswers(t *testing.T) {
 			return nil, errors.New("connection refused")
 		},
 	})
-	_, _, err := execute(t.Context(), c, hurried(), "lab")
+	err := clitest.Execute(t, watching(c, hurried()), "lab", "").Err
 	if err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "could not be followed for 100ms: no route to host") {
 		t.Errorf("got %v", err)
 	}
@@ -124,7 +126,7 @@ func TestWhatAnotherTryWouldNotMend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := 0
-			faulty := interceptor.NewClient(holding(t, atWork(t)), interceptor.Funcs{
+			faulty := interceptor.NewClient(clitest.Holding(t, atWork(t)), interceptor.Funcs{
 				Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 					if reads++; c.get != nil {
 						return c.get
@@ -138,7 +140,7 @@ func TestWhatAnotherTryWouldNotMend(t *testing.T) {
 					return inner.Watch(ctx, list, opts...)
 				},
 			})
-			_, _, err := execute(t.Context(), faulty, hurried(), "lab")
+			err := clitest.Execute(t, watching(faulty, hurried()), "lab", "").Err
 			if err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.Failure || reads != 1 {
 				t.Errorf("got %v after %d reads, want an error with %q after one", err, reads, c.want)
 			}
@@ -147,19 +149,24 @@ func TestWhatAnotherTryWouldNotMend(t *testing.T) {
 }
 
 func TestItTakesTooLong(t *testing.T) {
-	stdout, stderr, err := execute(t.Context(), holding(t, atWork(t)), hurried(), "lab --timeout 50ms -o json")
-	if exit.Code(err) != exit.Unexpected || !strings.Contains(err.Error(), "has not ended: --timeout is over; it was at: Running, 3/24 runs, run 4") {
-		t.Errorf("got %v with exit code %d", err, exit.Code(err))
+	got := clitest.Execute(t, watching(clitest.Holding(t, atWork(t)), hurried()), "lab --timeout 50ms -o json", "")
+	if got.Code() != exit.Unexpected || !strings.Contains(got.Err.Error(), "has not ended: --timeout is over; it was at: Running, 3/24 runs, run 4") {
+		t.Errorf("got %v with exit code %d", got.Err, got.Code())
 	}
-	if stdout != "" || !strings.Contains(stderr, "Running") {
-		t.Errorf("stdout %q, which is for an object that has ended; stderr %q", stdout, stderr)
+	if got.Stdout != "" || !strings.Contains(got.Stderr, "Running") {
+		t.Errorf("stdout %q, which is for an object that has ended; stderr %q", got.Stdout, got.Stderr)
 	}
 }
 
 func TestSomebodyInterrupts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	_, _, err := execute(ctx, holding(t, atWork(t)), hurried(), "lab")
+	cmd := watching(clitest.Holding(t, atWork(t)), hurried())
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"lab"})
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	err := cmd.ExecuteContext(ctx)
 	if exit.Code(err) != exit.Unexpected || !strings.Contains(err.Error(), "this command was interrupted") {
 		t.Errorf("got %v with exit code %d", err, exit.Code(err))
 	}
@@ -173,8 +180,8 @@ func TestAnotherOfThatName(t *testing.T) {
 			return telling(apiwatch.Event{Type: apiwatch.Modified, Object: other}), nil
 		},
 	}}
-	if _, _, err := execute(t.Context(), b.over(t), hurried(), "lab"); err == nil || !strings.Contains(err.Error(), "was deleted") {
-		t.Errorf("got %v, want that it was deleted", err)
+	if got := clitest.Execute(t, watching(b.over(t), hurried()), "lab", ""); got.Err == nil || !strings.Contains(got.Err.Error(), "was deleted") {
+		t.Errorf("got %v, want that it was deleted", got.Err)
 	}
 }
 
@@ -217,7 +224,7 @@ func TestFollowsARealAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clitest.Namespace}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]func(*testing.T, client.WithWatch, *v1alpha1.CephTuningSweep){
@@ -239,10 +246,7 @@ func TestFollowsARealAPIServer(t *testing.T) {
 func start(t *testing.T, c client.WithWatch, line string) (*log, <-chan error) {
 	t.Helper()
 	said, ended := &log{}, make(chan error, 1)
-	cmd := newCommand("kubectl cephtune", surroundings{
-		connect: func() (client.WithWatch, string, error) { return c, namespace, nil },
-		now:     func() time.Time { return morning(120) }, pace: defaultPace(),
-	})
+	cmd := watching(c, defaultPace())
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(strings.Fields(line))
 	cmd.SetOut(said)

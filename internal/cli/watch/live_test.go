@@ -42,16 +42,16 @@ func figureAt(seconds int) live.Figure {
 // tellEach is a course of figures, each second, with a phase that ends and another clients'
 // word too late.
 func tellEach(s *screen, clock *time.Time) {
-	us := live.Subject{Namespace: namespace, Benchmark: "nightly", Clients: 1}
+	us := live.Subject{Namespace: clitest.Namespace, Benchmark: "nightly", Clients: 1}
 	_, _ = s.show(view{phase: "Running", progress: "0/3 runs", step: "run 1: write-4m", clients: us})
 	for second := range 25 {
-		*clock = morning(120).Add(time.Duration(second) * time.Second)
+		*clock = clitest.Morning(120).Add(time.Duration(second) * time.Second)
 		figure := figureAt(second)
 		if second == 24 {
 			figure = live.Figure{} // The phase is over.
 		}
 		s.tell(us, figure)
-		s.tell(live.Subject{Namespace: namespace, Benchmark: "another"}, figureAt(7))
+		s.tell(live.Subject{Namespace: clitest.Namespace, Benchmark: "another"}, figureAt(7))
 	}
 	for range 2 {
 		s.tell(us, live.Figure{Unknown: "you may not"})
@@ -62,7 +62,7 @@ func tellEach(s *screen, clock *time.Time) {
 
 func TestALogTellsFiguresNowAndThen(t *testing.T) {
 	var out bytes.Buffer
-	clock := morning(120)
+	clock := clitest.Morning(120)
 	tellEach(&screen{to: newTerminal(&out), now: func() time.Time { return clock }}, &clock)
 	want := `08:00:00  Running          0/3 runs  run 1: write-4m
 08:00:00  Running          0/3 runs  write-4m at 0s: 412 MiB/s, 103 IOPS, 155ms mean
@@ -78,7 +78,7 @@ How fast it is at present is not known: you may not
 
 func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 	var out bytes.Buffer
-	clock := morning(120)
+	clock := clitest.Morning(120)
 	s := &screen{to: terminal{w: &out, width: func() int { return 200 }}, now: func() time.Time { return clock }}
 	tellEach(s, &clock)
 	s.finish()
@@ -100,7 +100,7 @@ func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 func runners(t *testing.T, says map[string]string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pod, isLog := strings.CutPrefix(r.URL.Path, "/containerLogs/"+namespace+"/")
+		pod, isLog := strings.CutPrefix(r.URL.Path, "/containerLogs/"+clitest.Namespace+"/")
 		query := r.URL.Query()
 		if !isLog || query.Get("follow") != "true" || query.Get("tailLines") != "1" {
 			http.Error(w, "this is not how logs are followed: "+r.URL.String(), http.StatusBadRequest)
@@ -134,7 +134,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	create(t, c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clitest.Namespace}})
 	create(t, c, nodeOf(t, runners(t, map[string]string{
 		"nightly-0": "cephtune-progress-1 task=r1-write-4m seconds=12 MiB/s=100 IOPS=25 latencyMs=40",
 		"nightly-1": "cephtune-progress-1 task=r1-write-4m seconds=12 MiB/s=300 IOPS=75 latencyMs=80",
@@ -159,7 +159,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 			defer cancel()
 			cmd := NewCommand("kubectl cephtune")
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
-			cmd.SetArgs([]string{"cephbenchmark/" + b.Name, "-n", namespace, "--kubeconfig", kubeconfig, "--as", user})
+			cmd.SetArgs([]string{"cephbenchmark/" + b.Name, "-n", clitest.Namespace, "--kubeconfig", kubeconfig, "--as", user})
 			said := &log{}
 			cmd.SetOut(said)
 			ended := make(chan error, 1)
@@ -214,7 +214,7 @@ func nodeOf(t *testing.T, kubelet *httptest.Server) *corev1.Node {
 func clientPod(name, benchmark string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name, Annotations: map[string]string{settings.AnnotationBenchmark: benchmark},
+			Namespace: clitest.Namespace, Name: name, Annotations: map[string]string{settings.AnnotationBenchmark: benchmark},
 			Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark},
 		},
 		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: settings.ContainerClient, Image: "tools"}}},
@@ -226,7 +226,7 @@ func clientPod(name, benchmark string) *corev1.Pod {
 func measuring(t *testing.T, c client.Client) *v1alpha1.CephBenchmark {
 	t.Helper()
 	b := clitest.Benchmark(t, "radosbench")
-	b.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: "nightly"}
+	b.ObjectMeta = metav1.ObjectMeta{Namespace: clitest.Namespace, Name: "nightly"}
 	b.Spec.Template.Clients.Count = 2
 	if err := c.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -243,15 +243,15 @@ func measuring(t *testing.T, c client.Client) *v1alpha1.CephBenchmark {
 // allow gives a user these rights in the namespace, and no others.
 func allow(t *testing.T, c kubernetes.Interface, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	of := metav1.ObjectMeta{Namespace: namespace, Name: user}
-	if _, err := c.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: of, Rules: rules}, metav1.CreateOptions{}); err != nil {
+	of := metav1.ObjectMeta{Namespace: clitest.Namespace, Name: user}
+	if _, err := c.RbacV1().Roles(clitest.Namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: of, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: of, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user, APIGroup: rbacv1.GroupName}},
 	}
-	if _, err := c.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	if _, err := c.RbacV1().RoleBindings(clitest.Namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,37 +1,19 @@
 package watch
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 )
 
-const namespace = "cephtune-bench"
-
-func morning(minutes int) time.Time {
-	return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
-}
-
-// sample is a sweep as config/samples has it, with the defaults that matter here.
+// sample is a sweep as config/samples has it, before the operator has looked at it.
 func sample(t testing.TB, name string) *v1alpha1.CephTuningSweep {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../../config/samples", "cephtuningsweep_"+name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &v1alpha1.CephTuningSweep{}
-	if err := yaml.UnmarshalStrict(text, s); err != nil {
-		t.Fatal(err)
-	}
-	s.UID, s.Generation, s.Spec.RunID, s.Spec.HistoryLimit = "4f6b2e0c-0000-4000-8000-000000000001", 1, "1", 50
+	s := clitest.Sweep(t, name)
+	s.Spec.HistoryLimit, s.CreationTimestamp, s.Status = 50, metav1.Time{}, v1alpha1.CephTuningSweepStatus{}
 	return s
 }
 
@@ -65,6 +47,6 @@ func goOn(s *v1alpha1.CephTuningSweep, reason, message string) {
 
 func setCondition(s *v1alpha1.CephTuningSweep, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(morning(78)),
+		Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(clitest.Morning(78)),
 	})
 }

@@ -1,25 +1,18 @@
 package watch
 
 import (
-	"bytes"
-	"context"
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
@@ -72,10 +65,10 @@ func notAllowed(t testing.TB) *v1alpha1.CephTuningSweep {
 func nightly(t testing.TB) (*v1alpha1.CephBenchmark, client.Object) {
 	t.Helper()
 	b := &v1alpha1.CephBenchmark{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly", UID: "4f9c", Generation: 3},
+		ObjectMeta: metav1.ObjectMeta{Namespace: clitest.Namespace, Name: "nightly", UID: "4f9c", Generation: 3},
 		Spec:       v1alpha1.CephBenchmarkSpec{HistoryLimit: 5, RunID: "2"},
 		Status: v1alpha1.CephBenchmarkStatus{
-			ObservedGeneration: 3, ObservedRunID: "2", StartTime: new(metav1.NewTime(morning(0))), CompletionTime: new(metav1.NewTime(morning(3))),
+			ObservedGeneration: 3, ObservedRunID: "2", StartTime: new(metav1.NewTime(clitest.Morning(0))), CompletionTime: new(metav1.NewTime(clitest.Morning(3))),
 			Headline: "write-4m 384 MiB/s", Verdict: v1alpha1.BenchmarkPassed, Summary: "Passed: write-4m Bandwidth is 384 MiB/s, at least 300Mi.",
 			Conditions: []metav1.Condition{
 				{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonComplete, Message: "The results are in status."},
@@ -96,7 +89,7 @@ func nightly(t testing.TB) (*v1alpha1.CephBenchmark, client.Object) {
 		t.Fatal(err)
 	}
 	kept, err := archive.ConfigMap(b, &archive.Run{
-		Number: 1, State: v1alpha1.RunValid, StartTime: morning(1), EndTime: morning(2),
+		Number: 1, State: v1alpha1.RunValid, StartTime: clitest.Morning(1), EndTime: clitest.Morning(2),
 		Phases: []archive.Phase{{Name: "write-4m", Observation: &observed, Clients: reports, StartSpreadSeconds: new(0.01)}},
 	})
 	if err != nil {
@@ -117,30 +110,11 @@ func unschedulable(t testing.TB) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// holding is a cluster with objects that do not change.
-func holding(t testing.TB, objects ...client.Object) client.WithWatch {
-	t.Helper()
-	scheme, err := kube.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-}
-
-// execute runs a command line against a cluster, at eight o'clock.
-func execute(ctx context.Context, c client.WithWatch, p pace, line string) (stdout, stderr string, err error) {
-	cmd := newCommand("kubectl cephtune", surroundings{ //nolint:contextcheck // ExecuteContext hands it over.
-		connect: func() (client.WithWatch, string, error) { return c, namespace, nil },
-		now:     func() time.Time { return morning(120) },
-		pace:    p,
+// watching is the command over a cluster, at eight o'clock.
+func watching(c client.WithWatch, p pace) *cobra.Command {
+	return newCommand("kubectl cephtune", surroundings{
+		connect: clitest.Connecting(c), now: func() time.Time { return clitest.Morning(120) }, pace: p,
 	})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(strings.Fields(line))
-	var out, errOut bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&errOut)
-	err = cmd.ExecuteContext(ctx)
-	return out.String(), errOut.String(), err
 }
 
 func TestGolden(t *testing.T) {
@@ -170,35 +144,15 @@ func TestGolden(t *testing.T) {
 		"usage a timeout that is no time": {nil, "nightly --timeout -1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, err := execute(t.Context(), holding(t, c.objects...), defaultPace(), c.line)
-			got := fmt.Sprintf("$ kubectl cephtune watch %s\n--- stdout\n%s--- stderr\n%s--- error\n%v\n--- exit code %d\n", c.line, stdout, stderr, err, exit.Code(err))
-			compare(t, filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-")+".golden"), got)
+			got := clitest.Execute(t, watching(clitest.Holding(t, c.objects...), defaultPace()), c.line, "")
+			clitest.Golden(t, name, "$ kubectl cephtune watch "+c.line+"\n"+got.String(), *update)
 		})
 	}
 }
 
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
 func TestHelpNamesTheCommand(t *testing.T) {
-	help, _, err := execute(t.Context(), nil, defaultPace(), "--help")
-	if err != nil || !strings.Contains(help, "kubectl cephtune watch pg-num -n cephtune-bench") || !strings.Contains(help, "--timeout duration") {
-		t.Errorf("%v\n%s", err, help)
+	help := clitest.Execute(t, watching(nil, defaultPace()), "--help", "")
+	if help.Err != nil || !strings.Contains(help.Stdout, "kubectl cephtune watch pg-num -n cephtune-bench") || !strings.Contains(help.Stdout, "--timeout duration") {
+		t.Error(help)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
 )
 
 // atWork is a sweep in its fourth run.
@@ -17,7 +18,7 @@ func atWork(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := sample(t, "lab")
 	goOn(s, v1alpha1.ReasonRunning, "Run 4: pg_num=4.")
 	s.Status.Progress = &v1alpha1.Progress{
-		Summary: "3/24 runs", Step: "run 4, pg_num=4: measuring", EstimatedCompletionTime: new(metav1.NewTime(morning(150))),
+		Summary: "3/24 runs", Step: "run 4, pg_num=4: measuring", EstimatedCompletionTime: new(metav1.NewTime(clitest.Morning(150))),
 	}
 	s.Status.Best, s.Status.Effect = "pg_num=4", "+12.3%"
 	return s
@@ -40,7 +41,7 @@ func TestLines(t *testing.T) {
 			goOn(s, v1alpha1.ReasonRunning, "prove: no monitor answers")
 		}, "08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  run 4, pg_num=4: measuring. prove: no monitor answers"},
 		"it ends tomorrow": {func(s *v1alpha1.CephTuningSweep) {
-			s.Status.Progress.EstimatedCompletionTime = new(metav1.NewTime(morning(24 * 60)))
+			s.Status.Progress.EstimatedCompletionTime = new(metav1.NewTime(clitest.Morning(24 * 60)))
 		}, "08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about Mon Mar  2 06:00  run 4, pg_num=4: measuring"},
 		"it is queued": {func(s *v1alpha1.CephTuningSweep) {
 			s.Status.Progress, s.Status.Best = nil, ""
@@ -55,7 +56,7 @@ func TestLines(t *testing.T) {
 			s.Spec.RunID, s.Generation = "2", 2
 		}, "08:00:00  Complete         3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  The operator has not looked at it yet."},
 		"it is being deleted": {func(s *v1alpha1.CephTuningSweep) {
-			s.DeletionTimestamp = new(metav1.NewTime(morning(100)))
+			s.DeletionTimestamp = new(metav1.NewTime(clitest.Morning(100)))
 			goOn(s, v1alpha1.ReasonRestoring, "Putting everything back, because the sweep is deleted.")
 		}, "08:00:00  Restoring        3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  being deleted: Putting everything back, because the sweep is deleted."},
 		"it has ended": {func(s *v1alpha1.CephTuningSweep) {
@@ -65,7 +66,7 @@ func TestLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := atWork(t)
 			c.change(s)
-			if diff := cmp.Diff(c.want, viewOfSweep(s).line(morning(120))); diff != "" {
+			if diff := cmp.Diff(c.want, viewOfSweep(s).line(clitest.Morning(120))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -100,7 +101,7 @@ func TestEnds(t *testing.T) {
 		}, endNone},
 		"complete, and being deleted": {func(s *v1alpha1.CephTuningSweep) {
 			conclude(s, v1alpha1.ConditionComplete, "Complete", "")
-			s.DeletionTimestamp = new(metav1.NewTime(morning(100)))
+			s.DeletionTimestamp = new(metav1.NewTime(clitest.Morning(100)))
 		}, endNone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,9 +116,9 @@ func TestEnds(t *testing.T) {
 
 // course is a sweep of which more and more is known.
 func course() []view {
-	running := view{phase: "Running", message: "Run 4: pg_num=4.", progress: "3/24 runs", step: "run 4, pg_num=4: measuring", ends: morning(150)}
+	running := view{phase: "Running", message: "Run 4: pg_num=4.", progress: "3/24 runs", step: "run 4, pg_num=4: measuring", ends: clitest.Morning(150)}
 	later, proving, next, settling, settled := running, running, running, running, running
-	later.ends = morning(151)
+	later.ends = clitest.Morning(151)
 	proving.step = "run 4, pg_num=4: proving"
 	next.progress, next.step = "4/24 runs", "run 5, pg_num=16: changing settings"
 	settling.phase, settling.message = "Settling", "Run 5: pg_num=16. At rest for 2s, in 2 looks."
@@ -127,7 +128,7 @@ func course() []view {
 
 func TestALogHasALineForEachPieceOfNews(t *testing.T) {
 	var out bytes.Buffer
-	s := &screen{to: newTerminal(&out), now: func() time.Time { return morning(120) }}
+	s := &screen{to: newTerminal(&out), now: func() time.Time { return clitest.Morning(120) }}
 	for _, v := range course() {
 		if done, err := s.show(v); done || err != nil {
 			t.Fatal(done, err)
@@ -146,7 +147,7 @@ func TestALogHasALineForEachPieceOfNews(t *testing.T) {
 
 func TestATerminalDrawsTheLastLineAgain(t *testing.T) {
 	var out bytes.Buffer
-	s := &screen{to: terminal{w: &out, width: func() int { return 51 }}, now: func() time.Time { return morning(120) }}
+	s := &screen{to: terminal{w: &out, width: func() int { return 51 }}, now: func() time.Time { return clitest.Morning(120) }}
 	for _, v := range course() {
 		if _, err := s.show(v); err != nil {
 			t.Fatal(err)
