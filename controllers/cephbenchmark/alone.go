@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -211,7 +212,7 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 		if err := r.client.Patch(ctx, seen.job, client.MergeFrom(before)); err != nil {
 			return effect{}, fmt.Errorf("mark Job %s as unreachable: %w", seen.job.Name, err)
 		}
-		r.recorder.Eventf(seen.benchmark, nil, corev1.EventTypeWarning, p.outcome.Reason, string(p.step), "%s", kstatus.Cut(p.outcome.Message, 1024))
+		r.recorder.Eventf(seen.benchmark, nil, corev1.EventTypeWarning, p.outcome.Reason, string(p.step), "%s", ellipsis.Cut(p.outcome.Message, 1024))
 	}
 	// Whether the cluster is quiet is looked at once more: nobody will later.
 	seen.memory.alone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -137,7 +138,7 @@ type phaseEvidence struct {
 // entry is the run as status has it.
 func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	run := v1alpha1.BenchmarkRun{
-		Number: e.number, State: e.state, Reason: kstatus.Cut(e.wrong, 128), InitialState: e.initialState, Results: results,
+		Number: e.number, State: e.state, Reason: ellipsis.Cut(e.wrong, 128), InitialState: e.initialState, Results: results,
 	}
 	if e.alone && !e.start.IsZero() {
 		start := metav1.NewTime(e.start)
@@ -365,7 +366,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	}
 	c.gate = gate
 	c.headline = figure.Headline(&seen.spec.Template.Phases[0], c.phases[0])
-	c.summary = kstatus.Cut(c.sentence(seen.spec), 512-len(seen.remark())) + seen.remark()
+	c.summary = ellipsis.Cut(c.sentence(seen.spec), 512-len(seen.remark())) + seen.remark()
 	return c, nil
 }
 
@@ -407,14 +408,14 @@ func (c conclusion) sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	if len(c.slow) > 0 {
 		text += " " + slowosd.Sentence(c.slow)
 	}
-	return kstatus.Cut(text, 512)
+	return ellipsis.Cut(text, 512)
 }
 
 // write puts the conclusion into status, as the end of the run.
 func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	end := metav1.NewTime(seen.now)
 	s.CompletionTime = &end
-	s.Summary = kstatus.Cut(c.summary, 512)
+	s.Summary = ellipsis.Cut(c.summary, 512)
 	s.Environment, s.SpaceEfficiency = &c.environment, c.space
 	seen.noteOSDs(s)
 	if c.valid == 0 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -132,7 +132,7 @@ const maxOSDs = 256
 
 // noteOSDs puts them into status.
 func (f facts) noteOSDs(s *v1alpha1.CephBenchmarkStatus) {
-	s.OSDs = kstatus.Cut(osdsText(f.osds()), maxOSDs)
+	s.OSDs = ellipsis.Cut(osdsText(f.osds()), maxOSDs)
 }
 
 // misplaced says how the scratch pool is not where it was to be; "" if it is.

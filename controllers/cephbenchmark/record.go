@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
@@ -50,7 +51,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 }
 
 func (r *Reconciler) tell(b *v1alpha1.CephBenchmark, kind, reason string, p plan, message string) {
-	r.recorder.Eventf(b, nil, kind, reason, string(p.step), "%s", kstatus.Cut(message, maxNote))
+	r.recorder.Eventf(b, nil, kind, reason, string(p.step), "%s", ellipsis.Cut(message, maxNote))
 }
 
 // statusAfter is the object with the status that a pass came to.
@@ -148,7 +149,7 @@ func failStatus(s *v1alpha1.CephBenchmarkStatus, seen facts, o kstatus.Outcome) 
 	s.CompletionTime = &end
 	for i := range s.Runs {
 		if s.Runs[i].State == v1alpha1.RunRunning {
-			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, kstatus.Cut(o.Message, 128)
+			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, ellipsis.Cut(o.Message, 128)
 		}
 	}
 	setEnd(s, v1alpha1.ConditionFailed, o)
@@ -157,7 +158,7 @@ func failStatus(s *v1alpha1.CephBenchmarkStatus, seen facts, o kstatus.Outcome) 
 // setEnd sets Complete or Failed.
 func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: kstatus.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
+		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: ellipsis.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
 	})
 }
 
@@ -188,7 +189,7 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 		CompletedRuns: ended,
 		TotalRuns:     total,
 		Summary:       fmt.Sprintf("%d/%d runs", ended, total),
-		Step:          kstatus.Cut(p.progress, 128),
+		Step:          ellipsis.Cut(p.progress, 128),
 	}
 	if s.Progress != nil {
 		progress.EstimatedCompletionTime = s.Progress.EstimatedCompletionTime

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -24,20 +23,6 @@ func TestSentence(t *testing.T) {
 	} {
 		if got := sentence(given); got != want {
 			t.Errorf("%q became %q, want %q", given, got, want)
-		}
-	}
-}
-
-func TestCut(t *testing.T) {
-	for _, c := range []struct {
-		given string
-		most  int
-		want  string
-	}{
-		{"short", 5, "short"}, {"longer", 5, "lo…"}, {"äöü", 5, "ä…"},
-	} {
-		if got := kstatus.Cut(c.given, c.most); got != c.want || len(got) > c.most {
-			t.Errorf("%q became %q, want %q", c.given, got, c.want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -78,7 +79,7 @@ func together(all []told) []told {
 }
 
 func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p plan, message string) {
-	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", kstatus.Cut(message, maxMessage))
+	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", ellipsis.Cut(message, maxMessage))
 }
 
 // statusAfter is the object with the status that a pass came to.
@@ -152,7 +153,7 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	if n := len(s.Plan.Refusals); n > 0 {
 		message = fmt.Sprintf("The plan is in status. It could not be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
 	}
-	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: kstatus.Cut(message, maxMessage)})(s)
+	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
 
 // setRestored tells what became of the settings that were changed.
@@ -213,7 +214,7 @@ func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 
 func setCondition(s *v1alpha1.CephTuningSweepStatus, kind string, status metav1.ConditionStatus, o kstatus.Outcome) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: o.Reason, Message: kstatus.Cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
+		Type: kind, Status: status, Reason: o.Reason, Message: ellipsis.Cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
 	})
 }
 
@@ -231,7 +232,7 @@ func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 		}
 		s.Progress = &v1alpha1.Progress{}
 	}
-	s.Progress.Step = kstatus.Cut(p.progress, maxStep)
+	s.Progress.Step = ellipsis.Cut(p.progress, maxStep)
 }
 
 // orderOf is the current block, as status has it.

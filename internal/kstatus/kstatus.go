@@ -135,9 +135,6 @@ func EventType(conditions []metav1.Condition) string {
 	return corev1.EventTypeNormal
 }
 
-// Cut shortens a text to that many bytes at most.
-func Cut(text string, most int) string { return ellipsis.Cut(text, most) }
-
 // Patch writes the status of after where it differs from that of before, and
 // tells whether it did. An object that is gone is not an error.
 //

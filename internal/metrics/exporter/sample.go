@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/metrics"
 )
@@ -85,7 +86,7 @@ func summaryOf(summary string, conditions []metav1.Condition) string {
 	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
 		summary = stalled.Message
 	}
-	return kstatus.Cut(summary, maxText)
+	return ellipsis.Cut(summary, maxText)
 }
 
 func digestOf(e *v1alpha1.Environment) string {
