@@ -352,7 +352,7 @@ type PhaseResult struct {
 	// +listType=map
 	// +listMapKey=metric
 	// +listMapKey=direction
-	// +kubebuilder:validation:MaxItems=33
+	// +kubebuilder:validation:MaxItems=24
 	Metrics []MetricResult `json:"metrics,omitempty"`
 
 	// backgroundIOPS is the operations per second of the background while the phase
