@@ -105,6 +105,12 @@ var benchmarkCases = map[string]specCase{
 	"a pool parameter for the number of copies": {
 		`{template: {target: {scratchPool: {parameters: {size: "2"}}}}}`, "use replicated.size or erasureCoded",
 	},
+	"a pool parameter for the autoscaler": {
+		`{template: {target: {scratchPool: {parameters: {target_size_ratio: "1000"}}}}}`, "which counts against all others",
+	},
+	"a pool parameter for the autoscaler, of the metadata": {
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {bulk: "true"}}}}}}}`, "which counts against all others",
+	},
 	"a pool parameter pgp_num": {
 		`{template: {target: {scratchPool: {parameters: {pgp_num: "32"}}}}}`, "set pg_num, which Ceph lets pgp_num follow",
 	},

@@ -81,14 +81,17 @@ func RoomForObjects(bytes int64) []Obstacle {
 
 // fullOSDs are health codes about OSDs. Those of pools are about their quotas, too, which
 // are their owners' matter.
-func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL"} }
+func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", nearFullCode} }
+
+const nearFullCode = "OSD_NEARFULL"
 
 // OutOfRoom says that a benchmark has filled OSDs, or is about to; "" if there is room. What
-// is allowed or muted is a warning at most: with a full OSD all writes stop, everybody's.
+// is muted is a warning at most: with a full OSD all writes stop, everybody's. Who writes a
+// spec can allow that OSDs are nearfull, and no more.
 func OutOfRoom(status *ceph.Status, spec v1alpha1.Quiescence) string {
 	var found []string
 	for _, check := range status.Health.Checks {
-		lifted := check.Severity != healthError && (check.Muted || matches(check.Code, allowances(spec)))
+		lifted := check.Severity != healthError && (check.Muted || check.Code == nearFullCode && matches(check.Code, allowances(spec)))
 		if !lifted && matches(check.Code, fullOSDs()) {
 			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
 		}

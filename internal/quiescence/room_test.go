@@ -56,12 +56,15 @@ func TestOutOfRoom(t *testing.T) {
 		allowed []v1alpha1.HealthCode
 		want    string // a part of it; "" for enough room
 	}{
-		"healthy":                       {},
-		"another warning":               {checks: []ceph.HealthCheck{check("SLOW_OPS", "HEALTH_WARN")}},
-		"nearfull":                      {checks: []ceph.HealthCheck{check("OSD_NEARFULL", "HEALTH_WARN")}, want: "OSD_NEARFULL (1 of them)"},
-		"nearfull, which is allowed":    {checks: []ceph.HealthCheck{check("OSD_NEARFULL", "HEALTH_WARN")}, allowed: []v1alpha1.HealthCode{"OSD_NEARFULL"}},
-		"nearfull, which is muted":      {checks: []ceph.HealthCheck{muted(check("OSD_NEARFULL", "HEALTH_WARN"))}},
-		"full, which is muted":          {checks: []ceph.HealthCheck{muted(check("OSD_FULL", "HEALTH_ERR"))}, want: "OSD_FULL"},
+		"healthy":                    {},
+		"another warning":            {checks: []ceph.HealthCheck{check("SLOW_OPS", "HEALTH_WARN")}},
+		"nearfull":                   {checks: []ceph.HealthCheck{check("OSD_NEARFULL", "HEALTH_WARN")}, want: "OSD_NEARFULL (1 of them)"},
+		"nearfull, which is allowed": {checks: []ceph.HealthCheck{check("OSD_NEARFULL", "HEALTH_WARN")}, allowed: []v1alpha1.HealthCode{"OSD_NEARFULL"}},
+		"nearfull, which is muted":   {checks: []ceph.HealthCheck{muted(check("OSD_NEARFULL", "HEALTH_WARN"))}},
+		"full, which is muted":       {checks: []ceph.HealthCheck{muted(check("OSD_FULL", "HEALTH_ERR"))}, want: "OSD_FULL"},
+		"too full for backfill, which cannot be allowed": {
+			checks: []ceph.HealthCheck{check("OSD_BACKFILLFULL", "HEALTH_WARN")}, allowed: []v1alpha1.HealthCode{"OSD_BACKFILLFULL", "OSD_NEARFULL"}, want: "OSD_BACKFILLFULL",
+		},
 		"full":                          {checks: []ceph.HealthCheck{check("OSD_FULL", "HEALTH_ERR")}, want: "OSD_FULL"},
 		"full, which cannot be allowed": {checks: []ceph.HealthCheck{check("OSD_FULL", "HEALTH_ERR")}, allowed: []v1alpha1.HealthCode{"OSD_FULL"}, want: "OSD_FULL"},
 		"a pool at its quota":           {checks: []ceph.HealthCheck{check("POOL_FULL", "HEALTH_WARN")}},

@@ -25,7 +25,7 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 		}
 	}
 	if name := guardOf(template.Target.ScratchPool); name != "" {
-		return fmt.Sprintf("Parameter %s of target.scratchPool would keep the operator from using the pool, or from removing it in the end: leave it out.", name)
+		return fmt.Sprintf("Parameter %s of target.scratchPool is not allowed: it would reach beyond the pool, or keep the operator from using or removing it. Leave it out.", name)
 	}
 	if template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase && cluster.Identities.CacheDropper == "" {
 		return "The operator has no identity that may drop the caches of OSDs. " +
@@ -42,7 +42,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 }
 
 // guardOf is a parameter of a scratch pool, the first by name, with which the pool could not
-// be used or removed any more; "" if there is none.
+// be used or removed any more, or by which the autoscaler would take PGs from other pools:
+// what it is told of one counts against all, also while it is off for that one. "" if there
+// is none.
 func guardOf(pool *v1alpha1.ScratchPool) string {
 	if pool == nil {
 		return ""
@@ -53,7 +55,10 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 	}
 	slices.Sort(names)
 	at := slices.IndexFunc(names, func(name string) bool {
-		return slices.Contains([]string{"eio", "nodelete", "nopgchange", "nosizechange"}, name)
+		return slices.Contains([]string{
+			"eio", "nodelete", "nopgchange", "nosizechange", "crush_rule",
+			"bulk", "pg_autoscale_bias", "pg_num_max", "pg_num_min", "target_size_bytes", "target_size_ratio",
+		}, name)
 	})
 	if at < 0 {
 		return ""

@@ -232,7 +232,7 @@ func TestRefusal(t *testing.T) {
 		"on some OSDs":                   {"places", confined, ""},
 		"on some OSDs, not allowed":      {"tunes", confined, "powers.placePGs"},
 		"on some OSDs, without a tuner":  {"c", confined, "powers.placePGs"},
-		"a scratch pool":                 {"c", v1alpha1.BenchmarkTemplate{Target: scratch("pg_num_min", "pg_num")}, ""},
+		"a scratch pool":                 {"c", v1alpha1.BenchmarkTemplate{Target: scratch("compression_mode", "pg_num")}, ""},
 		"a pool that is open":            {"c", v1alpha1.BenchmarkTemplate{Target: pool("open", "")}, ""},
 		"one that is not":                {"c", v1alpha1.BenchmarkTemplate{Target: pool("prod", "")}, "pool prod"},
 		"one whose data is in such one":  {"c", v1alpha1.BenchmarkTemplate{Target: pool("open", "prod")}, "pool prod"},
@@ -240,6 +240,7 @@ func TestRefusal(t *testing.T) {
 		"caches":                         {"c", v1alpha1.BenchmarkTemplate{OSDCaches: v1alpha1.OSDCachesDropBeforePhase}, "caches"},
 		"a pool that could not go":       {"c", v1alpha1.BenchmarkTemplate{Target: scratch("nodelete", "pg_num")}, "Parameter nodelete"},
 		"metadata that could not go":     {"c", v1alpha1.BenchmarkTemplate{Target: scratch("pg_num", "nodelete")}, "Parameter nodelete"},
+		"a pool that takes others' PGs":  {"c", v1alpha1.BenchmarkTemplate{Target: scratch("target_size_ratio", "pg_num")}, "Parameter target_size_ratio"},
 		"a pool that cannot be used":     {"c", v1alpha1.BenchmarkTemplate{Target: scratch("eio", "pg_num")}, "Parameter eio"},
 		"a pool whose PGs cannot change": {"c", v1alpha1.BenchmarkTemplate{Target: scratch("nopgchange", "pg_num")}, "Parameter nopgchange"},
 	} {
