@@ -162,6 +162,7 @@ func restoreStories(always string) []story {
 		{"one that was put back", alert, lines(complete, always, changed, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"one that was put back, and whose verdict is refused", alert, lines(refused, always, changed, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"one whose verdict is refused, and that was not put back", alert, lines(refused, always, changed, "0x600", journal, "2x600"), []look{{35 * time.Minute, []string{ofSweep}}}},
+		{"one whose cluster was taken out of the settings", alert, lines(restoring, always, changed, "0x600"), []look{{35 * time.Minute, []string{ofSweep}}}},
 		{"one that changed nothing", alert, lines(complete, always, closed, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"one that was given up", alert, lines(stalled, always, changed, "0x600", closed, "0x600"), []look{{35 * time.Minute, []string{ofSweep}}}},
 		{
@@ -282,6 +283,9 @@ func exporterStories(always string) []story {
 		{"all is read", alert, lines(errors, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"something is not", alert, lines(errors, always), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{`job="cephtune-metrics", namespace="cephtune-system"`}}}},
 		{"something is not, for a moment", alert, lines(errors, "0x3 1x1 0x600"), []look{{20 * time.Minute, nil}, {40 * time.Minute, nil}}},
+		{"there is a manager", "CephTuneAbsent", lines(errors, "0x600"), []look{{10 * time.Hour, nil}}},
+		{"another has taken over", "CephTuneAbsent", lines(errors, "0x12 _x600", strings.ReplaceAll(errors, `"a"`, `"b"`), "_x13 0x600"), []look{{10 * time.Hour, nil}}},
+		{"there is none", "CephTuneAbsent", lines(errors, "0x12 _x600"), []look{{time.Hour, nil}, {90 * time.Minute, []string{""}}}},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -142,14 +143,32 @@ func (c *Collector) report(err error) int {
 // object is a CR with its series, which are made when it is its turn.
 type object struct {
 	created   time.Time
-	atWork    bool
+	rank      int // of those below, what has room first
 	namespace string
 	name      string
 	samples   func() ([]Sample, int)
 }
 
+// Ranks of objects. Those that only wait come behind what has the lock, or an open journal:
+// without the series of that one, alerts would take it for gone.
+const (
+	rankWorks = iota
+	rankWaits
+	rankIdle
+)
+
+func rankOf(conditions []metav1.Condition) int {
+	switch {
+	case waits(conditions):
+		return rankWaits
+	case atWork(conditions):
+		return rankWorks
+	}
+	return rankIdle
+}
+
 // objects lists what has series, in the order in which there is room for it: what is at
-// work, then what is newest. It also counts who waits for which cluster.
+// work, what waits for that, and then what is newest. It also counts who waits for which cluster.
 //
 // What the cache has is read in place, which is why nothing here may change it.
 func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {
@@ -171,14 +190,14 @@ func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, erro
 		} else if waits(b.Status.Conditions) {
 			waiting[clusterName(b.Spec.ClusterRef)]++
 		}
-		all = append(all, object{b.CreationTimestamp.Time, atWork(b.Status.Conditions), b.Namespace, b.Name, func() ([]Sample, int) { return BenchmarkSamples(b) }})
+		all = append(all, object{b.CreationTimestamp.Time, rankOf(b.Status.Conditions), b.Namespace, b.Name, func() ([]Sample, int) { return BenchmarkSamples(b) }})
 	}
 	for i := range sweeps.Items {
 		s := &sweeps.Items[i]
 		if waits(s.Status.Conditions) {
 			waiting[clusterName(s.Spec.ClusterRef)]++
 		}
-		all = append(all, object{s.CreationTimestamp.Time, atWork(s.Status.Conditions), s.Namespace, s.Name, func() ([]Sample, int) {
+		all = append(all, object{s.CreationTimestamp.Time, rankOf(s.Status.Conditions), s.Namespace, s.Name, func() ([]Sample, int) {
 			return SweepSamples(s, runningChild(s, children)), 0
 		}})
 	}
@@ -187,13 +206,7 @@ func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, erro
 }
 
 func precedence(a, b object) int {
-	switch {
-	case a.atWork && !b.atWork:
-		return -1
-	case b.atWork && !a.atWork:
-		return 1
-	}
-	return cmp.Or(b.created.Compare(a.created), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(a.rank, b.rank), b.created.Compare(a.created), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
 // selection is the series that are told, of those that there are.
