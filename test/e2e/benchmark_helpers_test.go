@@ -399,12 +399,13 @@ func (c *cluster) story(ctx context.Context, b *v1alpha1.CephBenchmark, since ti
 	return text.String()
 }
 
-func (c *cluster) eventsOf(ctx context.Context, b *v1alpha1.CephBenchmark) ([]eventsv1.Event, error) {
+// eventsOf are the events that tell of an object, in their order.
+func (c *cluster) eventsOf(ctx context.Context, o client.Object) ([]eventsv1.Event, error) {
 	var all eventsv1.EventList
-	if err := c.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+	if err := c.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
 		return nil, err
 	}
-	own := slices.DeleteFunc(all.Items, func(e eventsv1.Event) bool { return e.Regarding.UID != b.UID })
+	own := slices.DeleteFunc(all.Items, func(e eventsv1.Event) bool { return e.Regarding.UID != o.GetUID() })
 	slices.SortStableFunc(own, func(x, y eventsv1.Event) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
 	return own, nil
 }

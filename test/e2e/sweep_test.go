@@ -115,11 +115,21 @@ func (c *cluster) awaitInert(t *testing.T, s *v1alpha1.CephTuningSweep, cause st
 		return nil
 	})
 	eventually(t, conditionWithin, "an event to name "+cause, func(ctx context.Context) error {
-		story := c.storyOfSweep(ctx, s, time.Now().Add(-time.Hour))
-		if !strings.Contains(story, "RunInvalid") || !strings.Contains(story, cause) {
-			return fmt.Errorf("none does")
+		events, err := c.eventsOf(ctx, s)
+		if err != nil {
+			return err
 		}
-		return nil
+		var notes []string
+		for _, e := range events {
+			if e.Reason != "RunInvalid" {
+				continue
+			}
+			if strings.Contains(e.Note, cause) {
+				return nil
+			}
+			notes = append(notes, e.Note)
+		}
+		return fmt.Errorf("those of runs that are no evidence say %q", notes)
 	})
 }
 
