@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -69,9 +70,12 @@ func TestWhoReachesTheMetrics(t *testing.T) {
 	if len(policy.Ingress) != 1 || len(policy.Ingress[0].Ports) != 1 || len(policy.Ingress[0].From) != 1 {
 		t.Fatalf("more is let in than some on one port: %+v", policy.Ingress)
 	}
-	for _, port := range manager.Spec.Containers[0].Ports {
-		if port.Name == "metrics" && int(port.ContainerPort) != policy.Ingress[0].Ports[0].Port.IntValue() {
-			t.Errorf("the metrics are on port %d, and %v is let in", port.ContainerPort, policy.Ingress[0].Ports[0].Port)
-		}
+	ports := manager.Spec.Containers[0].Ports
+	metrics := slices.IndexFunc(ports, func(p corev1.ContainerPort) bool { return p.Name == "metrics" })
+	if metrics < 0 {
+		t.Fatalf("the manager has no port for metrics: %+v", ports)
+	}
+	if port := policy.Ingress[0].Ports[0].Port; port == nil || port.IntValue() != int(ports[metrics].ContainerPort) {
+		t.Errorf("the metrics are on port %d, and %v is let in", ports[metrics].ContainerPort, port)
 	}
 }

@@ -66,10 +66,18 @@ func glob(t *testing.T, pattern string) []string {
 func TestCRDsAreKept(t *testing.T) {
 	const policy = "helm.sh/resource-policy"
 	for values, want := range map[string]string{"{}": "keep", "crds: {keep: false}": ""} {
+		found := 0
 		for _, o := range mustRender(t, parseValues(t, values)).objects {
-			if o.GetKind() == "CustomResourceDefinition" && o.GetAnnotations()[policy] != want {
+			if o.GetKind() != "CustomResourceDefinition" {
+				continue
+			}
+			found++
+			if o.GetAnnotations()[policy] != want {
 				t.Errorf("with %s, %s of %s is %q, want %q", values, policy, id(o), o.GetAnnotations()[policy], want)
 			}
+		}
+		if all := len(glob(t, "config/crd/bases/*.yaml")); found != all {
+			t.Errorf("with %s, %d CRDs are rendered, want %d", values, found, all)
 		}
 	}
 }

@@ -37,16 +37,15 @@ func TestManagerAnswers(t *testing.T) {
 		return nil
 	})
 	eventually(t, time.Minute, "the manager to hold the leader's lease", func(ctx context.Context) error {
-		var leases coordinationv1.LeaseList
-		if err := c.List(ctx, &leases, client.InNamespace(c.managerService.Namespace)); err != nil {
+		// By its name: locks of clusters are leases in the same namespace.
+		var lease coordinationv1.Lease
+		if err := c.Get(ctx, client.ObjectKey{Namespace: c.managerService.Namespace, Name: "manager.cephtune.dev"}, &lease); err != nil {
 			return err
 		}
-		for _, lease := range leases.Items {
-			if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
-				return nil
-			}
+		if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
+			return errors.New("nobody holds it")
 		}
-		return errors.New("nobody holds a lease")
+		return nil
 	})
 
 	// The namespace that the manager was given; others are none of its business.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -334,8 +335,31 @@ func verdictTable(s *v1alpha1.CephTuningSweep) string {
 }
 
 // verdictAt judges the runs of a sweep anew, at another confidence. A sweep that would not
-// have ended yet at that one says nothing.
+// have ended yet at that one, or would have measured something else, says nothing.
 func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidence string) v1alpha1.SweepVerdict {
+	t.Helper()
+	if own, err := decisionAt(t, s, s.Spec.Confidence); err != nil || own.Action != sweep.Conclude {
+		t.Fatalf("CephTuningSweep %s has ended, and its own runs lead to %q: %v", s.Name, own.Action, err)
+	}
+	next, err := decisionAt(t, s, confidence)
+	if err != nil && !errors.Is(err, sweep.ErrLedger) {
+		t.Fatal(err)
+	}
+	if err != nil || next.Action != sweep.Conclude {
+		t.Logf("at confidence %s the sweep would have gone on otherwise: %v", confidence, err)
+		return ""
+	}
+	for _, row := range next.Conclusion.Rows {
+		if row.Configuration == int(index) {
+			return v1alpha1.SweepVerdict(row.Assessment.Verdict)
+		}
+	}
+	t.Fatalf("configuration %d has no verdict", index)
+	return ""
+}
+
+// decisionAt is what the planner makes of a sweep's runs at a confidence.
+func decisionAt(t testing.TB, s *v1alpha1.CephTuningSweep, confidence string) (sweep.Decision, error) {
 	t.Helper()
 	spec := s.Spec.DeepCopy()
 	spec.Confidence = confidence
@@ -351,18 +375,7 @@ func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidenc
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := planner.Next(sweepspec.Runs(ledger))
-	if err != nil || next.Action != sweep.Conclude {
-		t.Logf("at confidence %s the sweep would go on: %v", confidence, err)
-		return ""
-	}
-	for _, row := range next.Conclusion.Rows {
-		if row.Configuration == int(index) {
-			return v1alpha1.SweepVerdict(row.Assessment.Verdict)
-		}
-	}
-	t.Fatalf("configuration %d has no verdict", index)
-	return ""
+	return planner.Next(sweepspec.Runs(ledger))
 }
 
 // configurationOf is what a sweep says about one configuration.
