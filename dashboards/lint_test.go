@@ -1,18 +1,16 @@
 package dashboards
 
 import (
-	"go/ast"
-	goparser "go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
 func TestCommittedDashboardsAreTheGeneratedOnes(t *testing.T) {
@@ -329,7 +327,7 @@ var labelsOfCeph = []string{"instance", "pool_id", "le", "of", "__name__"}
 var inBraces = regexp.MustCompile(`{{([^}]*)}}`)
 
 func TestLabelsAreOfTheContract(t *testing.T) {
-	known := slices.Concat(constants(t, "Label"), labelsOfCeph)
+	known := slices.Concat(texts(t, "Label"), labelsOfCeph)
 	for name, dashboard := range committed(t) {
 		for where, query := range dashboard.queries() {
 			used := labelsOf(t, query.Expr)
@@ -398,34 +396,23 @@ func metricsOf(t *testing.T, expression string) []string {
 // metricConstants are the names of all metrics.
 func metricConstants(t *testing.T) []string {
 	t.Helper()
-	return slices.DeleteFunc(constants(t, ""), func(text string) bool { return !strings.HasPrefix(text, "cephtune_") })
+	return slices.DeleteFunc(texts(t, ""), func(text string) bool { return !strings.HasPrefix(text, "cephtune_") })
 }
 
-// constants reads the texts of constants whose names begin so from the source that
-// declares them: a list beside it could lack one.
-func constants(t *testing.T, prefix string) []string {
+// texts are the values of the contract's constants whose names begin so.
+func texts(t *testing.T, prefix string) []string {
 	t.Helper()
-	file, err := goparser.ParseFile(token.NewFileSet(), "../internal/metrics/names.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	ast.Inspect(file, func(node ast.Node) bool {
-		spec, ok := node.(*ast.ValueSpec)
-		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) || len(spec.Values) == 0 {
-			return true
+	const names = "../internal/metrics/names.go"
+	var all []string
+	for _, c := range constants.Of(t, names) {
+		if strings.HasPrefix(c.Name, prefix) {
+			all = append(all, c.Value)
 		}
-		if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
-			if text, err := strconv.Unquote(literal.Value); err == nil {
-				texts = append(texts, text)
-			}
-		}
-		return true
-	})
-	if len(texts) < 10 {
-		t.Fatalf("internal/metrics/names.go has only %d constants %s…", len(texts), prefix)
 	}
-	return texts
+	if len(all) < 10 {
+		t.Fatalf("%s has only %d constants %s…", names, len(all), prefix)
+	}
+	return all
 }
 
 func TestMetricsAreNotNamedInText(t *testing.T) {

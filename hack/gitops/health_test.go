@@ -1,13 +1,9 @@
 package gitops
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
 const (
@@ -183,27 +180,12 @@ func marked(kind string, mark func(*[]metav1.Condition, int64, kstatus.Outcome),
 // reasons are the values of all constants of the API that begin with Reason.
 func reasons(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), conditionsFile, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, is := n.(*ast.ValueSpec)
-		if !is || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
-			return true
+	for _, c := range constants.Of(t, conditionsFile) {
+		if strings.HasPrefix(c.Name, "Reason") {
+			all = append(all, c.Value)
 		}
-		literal, is := spec.Values[0].(*ast.BasicLit)
-		if !is {
-			t.Fatalf("the value of %s is no text", spec.Names[0].Name)
-		}
-		text, err := strconv.Unquote(literal.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, text)
-		return true
-	})
+	}
 	slices.Sort(all)
 	return all
 }

@@ -10,78 +10,56 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
-// sources are the files of a package without its tests, parsed.
-func sources(t *testing.T, dir string) []*ast.File {
+// sourcesOf are the names of a package's files without its tests.
+func sourcesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(dir), "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if len(names) == 0 {
+		t.Fatalf("there is no Go in %s", dir)
+	}
+	return names
+}
+
+// sources are the files of a package without its tests, parsed.
+func sources(t *testing.T, dir string) []*ast.File {
+	t.Helper()
 	var files []*ast.File
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	for _, name := range sourcesOf(t, dir) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)
 	}
-	if len(files) == 0 {
-		t.Fatalf("there is no Go in %s", dir)
-	}
 	return files
-}
-
-// constant is one of a string.
-type constant struct{ name, kind, value string }
-
-// constants are those of a package.
-func constants(t *testing.T, dir string) []constant {
-	t.Helper()
-	var found []constant
-	for _, file := range sources(t, dir) {
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok {
-				return true
-			}
-			for i, value := range spec.Values {
-				if text, ok := literal(value); ok {
-					c := constant{name: spec.Names[i].Name, value: text}
-					if spec.Type != nil {
-						c.kind = types.ExprString(spec.Type)
-					}
-					found = append(found, c)
-				}
-			}
-			return true
-		})
-	}
-	return found
 }
 
 // ofType are the values of the constants of a type.
 func ofType(t *testing.T, dir, kind string) []string {
 	t.Helper()
-	return valuesOf(t, dir, func(c constant) bool { return c.kind == kind })
+	return valuesOf(t, dir, func(c constants.Constant) bool { return c.Type == kind })
 }
 
 // withPrefix are the values of the constants whose names begin so.
 func withPrefix(t *testing.T, dir, prefix string) []string {
 	t.Helper()
-	return valuesOf(t, dir, func(c constant) bool { return strings.HasPrefix(c.name, prefix) })
+	return valuesOf(t, dir, func(c constants.Constant) bool { return strings.HasPrefix(c.Name, prefix) })
 }
 
-func valuesOf(t *testing.T, dir string, wanted func(constant) bool) []string {
+func valuesOf(t *testing.T, dir string, wanted func(constants.Constant) bool) []string {
 	t.Helper()
 	var values []string
-	for _, c := range constants(t, dir) {
+	for _, c := range constants.Of(t, sourcesOf(t, dir)...) {
 		if wanted(c) {
-			values = append(values, c.value)
+			values = append(values, c.Value)
 		}
 	}
 	if len(values) == 0 {
@@ -110,13 +88,9 @@ func TestThePlacesOfAnEngine(t *testing.T) {
 	}
 	found := 0
 	for _, dir := range []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/cli/run", "internal/engine", "internal/figure", "internal/runner", "internal/sweepspec"} {
-		names, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(dir), "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
+		for _, name := range sourcesOf(t, dir) {
 			below := dir + "/" + filepath.Base(name)
-			if strings.HasSuffix(name, "_test.go") || !knowsFio(t, name) {
+			if !knowsFio(t, name) {
 				continue
 			}
 			found++

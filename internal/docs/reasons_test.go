@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
 const troubleshooting = "docs/troubleshooting.md"
@@ -52,10 +54,10 @@ func TestReasonsAreSet(t *testing.T) {
 			})
 		}
 	}
-	for _, c := range constants(t, api) {
-		isOne := strings.HasPrefix(c.name, "Reason") || strings.HasPrefix(c.name, "Condition")
-		if isOne && !set[c.name] {
-			t.Errorf("nothing in %s sets v1alpha1.%s: remove it, with its entry", strings.Join(setters, ", "), c.name)
+	for _, c := range constants.Of(t, sourcesOf(t, api)...) {
+		isOne := strings.HasPrefix(c.Name, "Reason") || strings.HasPrefix(c.Name, "Condition")
+		if isOne && !set[c.Name] {
+			t.Errorf("nothing in %s sets v1alpha1.%s: remove it, with its entry", strings.Join(setters, ", "), c.Name)
 		}
 	}
 }

@@ -1,39 +1,16 @@
 package metrics
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-)
 
-// constants are the values of names.go, by name.
-func constants(t *testing.T) map[string]string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "names.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, is := n.(*ast.ValueSpec)
-		if !is || len(spec.Values) != 1 {
-			return true
-		}
-		if literal, is := spec.Values[0].(*ast.BasicLit); is && literal.Kind == token.STRING {
-			if found[spec.Names[0].Name], err = strconv.Unquote(literal.Value); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return true
-	})
-	return found
-}
+	"github.com/cephtune/cephtune/internal/testing/constants"
+)
 
 func TestEveryNameIsDescribedOnce(t *testing.T) {
 	described := map[string]int{}
@@ -49,12 +26,12 @@ func TestEveryNameIsDescribedOnce(t *testing.T) {
 		}
 	}
 	names := 0
-	for name, value := range constants(t) {
-		if !strings.HasPrefix(value, "cephtune_") {
+	for _, c := range constants.Of(t, "names.go") {
+		if !strings.HasPrefix(c.Value, "cephtune_") {
 			continue
 		}
-		if names++; described[value] != 1 {
-			t.Errorf("%s is described %d times", name, described[value])
+		if names++; described[c.Value] != 1 {
+			t.Errorf("%s is described %d times", c.Name, described[c.Value])
 		}
 	}
 	if names != len(described) {
@@ -74,9 +51,9 @@ func TestEveryLabelIsUsedAndExplained(t *testing.T) {
 	for _, l := range Labels() {
 		explained[l.Name] = l.Values != ""
 	}
-	for name, value := range constants(t) {
-		if strings.HasPrefix(name, "Label") && (!used[value] || !explained[value]) {
-			t.Errorf("%s is used: %t, explained: %t", name, used[value], explained[value])
+	for _, c := range constants.Of(t, "names.go") {
+		if strings.HasPrefix(c.Name, "Label") && (!used[c.Value] || !explained[c.Value]) {
+			t.Errorf("%s is used: %t, explained: %t", c.Name, used[c.Value], explained[c.Value])
 		}
 	}
 	if len(explained) != len(used) {
@@ -114,20 +91,21 @@ func TestTheReferenceIsUpToDate(t *testing.T) {
 	}
 }
 
-// Dashboards and alerts are modules of their own, which import this package and should not
-// get the operator's dependencies with it.
+// Dashboards and alerts are modules of their own, which import this package, and that which
+// reads its constants, and should not get the operator's dependencies with them.
 func TestNothingOfOthersIsImported(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("files %v, %v", files, err)
 	}
+	files = append(files, "../testing/constants/constants.go")
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range file.Imports {
-			if strings.Contains(i.Path.Value, ".") {
+			if strings.Contains(i.Path.Value, ".") && !strings.HasSuffix(i.Path.Value, `/internal/testing/constants"`) {
 				t.Errorf("%s imports %s", name, i.Path.Value)
 			}
 		}

@@ -1,0 +1,85 @@
+// Package constants reads the texts that Go declares as constants from its source. A list
+// in a test beside it could lack one.
+//
+// It imports the standard library only: modules of their own use it, which do not have the
+// operator's dependencies.
+package constants
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strconv"
+	"testing"
+)
+
+// Constant is one whose value is a text. Type is "" where its declaration names none.
+type Constant struct{ Name, Type, Value string }
+
+// Of are the constants of files, in their order. A test that finds none fails, and so does
+// one of a text that is put together, which cannot be read without building it.
+func Of(t testing.TB, files ...string) []Constant {
+	t.Helper()
+	var all []Constant
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declaration := range parsed.Decls {
+			if group, is := declaration.(*ast.GenDecl); is && group.Tok == token.CONST {
+				all = append(all, ofGroup(t, group)...)
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("no texts are declared as constants in %q", files)
+	}
+	return all
+}
+
+// ofGroup are the constants of one declaration, which may have brackets.
+func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
+	t.Helper()
+	var all []Constant
+	for _, line := range group.Specs {
+		spec, is := line.(*ast.ValueSpec)
+		if !is {
+			continue
+		}
+		kind := ""
+		if spec.Type != nil {
+			kind = types.ExprString(spec.Type)
+		}
+		for i, value := range spec.Values {
+			if text, is := textOf(t, spec.Names[i].Name, value); is {
+				all = append(all, Constant{Name: spec.Names[i].Name, Type: kind, Value: text})
+			}
+		}
+	}
+	return all
+}
+
+// textOf is the value of a constant, if it is a text.
+func textOf(t testing.TB, name string, value ast.Expr) (text string, is bool) {
+	t.Helper()
+	literal, written := value.(*ast.BasicLit)
+	if !written {
+		ast.Inspect(value, func(n ast.Node) bool {
+			if part, is := n.(*ast.BasicLit); is && part.Kind == token.STRING {
+				t.Fatalf("the value of constant %s is put together: write it out", name)
+			}
+			return true
+		})
+		return "", false
+	}
+	if literal.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		t.Fatalf("the value of constant %s: %v", name, err)
+	}
+	return text, true
+}
