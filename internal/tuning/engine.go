@@ -167,7 +167,7 @@ func restorable(change Change, now Value) error {
 	if !now.Set {
 		return nil
 	}
-	if err := ceph.ValidValue(argument(change.Setting, now)); err != nil {
+	if err := ceph.ValidValue(now.Text); err != nil {
 		return fmt.Errorf("%s is %q, which could not be put back: %w", change.Setting, now.Text, err)
 	}
 	return nil
@@ -269,7 +269,7 @@ func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
 	if err != nil {
 		return err
 	}
-	at, value := e.cluster.Tuner, argument(of, to)
+	at, value := e.cluster.Tuner, to.Text
 	switch {
 	case of.Kind == KindBalancer:
 		return e.ceph.SetBalancer(ctx, at, fence, to.Text == yes)

@@ -101,7 +101,6 @@ func TestAnEntryIsJudged(t *testing.T) {
 		"removed, and was set":             {memory, Of("939524096"), nil, Unset(), leaveAlone},
 		"unset by us":                      {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), putBack},
 		"a pool's option that 0 unsets":    {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), putBack},
-		"a checksum, by its number":        {poolOption("p", "csum_type", "crc32c_8"), Unset(), nil, Of("6"), putBack},
 		"a target of ours":                 {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), putBack},
 		"a target of the autoscaler's":     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
 		"a value that was the original's":  {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},

@@ -49,11 +49,6 @@ type wish struct {
 	values  []Value
 }
 
-// scratch tells whether it is for a pool that is made for the sweep.
-func (w wish) scratch() bool {
-	return w.setting.Pool == settings.ScratchPool || w.setting.Pool == settings.ScratchDataPool
-}
-
 // Validate checks configurations, each of which is what is to be changed together,
 // against what Ceph and the administrator say. It returns everything that is wrong, by
 // setting and in a fixed order.
@@ -83,14 +78,14 @@ func wishes(configurations [][]Change) []wish {
 // validate checks one setting by rules in order. Behind one of the first, which say that
 // it is none to be varied at all, the others are not asked.
 func (w wish) validate(about Known, allowed Permissions) []Problem {
-	for _, rule := range []rule{mayBeVaried, isAllowed, isKnown} {
+	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown} {
 		if problems := rule(w, about, allowed); len(problems) > 0 {
 			return problems
 		}
 	}
 	var problems []Problem
 	for _, rule := range []rule{
-		hasPool, keepsThePoolsBounds, isScratchIfStored, takesValues, keepsCephsBounds, keepsTheBounds,
+		hasPool, keepsThePoolsBounds, takesValues, keepsCephsBounds, keepsTheBounds,
 		changesAtRuntime, isNotRooks, isNotShadowed,
 	} {
 		problems = append(problems, rule(w, about, allowed)...)
@@ -122,11 +117,18 @@ func mayBeVaried(w wish, _ Known, _ Permissions) []Problem {
 	return nil
 }
 
-// isAllowed asks the administrator's list, which scratch pools do without.
-func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
-	if w.scratch() {
+// leavesStoredData refuses what no administrator can allow on a pool that exists. A scratch
+// pool of the sweep is made with such options, which do not come here.
+func leavesStoredData(w wish, _ Known, _ Permissions) []Problem {
+	if w.setting.Kind != KindPoolOption || !settings.AltersStoredData(w.setting.Option) {
 		return nil
 	}
+	return w.problem(ProblemStoredData, "%s alters how data is stored, which putting it back does not undo: vary it on target.scratchPool", w.setting)
+}
+
+// isAllowed asks the administrator's list, which cannot have the scratch pools: one that is
+// named as a pool that exists is that of somebody else's run.
+func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
 	}
@@ -161,9 +163,9 @@ func hasPool(w wish, about Known, _ Permissions) []Problem {
 	}
 	pool, found := about.Facts.Pool(w.setting.Pool)
 	switch {
-	case !found && !w.scratch():
+	case !found:
 		return w.problem(ProblemNoPool, "there is no pool %s: `ceph osd pool ls` lists those that there are", w.setting.Pool)
-	case found && w.setting.isPGNum() && slices.Contains(pool.Flags, "nopgchange"):
+	case w.setting.isPGNum() && slices.Contains(pool.Flags, "nopgchange"):
 		return w.problem(ProblemNotAllowed, "pool %s has flag nopgchange, so its number of PGs stays: `ceph osd pool set %s nopgchange false`, if that is not meant", pool.Name, pool.Name)
 	}
 	return nil
@@ -177,13 +179,6 @@ func keepsThePoolsBounds(w wish, about Known, _ Permissions) []Problem {
 		return nil
 	}
 	return w.outside(about, pool.Options["pg_num_min"], pool.Options["pg_num_max"], "pg_num_min and pg_num_max of the pool allow")
-}
-
-func isScratchIfStored(w wish, _ Known, _ Permissions) []Problem {
-	if w.setting.Kind != KindPoolOption || w.scratch() || !settings.AltersStoredData(w.setting.Option) {
-		return nil
-	}
-	return w.problem(ProblemStoredData, "%s alters how data is stored, which putting it back does not undo: vary it on target.scratchPool", w.setting)
 }
 
 // Type is the type of a setting's values, or "" if it is not known.
@@ -301,9 +296,6 @@ func changesAtRuntime(w wish, about Known, allowed Permissions) []Problem {
 }
 
 func isNotRooks(w wish, about Known, _ Permissions) []Problem {
-	if w.scratch() {
-		return nil
-	}
 	value, where, owned := about.Owned.by(w.setting)
 	mode, modeAt, ownsMode := about.Owned.by(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
 	switch {

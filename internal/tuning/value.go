@@ -4,48 +4,34 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// The types of values, by Ceph's names; typeChecksum is csum_type's, which Ceph takes as
-// a word and keeps as a number.
+// The types of values, by Ceph's names.
 const (
-	typeString   = "str"
-	typeInt      = "int"
-	typeUint     = "uint"
-	typeFloat    = "float"
-	typeBool     = "bool"
-	typeSize     = "size"
-	typeChecksum = "csum"
+	typeString = "str"
+	typeInt    = "int"
+	typeUint   = "uint"
+	typeFloat  = "float"
+	typeBool   = "bool"
+	typeSize   = "size"
 )
 
 // PoolOptionType is the type of an option of a pool, or false for one that is not known
-// well enough to be put back.
+// well enough to be put back. Those that alter stored data are not among them.
 func PoolOptionType(name string) (string, bool) {
 	switch name {
 	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority":
 		return typeInt, true
-	case "compression_mode", "compression_algorithm", optionAutoscaler:
-		return typeString, true
-	case "compression_required_ratio", "scrub_min_interval", "scrub_max_interval", "deep_scrub_interval":
+	case "scrub_min_interval", "scrub_max_interval", "deep_scrub_interval":
 		return typeFloat, true
-	case "compression_max_blob_size", "compression_min_blob_size", "csum_max_block", "csum_min_block":
-		return typeSize, true
 	case "fast_read":
 		return typeBool, true
-	case "csum_type":
-		return typeChecksum, true
 	}
 	return "", false
-}
-
-// checksums are by the number that Ceph keeps; it has no name for 0.
-func checksums() []string {
-	return []string{"", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}
 }
 
 // Canonical is the form in which Ceph keeps a value of a type, as far as is known, or an
@@ -72,14 +58,6 @@ func Canonical(valueType, text string) (string, error) {
 			return no, nil
 		}
 		return "", fmt.Errorf("%q is not true or false", text)
-	case typeChecksum:
-		if at := slices.Index(checksums(), text); at > 0 {
-			return strconv.Itoa(at), nil
-		}
-		if at, err := strconv.Atoi(text); err == nil && at > 0 && at < len(checksums()) {
-			return text, nil
-		}
-		return "", fmt.Errorf("%q is not a checksum, which are %s", text, strings.Join(checksums()[1:], ", "))
 	}
 	return text, nil
 }
@@ -140,16 +118,6 @@ func unsets(option, text string) bool {
 	}
 	number, err := strconv.ParseFloat(text, 64)
 	return text == by || by == "0" && (err == nil && number == 0 || text == no)
-}
-
-// argument is the value as the command takes it, which is not always as Ceph shows it.
-func argument(of Setting, v Value) string {
-	if of.Kind == KindPoolOption && of.Option == "csum_type" {
-		if at, err := strconv.Atoi(v.Text); err == nil && at > 0 && at < len(checksums()) {
-			return checksums()[at]
-		}
-	}
-	return v.Text
 }
 
 // number is a value of any numeric type as one, for bounds.

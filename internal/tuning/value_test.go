@@ -32,10 +32,6 @@ func TestCanonical(t *testing.T) {
 		{"bool", "1", "true"},
 		{"bool", "Off", "false"},
 		{"bool", "2", ""},
-		{"csum", "crc32c", "4"},
-		{"csum", "6", "6"},
-		{"csum", "md5", ""},
-		{"csum", "0", ""},
 		{"str", "anything", "anything"},
 		{"secs", "30", "30"},
 	}
@@ -43,15 +39,6 @@ func TestCanonical(t *testing.T) {
 		got, err := Canonical(test.valueType, test.text)
 		if got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s %q: %q, %v, want %q", test.valueType, test.text, got, err, test.want)
-		}
-	}
-}
-
-func TestArgumentIsAWordWhereCephTakesOne(t *testing.T) {
-	checksum := poolOption("p", "csum_type", "").Setting
-	for value, want := range map[string]string{"4": "crc32c", "crc32c": "crc32c"} {
-		if got := argument(checksum, Of(value)); got != want {
-			t.Errorf("%s is put back by %s, want %s", value, got, want)
 		}
 	}
 }

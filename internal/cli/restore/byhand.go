@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -51,16 +50,8 @@ func byHand(e tuning.Entry) string {
 
 // poolValue is what Ceph takes for the value of an option of a pool, also for none.
 func poolValue(option string, was tuning.Value) string {
-	if !was.Set {
-		if value, possible := ceph.UnsetBy(option); possible {
-			return value
-		}
-	}
-	if option == "csum_type" { // It is told by its number, and is set by its name.
-		names := []string{"", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}
-		if at, err := strconv.Atoi(was.Text); err == nil && at > 0 && at < len(names) {
-			return names[at]
-		}
+	if value, possible := ceph.UnsetBy(option); !was.Set && possible {
+		return value
 	}
 	return was.Text
 }

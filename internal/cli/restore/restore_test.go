@@ -85,7 +85,6 @@ func entries() []tuning.Entry {
 		{Setting: tuning.Setting{Kind: tuning.KindScrubFlag, Option: "noscrub"}, Type: "bool", Ours: ours("true"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: tuning.Of("32"), Ours: ours("64", "128"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "it's", Option: "compression_mode"}, Type: "str", Ours: ours("force"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "p", Option: "csum_type"}, Type: "int", Original: tuning.Of("4"), Ours: ours("3"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: tuning.Of("balanced"), Ours: ours("high_client_ops"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}, Type: "uint", Ours: ours("16"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: tuning.Of("1"), Ours: ours("3"), State: tuning.Restored},
