@@ -10,7 +10,6 @@ const (
 	grey       = "#999999" // seen on dark and on light alike
 	orange     = "#E69F00"
 	sky        = "#56B4E9"
-	green      = "#009E73"
 	blue       = "#0072B2"
 	vermillion = "#D55E00"
 	purple     = "#CC79A7"

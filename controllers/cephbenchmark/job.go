@@ -49,9 +49,9 @@ func secretOf(b *v1alpha1.CephBenchmark, s session, conf, keyring string, key []
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: s.name, Labels: sessionLabels(s)},
 		Immutable:  &yes,
 		Data: map[string][]byte{
-			"ceph.conf":   []byte(conf),
-			"keyring":     []byte(keyring),
-			"session.key": key,
+			rook.ConfFile:    []byte(conf),
+			rook.KeyringFile: []byte(keyring),
+			"session.key":    key,
 		},
 	}
 }

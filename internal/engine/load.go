@@ -77,8 +77,6 @@ func Cleanup(p place.Place, loads []Load) []task.Command {
 
 // Traces is where to look for what a client may have left in Ceph.
 type Traces struct {
-	// ImagePrefix is how its images begin, in the place's Pool.
-	ImagePrefix string
 	// Namespaces are RADOS namespaces of the place's ObjectPool in which there must
 	// be nothing at all.
 	Namespaces []string
@@ -95,7 +93,7 @@ func TracesOf(p place.Place, loads []Load) Traces {
 	}
 	slices.Sort(namespaces)
 	namespaces = slices.DeleteFunc(slices.Compact(namespaces), func(n string) bool { return n == "" })
-	return Traces{ImagePrefix: p.Name(""), Namespaces: namespaces, ObjectPrefix: place.ObjectPrefix + p.Name("")}
+	return Traces{Namespaces: namespaces, ObjectPrefix: place.ObjectPrefix + p.Name("")}
 }
 
 // DatasetBytes is what a client prefills for some phases, in bytes. What several of them use

@@ -125,7 +125,6 @@ func TestCleanup(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	traces := Traces{
-		ImagePrefix:  "cephtune-1-0-",
 		Namespaces:   []string{"cephtune-1-0-rados-read-256x4194304-4194304", "cephtune-1-0-run"},
 		ObjectPrefix: "benchmark_data_cephtune-1-0-",
 	}

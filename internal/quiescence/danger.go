@@ -22,11 +22,9 @@ func full() []string {
 	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
 }
 
-// DangerOf is what keeps a cluster from being changed or loaded any further; nil if
-// nothing does. What is in its way in milder forms is for Check and Judge.
-func DangerOf(s *ceph.Status) *Danger { return DangerBeside(s, 0) }
-
-// DangerBeside is DangerOf for a cluster in which some OSDs are down on purpose.
+// DangerBeside is what keeps a cluster from being changed or loaded any further, beside
+// so many OSDs that are down on purpose; nil if nothing does. What is in its way in milder
+// forms is for Check and Judge.
 func DangerBeside(s *ceph.Status, stopped int) *Danger {
 	if s.Health.Status == healthError {
 		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {

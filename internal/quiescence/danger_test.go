@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-func TestDangerOf(t *testing.T) {
+func TestDangerBeside(t *testing.T) {
 	healthy := ceph.Status{Health: ceph.Health{Status: "HEALTH_OK"}, OSDs: 4, InOSDs: 3, UpOSDs: 3}
 	warned := func(check ceph.HealthCheck) ceph.Status {
 		s := healthy
@@ -33,7 +33,7 @@ func TestDangerOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := DangerOf(&tc.status)
+			got := DangerBeside(&tc.status, 0)
 			if (got != nil) != (tc.want != "") {
 				t.Fatalf("danger %+v, want %q", got, tc.want)
 			}

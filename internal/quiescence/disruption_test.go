@@ -95,7 +95,7 @@ func TestOSDsThatAreDownOnPurposeAreNoDanger(t *testing.T) {
 	if d := DangerBeside(status, 1); d != nil {
 		t.Errorf("%+v", d)
 	}
-	if DangerBeside(status, 0) == nil || DangerOf(status) == nil {
+	if DangerBeside(status, 0) == nil {
 		t.Error("an OSD that nobody has stopped is no danger")
 	}
 	if status.UpOSDs = 1; DangerBeside(status, 1) == nil {

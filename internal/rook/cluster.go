@@ -44,8 +44,6 @@ type ClusterInfo struct {
 
 // Network is the part of a CephCluster's network that clients have to know.
 type Network struct {
-	// Host tells whether daemons use their nodes' network.
-	Host bool
 	// Multus tells whether they have an additional network, which PublicSelector
 	// names if it is the one for clients.
 	Multus         bool
@@ -89,7 +87,6 @@ type condition struct {
 
 type networkSpec struct {
 	Provider    string            `json:"provider"`
-	HostNetwork bool              `json:"hostNetwork"`
 	Selectors   map[string]string `json:"selectors"`
 	Connections struct {
 		RequireMsgr2 bool `json:"requireMsgr2"`
@@ -142,8 +139,6 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) 
 		RunningImage: read.Status.Version.Image,
 		CephVersions: shortVersions(read.Status.Ceph.Versions.Overall),
 		Network: Network{
-			// As Rook has it: the older hostNetwork counts where there is no provider.
-			Host:           network.Provider == "host" || network.Provider == "" && network.HostNetwork,
 			Multus:         network.Provider == "multus",
 			PublicSelector: network.Selectors["public"],
 			RequireMsgr2:   network.Connections.RequireMsgr2,

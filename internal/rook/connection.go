@@ -71,13 +71,6 @@ func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, 
 	return found, nil
 }
 
-// Forget makes the next call read again: for after a cluster could not be reached.
-func (c *Connections) Forget(cluster settings.Cluster, clientName string) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	delete(c.known, client.ObjectKey{Namespace: cluster.Namespace, Name: clientName})
-}
-
 func (c *Connections) remembered(key client.ObjectKey) (ceph.Connection, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

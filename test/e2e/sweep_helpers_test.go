@@ -27,10 +27,9 @@ import (
 )
 
 const (
-	// How long a sweep may take until its first benchmark measures, and until a
-	// configuration is measured that is not the baseline.
-	sweepStartsWithin = 4 * time.Minute
-	sweepChangesIn    = 10 * time.Minute
+	// sweepChangesIn is how long a sweep may take until a configuration is measured that is
+	// not the baseline.
+	sweepChangesIn = 10 * time.Minute
 	// restoreWithin is how long it may take until everything is put back. A manager that
 	// was killed has to be waited for, and what it has asked of Ceph.
 	restoreWithin = 5 * time.Minute
