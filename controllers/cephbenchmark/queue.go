@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/queue"
@@ -108,6 +109,19 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return nil, err
 	}
 	return names, nil
+}
+
+// fence makes sure that the lock is held, at once before each change.
+func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return ceph.Fence{}, err
+	}
+	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), r.now())
+	if err != nil {
+		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+	}
+	return grant.Fence(seen.fsid())
 }
 
 // releaseLock lets the next one have the cluster.

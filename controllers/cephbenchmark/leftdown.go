@@ -1,0 +1,73 @@
+package cephbenchmark
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// letLeftUp lets OSDs up again that somebody has left down: an earlier manager, or an
+// object that is gone. Who has the lock does so before anything else. Who has just got it
+// looks into Ceph too: the other copy may be of another Kubernetes cluster, or deleted.
+func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
+	if seen.osdsStopped() {
+		return "", nil
+	}
+	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep has looked itself.
+	left, err := r.leftDown(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
+	if err != nil || left == nil || left.Writer == r.writer && left.Sweep == seen.disruptor() {
+		return "", err // What this process has let up itself may take its time to come up.
+	}
+	return r.putOSDsBack(ctx, seen)
+}
+
+// letOwnUp is the first part of a teardown: OSDs that this object has stopped have to be up
+// again before anything of it goes.
+func (r *Reconciler) letOwnUp(ctx context.Context, seen facts) (string, error) {
+	if seen.fsid() == "" {
+		return "", seen.rookErr
+	}
+	left, err := r.leftDown(ctx, seen, seen.spec.Template.Disruption != nil)
+	if err != nil || left == nil || left.Sweep != seen.disruptor() {
+		return "", err
+	}
+	return r.putOSDsBack(ctx, seen)
+}
+
+// leftDown is the journal of OSDs that are kept down; nil if there is none. To look into Ceph
+// as well takes a process.
+func (r *Reconciler) leftDown(ctx context.Context, seen facts, inCeph bool) (*tuning.Journal, error) {
+	if !inCeph {
+		return r.disruptions.Load(ctx, seen.fsid())
+	}
+	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return nil, err
+	}
+	return r.bothDisruptions(observer).Load(ctx, seen.fsid())
+}
+
+// bothDisruptions is where journals of disruptions are, in Kubernetes and in Ceph.
+func (r *Reconciler) bothDisruptions(observer ceph.Connection) *tuning.Mirrored {
+	return tuning.NewMirrored(r.disruptions, tuning.NewConfigKey(r.ceph, observer).ForDisruptions())
+}
+
+func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error) {
+	if err := r.connectDisruption(ctx, seen, time.Time{}); err != nil {
+		return "", err
+	}
+	d := &seen.memory.disruption
+	if r.now().Before(d.unsureUntil) {
+		return fmt.Sprintf("Ceph has not said whether it keeps %s down: until %s it may still begin to, and then it is put back.",
+			disruption.Names(seen.disruption.plan.OSDs), d.unsureUntil.UTC().Format(time.TimeOnly)), nil
+	}
+	waits, err := disruption.PutBack(ctx, d.engine, r.ceph, d.connected.Observer)
+	if err == nil && waits == "" && d.so.Outstanding() {
+		d.so.LetBack = r.now()
+	}
+	return waits, err
+}
