@@ -92,23 +92,15 @@ func queued(message string) effect {
 }
 
 // ahead names those that wait for the same cluster and were first.
-//
-// Times are in seconds, and of two of the same second the one that is first by name
-// may have been the later one. So who has the lock already waits for nobody.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfBenchmark(seen.benchmark)
 	if !waits || seen.memory.lock != nil {
 		return nil, nil // Its sweep has waited for it.
 	}
-	names, err := queue.Ahead(ctx, r.client, place)
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
-	if err != nil || grant.Held {
-		return nil, err
-	}
-	return names, nil
+	return queue.Ahead(ctx, r.client, place, func() (bool, error) {
+		grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
+		return grant.Held, err
+	})
 }
 
 // fence makes sure that the lock is held, at once before each change.

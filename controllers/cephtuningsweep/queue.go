@@ -40,23 +40,17 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// ahead names those that wait for the same cluster and were first. Who has the lock
-// already waits for nobody.
+// ahead names those that wait for the same cluster and were first.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
 		return nil, nil
 	}
 	place.Restores = seen.leftByGone()
-	names, err := queue.Ahead(ctx, r.Client, place)
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder())
-	if err != nil || grant.Held {
-		return nil, err
-	}
-	return names, nil
+	return queue.Ahead(ctx, r.Client, place, func() (bool, error) {
+		grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder())
+		return grant.Held, err
+	})
 }
 
 // lockLost ends a sweep that must not do anything any more but put back, once it has the

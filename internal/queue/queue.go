@@ -59,7 +59,22 @@ func waits(conditions []metav1.Condition) bool {
 }
 
 // Ahead names those that began before somebody, for the same cluster, the first one first.
-func Ahead(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
+//
+// Times are in seconds, and of two of the same second the one that is first by name may
+// have been the later one. So who has the lock already, which holds tells, waits for nobody.
+func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
+	names, err := begunBefore(ctx, reader, of)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if held, err := holds(); err != nil || held {
+		return nil, err
+	}
+	return names, nil
+}
+
+// begunBefore are those ahead, whoever has the lock.
+func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := reader.List(ctx, &benchmarks); err != nil {
 		return nil, fmt.Errorf("list those in the queue: %w", err)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -109,12 +110,37 @@ func TestAhead(t *testing.T) {
 			}
 			place.Restores = tc.restores
 			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(tc.others, me)...).Build()
-			names, err := Ahead(t.Context(), reader, place)
+			names, err := Ahead(t.Context(), reader, place, func() (bool, error) { return false, nil })
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, strings.Join(names, ", ")); diff != "" {
 				t.Errorf("ahead (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhoHasTheLockWaitsForNobody(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tuning("s", begun{-time.Hour, "Running"}, nil)).Build()
+	place, _ := OfSweep(tuning("me", begun{0, "Queued"}, nil))
+	for name, tc := range map[string]struct {
+		held  bool
+		err   error
+		names int
+	}{
+		"somebody else":     {names: 1},
+		"it has it":         {held: true},
+		"nobody knows that": {err: errors.New("no answer")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names, err := Ahead(t.Context(), reader, place, func() (bool, error) { return tc.held, tc.err })
+			if len(names) != tc.names || !errors.Is(err, tc.err) {
+				t.Errorf("ahead are %q, %v, want %d", names, err, tc.names)
 			}
 		})
 	}
