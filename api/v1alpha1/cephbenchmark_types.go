@@ -267,6 +267,13 @@ type SlowOSD struct {
 	// +required
 	PeersCommitLatency Decimal `json:"peersCommitLatency"`
 
+	// relativeWork is how many times the operations of its peers it served to
+	// clients meanwhile, as their primary: the median of those runs. One that
+	// did no more than its peers is slow, one that did may only be busy. It is
+	// absent if Ceph did not tell.
+	// +optional
+	RelativeWork Decimal `json:"relativeWork,omitempty"`
+
 	// runs is in how many valid runs it was slow.
 	// +required
 	// +kubebuilder:validation:Minimum=1

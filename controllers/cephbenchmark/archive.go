@@ -120,6 +120,7 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		Background:   e.background,
 		Clients:      withoutLatencyWindows(valuesOf(e.reports)),
 		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
+		OSDIO:        e.io,
 		SlowOSDs:     e.slow,
 		Disruption:   e.disruption,
 		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
@@ -199,6 +200,15 @@ func latenciesWithin(extras []extra, start, end time.Time) []archive.OSDSample {
 		samples = append(samples, sample)
 	}
 	return samples
+}
+
+// looksAtIO are what Ceph said of the work of OSDs.
+func looksAtIO(extras []extra) []slowosd.Look {
+	var looks []slowosd.Look
+	for _, x := range extras {
+		looks = append(looks, slowosd.Look{Time: x.time, OSDs: x.io})
+	}
+	return looks
 }
 
 // spaceWithin is the room that the data of the pools took during a phase, when there

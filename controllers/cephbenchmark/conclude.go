@@ -131,6 +131,8 @@ type phaseEvidence struct {
 	disturbances []quiescence.Disturbance
 	disruption   *archive.Disruption // of the phase in which it happened
 	start, end   time.Time
+	// io is what OSDs did for clients.
+	io []archive.OSDIO
 	// slow are the OSDs that were slower than their peers.
 	slow []archive.SlowOSD
 }
@@ -247,9 +249,10 @@ func phaseOf(seen facts, run int32, i int, reports []*task.Report) (phaseEvidenc
 	if seen.script.warms(p) && reads(p.spec) {
 		observation.Mark(v1alpha1.MarkWarmed)
 	}
+	e.io = slowosd.Typical(looksAtIO(seen.extras), e.start, e.end)
 	e.slow = slowosd.Find(slowosd.Phase{
 		Start: e.start, End: e.end, Samples: latenciesWithin(seen.extras, e.start, e.end),
-		OSDs: seen.survey.osds, Placement: placementOf(seen.pools(), seen.pgs()),
+		OSDs: seen.survey.osds, Placement: placementOf(seen.pools(), seen.pgs()), IO: e.io,
 	})
 	e.disturbances = seen.disturbancesOf(run, id)
 	if len(e.disturbances) > 0 {

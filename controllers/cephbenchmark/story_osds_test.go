@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ func osdStories() map[string]story {
 		"clients that do not understand it":             clientsThatDoNotUnderstand,
 		"somebody else holds the lock when it is to be": placedWithoutTheLock,
 		"one is slower than its peers":                  oneIsSlowerThanItsPeers,
+		"nobody tells what they do":                     nobodyTellsWhatOSDsDo,
 	}
 }
 
@@ -229,6 +231,11 @@ func oneIsSlowerThanItsPeers(w *world) {
 	w.spreadOut()
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.OSDPerf = []ceph.OSDLatency{{ID: 0, CommitSeconds: 0.003}, {ID: 1, CommitSeconds: 0.024}, {ID: 2, CommitSeconds: 0.0032}}
+		a.OSDIO = []ceph.OSDIO{
+			{ID: 0, WriteOperationsPerSecond: 40, WriteBytesPerSecond: 40 << 20},
+			{ID: 1, WriteOperationsPerSecond: 60, WriteBytesPerSecond: 60 << 20, ReadOperationsPerSecond: 20, ReadBytesPerSecond: 1 << 20},
+			{ID: 2, WriteOperationsPerSecond: 30, WriteBytesPerSecond: 30 << 20},
+		}
 	})
 	for _, run := range []string{"r1-", "r2-"} {
 		w.kubelet.script(run, runnertest.Script{Measuring: 3 * time.Second})
@@ -241,12 +248,52 @@ func oneIsSlowerThanItsPeers(w *world) {
 	w.untilTask(0, "r2-write", task.Measuring)
 	w.lookAtOSDs(3)
 	w.untilComplete(b)
-	want := []v1alpha1.SlowOSD{{OSD: 1, Phase: "write", CommitLatency: "0.024", PeersCommitLatency: "0.0032", Runs: 2}}
+	want := []v1alpha1.SlowOSD{{OSD: 1, Phase: "write", CommitLatency: "0.024", PeersCommitLatency: "0.0032", RelativeWork: "2", Runs: 2}}
 	if diff := cmp.Diff(want, b.Status.SlowOSDs); diff != "" {
 		w.t.Errorf("-want +got:\n%s", diff)
 	}
-	if !strings.Contains(b.Status.Summary, "osd.1 was slower than its peers") {
+	if !strings.Contains(b.Status.Summary, "osd.1 was slower than its peers") || !strings.Contains(b.Status.Summary, "at 2 times their operations") {
 		w.t.Errorf("the summary is %q", b.Status.Summary)
+	}
+	w.wantWorkArchived(2, archive.OSDIO{
+		ID: 1, WriteOperationsPerSecond: 60, WriteBytesPerSecond: 60 << 20, ReadOperationsPerSecond: 20, ReadBytesPerSecond: 1 << 20,
+	})
+}
+
+// wantWorkArchived checks what each of so many runs has of an OSD's work.
+func (w *world) wantWorkArchived(runs int, want archive.OSDIO) {
+	w.t.Helper()
+	maps := w.results()
+	if len(maps) != runs {
+		w.t.Fatalf("%d archives, want %d", len(maps), runs)
+	}
+	for i := range maps {
+		run, err := archive.FromConfigMap(&maps[i])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if io := run.Phases[0].OSDIO; !slices.Contains(io, want) || len(io) != 3 {
+			w.t.Errorf("run %d has the work of OSDs %+v, want three of which one is %+v", run.Number, io, want)
+		}
+	}
+}
+
+// A manager that does not tell what OSDs do costs a run nothing but these figures, and is not
+// asked again at each look.
+func nobodyTellsWhatOSDsDo(w *world) {
+	w.spreadOut()
+	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["OSDIO"] = errors.New("no valid command found") })
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ScratchPool.Replicated.Size = 1 })
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.lookAtOSDs(3)
+	w.untilComplete(b)
+	run := w.archived(b)
+	if phase := run.Phases[0]; states(b) != "Valid" || len(phase.OSDLatencies) < 3 || len(phase.OSDIO) > 0 {
+		w.t.Errorf("runs %+v with %d looks at latencies and the work %+v, want a valid run, three looks and no work", b.Status.Runs, len(phase.OSDLatencies), phase.OSDIO)
+	}
+	if calls := w.ceph.Calls("OSDIO"); len(calls) != 1 {
+		w.t.Errorf("it was asked %d times in half a minute, want once", len(calls))
 	}
 }
 

@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +20,9 @@ const (
 	surveyTimeout = time.Minute
 	// extraEvery is how often OSDs are asked for latencies, and Ceph for its room.
 	extraEvery = 10 * time.Second
+	// askIOAgain is how long Ceph is not asked what OSDs do after it has not answered that:
+	// it is not needed, and whatever is asked together with it would wait for it.
+	askIOAgain = 5 * time.Minute
 	// maxSamples bounds the memory of a session: six hours of samples. Older ones
 	// have been judged with their phase.
 	maxSamples = 6 * 3600 / 5
@@ -42,7 +46,8 @@ type watch struct {
 	survey  *survey
 	samples []quiescence.Sample
 	extras  []extra
-	err     error // of the last attempt
+	noIO    time.Time // until when nobody asks what OSDs do
+	err     error     // of the last attempt
 }
 
 // survey is what does not change during a session, or should not.
@@ -62,7 +67,9 @@ type survey struct {
 type extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
-	df        *ceph.DF
+	// io is what OSDs do for clients, while a run is at work; nil if Ceph did not say.
+	io []ceph.OSDIO
+	df *ceph.DF
 	// osds are looked at while no run is at work; nil otherwise.
 	osds []ceph.OSD
 }
@@ -218,9 +225,33 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 		group.Go(into(&more.df, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))
 		if w.betweenRuns() {
 			group.Go(into(&more.osds, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, at) }))
+		} else {
+			group.Go(func() error {
+				more.io = w.osdIO(ctx, at)
+				return nil
+			})
 		}
 	}
 	return sample, more, group.Wait()
+}
+
+// osdIO asks what OSDs do for clients. No run fails because nobody answers: an older Ceph
+// may not, or a module of its manager may be broken.
+func (w *watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
+	w.mu.Lock()
+	asks := !w.now().Before(w.noIO)
+	w.mu.Unlock()
+	if !asks {
+		return nil
+	}
+	io, err := w.ceph.OSDIO(ctx, at)
+	if err == nil || errors.Is(err, context.Canceled) { // Canceled, because something else was not answered.
+		return io
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noIO = w.now().Add(askIOAgain)
+	return nil
 }
 
 func (w *watch) wantsExtra(now time.Time) bool {

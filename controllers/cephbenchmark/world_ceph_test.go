@@ -62,7 +62,7 @@ func poolInCeph(id int64, name string) ceph.Pool {
 // cutCeph makes Ceph unreachable, until the function that it returns is called.
 func (w *world) cutCeph() (mend func()) {
 	verbs := []string{
-		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
+		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "OSDIO", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
 		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
 		"SetNoUp", "MarkOSDsDown", "PGs", "Strays", "OKToStop",
 	}

@@ -87,6 +87,8 @@ type Phase struct {
 	Clients []task.Report `json:"clients,omitempty"`
 	// OSDLatencies are what the OSDs said of themselves before, during and after.
 	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
+	// OSDIO is what each OSD did for clients meanwhile; empty if Ceph did not say.
+	OSDIO []OSDIO `json:"osdIO,omitempty"`
 	// SlowOSDs are those that were slower than their peers, the slowest first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 	// Disturbances are what was seen that quiescence is about, in the form of
@@ -140,6 +142,17 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
+// OSDIO is what one OSD did for clients of all pools in a typical moment of a phase, as the
+// primary with which they talk: the median of the answers of `ceph osd status`. Copies for
+// other OSDs, recovery and scrubs are not in it.
+type OSDIO struct {
+	ID                       int     `json:"id"`
+	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
+	WriteOperationsPerSecond float64 `json:"writeOperationsPerSecond"`
+	ReadBytesPerSecond       float64 `json:"readBytesPerSecond"`
+	WriteBytesPerSecond      float64 `json:"writeBytesPerSecond"`
+}
+
 // SlowOSD is an OSD that was slower than its peers: those of its device class that serve
 // the target too.
 type SlowOSD struct {
@@ -154,6 +167,26 @@ type SlowOSD struct {
 	// has more of them has more to do.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
+	// Work is what it did for clients meanwhile, beside its peers; nil if Ceph did not say.
+	Work *Work `json:"work,omitempty"`
+}
+
+// Work is what an OSD did for clients, reads and writes together, and the medians of the
+// OSDs of its class.
+type Work struct {
+	OperationsPerSecond      float64 `json:"operationsPerSecond"`
+	PeersOperationsPerSecond float64 `json:"peersOperationsPerSecond"`
+	BytesPerSecond           float64 `json:"bytesPerSecond"`
+	PeersBytesPerSecond      float64 `json:"peersBytesPerSecond"`
+}
+
+// Relative is how many times the operations of its peers it did, and false if that is not
+// known or they did none.
+func (w *Work) Relative() (float64, bool) {
+	if w == nil || w.PeersOperationsPerSecond <= 0 {
+		return 0, false
+	}
+	return w.OperationsPerSecond / w.PeersOperationsPerSecond, true
 }
 
 // Space is what `ceph df` said of the pools of the target.

@@ -61,6 +61,9 @@ func example(t testing.TB, state v1alpha1.RunState, size sized) *Run {
 		sample.OSDs = append(sample.OSDs, OSDLatency{ID: i, CommitSeconds: random.Float64(), ApplySeconds: random.Float64()})
 	}
 	phase.OSDLatencies = []OSDSample{sample}
+	for i := range size.osds {
+		phase.OSDIO = append(phase.OSDIO, OSDIO{ID: i, WriteOperationsPerSecond: random.Float64(), WriteBytesPerSecond: random.Float64()})
+	}
 	return &Run{
 		SchemaVersion: SchemaVersion, Number: 2, State: state, StartTime: start, EndTime: start.Add(time.Minute),
 		Environment: json.RawMessage(`{"cephVersion":"18.2.7"}`), Phases: []Phase{phase},
@@ -218,7 +221,7 @@ func TestDroppingLeavesTheRest(t *testing.T) {
 		DropOutput:           func(p Phase) bool { return p.Clients[0].Output == "" },
 		DropClientSeries:     func(p Phase) bool { return p.Clients[0].Result.Read.Series == nil },
 		DropClientHistograms: func(p Phase) bool { return p.Clients[0].Result.Read.Latency.Histogram == nil },
-		DropOSDLatencies:     func(p Phase) bool { return p.OSDLatencies == nil },
+		DropOSDLatencies:     func(p Phase) bool { return p.OSDLatencies == nil && p.OSDIO == nil },
 		DropSeries:           func(p Phase) bool { return p.Observation.Result.Read.Series == nil },
 		DropClientResults:    func(p Phase) bool { return p.Clients[0].Result == nil },
 		DropHistograms:       func(p Phase) bool { return p.Observation.Result.Read.Latency.Histogram == nil },

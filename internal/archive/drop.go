@@ -20,7 +20,7 @@ const (
 	DropClientSeries Part = "clientSeries"
 	// DropClientHistograms is the distribution of latencies of each client.
 	DropClientHistograms Part = "clientHistograms"
-	// DropOSDLatencies is what the OSDs said of themselves.
+	// DropOSDLatencies is what the OSDs said of themselves, latencies and work.
 	DropOSDLatencies Part = "osdLatencies"
 	// DropSeries is the course of all clients together.
 	DropSeries Part = "series"
@@ -46,8 +46,8 @@ func (p Part) from(document *Run) bool {
 		phase := &document.Phases[i]
 		switch p {
 		case DropOSDLatencies:
-			dropped = phase.OSDLatencies != nil || dropped
-			phase.OSDLatencies = nil
+			dropped = phase.OSDLatencies != nil || phase.OSDIO != nil || dropped
+			phase.OSDLatencies, phase.OSDIO = nil, nil
 		case DropSeries, DropHistograms:
 			if o := phase.Observation; o != nil && o.Result != nil {
 				o.Result = p.fromResult(o.Result, &dropped)

@@ -43,6 +43,8 @@ type Client interface {
 	DF(ctx context.Context, at Connection) (*DF, error)
 	// OSDPerf is `ceph osd perf`: commit and apply latency of each OSD.
 	OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error)
+	// OSDIO is `ceph osd status`: client I/O of each OSD that is up.
+	OSDIO(ctx context.Context, at Connection) ([]OSDIO, error)
 	// PGs is `ceph pg dump pgs_brief`: where the placement groups of all pools are.
 	PGs(ctx context.Context, at Connection) ([]PG, error)
 	// Strays is `ceph pg dump pgs_brief osds`: what OSDs hold and are about to remove.

@@ -93,6 +93,11 @@ func (c *CLI) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error) 
 	return ask(ctx, c, at, "osd perf", parseOSDPerf)
 }
 
+// OSDIO implements Client.
+func (c *CLI) OSDIO(ctx context.Context, at Connection) ([]OSDIO, error) {
+	return ask(ctx, c, at, "osd status", parseOSDIO)
+}
+
 // PGs implements Client.
 func (c *CLI) PGs(ctx context.Context, at Connection) ([]PG, error) {
 	return ask(ctx, c, at, "pg dump pgs_brief", parsePGs)

@@ -159,6 +159,11 @@ func (s *Sidecar) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, err
 	return call[[]OSDLatency](ctx, s, "osdPerf", at, nothing{})
 }
 
+// OSDIO implements Client.
+func (s *Sidecar) OSDIO(ctx context.Context, at Connection) ([]OSDIO, error) {
+	return call[[]OSDIO](ctx, s, "osdIO", at, nothing{})
+}
+
 // PGs implements Client.
 func (s *Sidecar) PGs(ctx context.Context, at Connection) ([]PG, error) {
 	return call[[]PG](ctx, s, "pgs", at, nothing{})

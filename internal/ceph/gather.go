@@ -21,7 +21,7 @@ func serverOf(verb string) (string, bool) {
 	switch verb {
 	case "status", "osd dump", "osd tree", "df detail", "versions", "config dump":
 		return "mon", true
-	case "osd df", "osd perf", "osd pool stats", "pg dump pgs_brief", "pg dump pgs_brief osds":
+	case "osd df", "osd perf", "osd status", "osd pool stats", "pg dump pgs_brief", "pg dump pgs_brief osds":
 		return "mgr", true
 	}
 	return "", false

@@ -23,6 +23,7 @@ func TestQuestionsAreAskedTogether(t *testing.T) {
 		"of the monitors":                   {ask: []string{"status", "osd dump", "versions"}, want: []string{"status", "osd dump", "versions"}, calls: 1},
 		"of monitors and manager apart":     {ask: []string{"status", "osd dump", "osd df", "osd perf"}, want: []string{"status", "osd dump", "osd df", "osd perf"}, calls: 2},
 		"of the manager":                    {ask: []string{"osd pool stats", "pg dump pgs_brief osds", "pg dump pgs_brief"}, want: []string{"osd pool stats", "pg dump pgs_brief osds", "pg dump pgs_brief"}, calls: 1},
+		"of the OSDs' latencies and work":   {ask: []string{"osd pool stats", "osd perf", "osd status"}, want: []string{"osd pool stats", "osd perf", "osd status"}, calls: 1},
 		"once, though two want to know":     {ask: []string{"status", "status", "osd dump"}, want: []string{"status", "osd dump"}, calls: 1},
 		"not a single one":                  {ask: []string{"status"}},
 		"not what is not among them":        {ask: []string{"health", "time-sync-status"}},

@@ -425,6 +425,36 @@ func parseOSDPerf(out []byte) ([]OSDLatency, error) {
 	return latencies, nil
 }
 
+// parseOSDIO leaves out OSDs that are not up: the rates that Ceph has of them are old.
+func parseOSDIO(out []byte) ([]OSDIO, error) {
+	var raw struct {
+		OSDs []struct {
+			ID              int      `json:"id"`
+			State           []string `json:"state"`
+			ReadOperations  float64  `json:"read ops rate"`
+			WriteOperations float64  `json:"write ops rate"`
+			ReadBytes       float64  `json:"read byte rate"`
+			WriteBytes      float64  `json:"write byte rate"`
+		} `json:"OSDs"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	osds := make([]OSDIO, 0, len(raw.OSDs))
+	for _, osd := range raw.OSDs {
+		if !slices.Contains(osd.State, "up") {
+			continue
+		}
+		osds = append(osds, OSDIO{
+			ID:                      osd.ID,
+			ReadOperationsPerSecond: osd.ReadOperations, WriteOperationsPerSecond: osd.WriteOperations,
+			ReadBytesPerSecond: osd.ReadBytes, WriteBytesPerSecond: osd.WriteBytes,
+		})
+	}
+	slices.SortFunc(osds, func(a, b OSDIO) int { return cmp.Compare(a.ID, b.ID) })
+	return osds, nil
+}
+
 func parsePGs(out []byte) ([]PG, error) {
 	var raw struct {
 		PGs []struct {

@@ -22,6 +22,7 @@ var parsers = map[string]func([]byte) (any, error){
 	"osd-df":         untyped(parseOSDs),
 	"df-detail":      untyped(parseDF),
 	"osd-perf":       untyped(parseOSDPerf),
+	"osd-status":     untyped(parseOSDIO),
 	"pg-dump":        untyped(parsePGs),
 	"osd-pool-stats": untyped(parsePoolIO),
 	"versions":       untyped(parseVersions),
@@ -125,6 +126,43 @@ func TestOSDPerfHasSecondsFromMillisecondsAlone(t *testing.T) {
 	want := []OSDLatency{{ID: 0, CommitSeconds: 0.00125}, {ID: 1, CommitSeconds: 0.012, ApplySeconds: 0.007}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestOSDIOIsOfOSDsThatAreUp(t *testing.T) {
+	tests := map[string]struct {
+		out  string
+		want []OSDIO
+	}{
+		"by ID": {
+			`{"OSDs": [
+				{"id": 1, "state": ["exists", "up"], "read ops rate": 3, "write ops rate": 5, "read byte rate": 12288, "write byte rate": 20480},
+				{"id": 0, "state": ["exists", "up"], "read ops rate": 0.25, "write ops rate": 0, "read byte rate": 1024.5, "write byte rate": 0}]}`,
+			[]OSDIO{
+				{ID: 0, ReadOperationsPerSecond: 0.25, ReadBytesPerSecond: 1024.5},
+				{ID: 1, ReadOperationsPerSecond: 3, WriteOperationsPerSecond: 5, ReadBytesPerSecond: 12288, WriteBytesPerSecond: 20480},
+			},
+		},
+		"one is down": {
+			`{"OSDs": [{"id": 0, "state": ["exists"], "write ops rate": 40}, {"id": 1, "state": ["exists", "up"], "write ops rate": 5}]}`,
+			[]OSDIO{{ID: 1, WriteOperationsPerSecond: 5}},
+		},
+		"no OSDs, of which there is not even a list": {`{}`, []OSDIO{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseOSDIO([]byte(test.out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	table := "ID  HOST  USED  AVAIL  WR OPS  WR DATA  RD OPS  RD DATA  STATE\n 0  lab   817M  7364M      0        0       0        0   exists,up"
+	if got, err := parseOSDIO([]byte(table)); err == nil {
+		t.Errorf("read %+v from a table, want an error", got)
 	}
 }
 

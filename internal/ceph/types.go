@@ -198,6 +198,18 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
+// OSDIO is what an OSD does for clients, as the primary with which they talk: the copies
+// that it keeps for other OSDs, recovery and scrubs are not in it. The manager counts it from
+// the last two reports of the OSD, which come every five seconds (mgr_stats_period), and says
+// 0 of everything where these came within a second, as they do at times.
+type OSDIO struct {
+	ID                       int     `json:"id"`
+	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
+	WriteOperationsPerSecond float64 `json:"writeOperationsPerSecond"`
+	ReadBytesPerSecond       float64 `json:"readBytesPerSecond"`
+	WriteBytesPerSecond      float64 `json:"writeBytesPerSecond"`
+}
+
 // OSDLocation is where an OSD is in the CRUSH hierarchy.
 type OSDLocation struct {
 	ID          int    `json:"id"`

@@ -144,6 +144,7 @@ func readingVerbs() map[string]verb {
 		"osdTree":    read(Client.OSDTree),
 		"df":         read(Client.DF),
 		"osdPerf":    read(Client.OSDPerf),
+		"osdIO":      read(Client.OSDIO),
 		"pgs":        read(Client.PGs),
 		"strays":     read(Client.Strays),
 		"poolIO":     read(Client.PoolIO),

@@ -190,27 +190,32 @@ func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 
 // slowOSDs are those of each valid run that is kept in full, or what status knows.
 func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
-	table := &Table{Header: []string{"OSD", "Phase", "Run", "To commit", "Its peers", "Placement groups", "Its peers"}}
+	table := &Table{Header: []string{"OSD", "Phase", "Run", "To commit", "Its peers", "Placement groups", "Its peers", "Work", "Its peers"}}
 	for _, run := range runs {
 		for _, phase := range run.Phases {
 			for _, osd := range phase.SlowOSDs {
 				if run.State != v1alpha1.RunValid {
 					continue
 				}
+				work, peersWork := workOf(osd.Work)
 				table.Rows = append(table.Rows, []string{
 					"osd." + strconv.Itoa(osd.ID), string(phase.Name), strconv.Itoa(int(run.Number)),
 					figure.Human(v1alpha1.MetricLatencyMean, osd.CommitSeconds),
 					fmt.Sprintf("%s (%d others%s)", figure.Human(v1alpha1.MetricLatencyMean, osd.PeersSeconds), osd.Peers, ofClass(osd.DeviceClass)),
-					strconv.Itoa(osd.PGs), figure.Exact(osd.PeersPGs),
+					strconv.Itoa(osd.PGs), figure.Exact(osd.PeersPGs), work, peersWork,
 				})
 			}
 		}
 	}
 	if len(runs) == 0 {
 		for _, osd := range b.Status.SlowOSDs {
+			work := ""
+			if osd.RelativeWork != "" {
+				work = fmt.Sprintf("%s times its peers'", osd.RelativeWork)
+			}
 			table.Rows = append(table.Rows, []string{
 				"osd." + strconv.Itoa(int(osd.OSD)), string(osd.Phase), fmt.Sprintf("in %d", osd.Runs),
-				figure.HumanDecimal(v1alpha1.MetricLatencyMean, osd.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, osd.PeersCommitLatency), "", "",
+				figure.HumanDecimal(v1alpha1.MetricLatencyMean, osd.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, osd.PeersCommitLatency), "", "", work, "",
 			})
 		}
 	}
@@ -219,8 +224,19 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 	return []Part{
 		{Table: table},
-		text("By the commit latency that OSDs tell of themselves: of writes alone, and against the median of the OSDs of their class that serve the target. One with more placement groups than its peers has more to do, and need not be the slower disk. What an OSD has read or written is not known."),
+		text("By the commit latency that OSDs tell of themselves: of writes alone, and against the median of the OSDs of their class that serve the target. One with more placement groups than its peers has more to do, and need not be the slower disk. Work is what clients of all pools asked of it, reads and writes, without copies for other OSDs, recovery and scrubs: who took longer over no more than its peers is slow, who did more may only be busy."),
 	}
+}
+
+// workOf is that of an OSD, and what is typical of its peers.
+func workOf(w *archive.Work) (own, peers string) {
+	if w == nil {
+		return "", ""
+	}
+	write := func(operations, bytes float64) string {
+		return figure.Human(v1alpha1.MetricIOPS, operations) + ", " + figure.Human(v1alpha1.MetricBandwidth, bytes)
+	}
+	return write(w.OperationsPerSecond, w.BytesPerSecond), write(w.PeersOperationsPerSecond, w.PeersBytesPerSecond)
 }
 
 func ofClass(class string) string {

@@ -243,8 +243,14 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 		Phases: []archive.Phase{{Name: "randread-4k", Observation: &observed, Clients: reports, StartSpreadSeconds: new(0.012)}},
 	}
 	// Of a run that does not count nobody is named.
-	made.Phases[0].SlowOSDs = []archive.SlowOSD{{ID: 4, DeviceClass: "ssd", CommitSeconds: 0.0121, PeersSeconds: 0.0041, Peers: 5, PGs: 21, PeersPGs: 16}}
-	if number == 4 {
+	made.Phases[0].SlowOSDs = []archive.SlowOSD{{
+		ID: 4, DeviceClass: "ssd", CommitSeconds: 0.0121, PeersSeconds: 0.0041, Peers: 5, PGs: 21, PeersPGs: 16,
+		Work: &archive.Work{OperationsPerSecond: 1640, PeersOperationsPerSecond: 1630, BytesPerSecond: 1640 * 4096, PeersBytesPerSecond: 1630 * 4096},
+	}}
+	switch number {
+	case 3: // Ceph did not say what it had to do.
+		made.Phases[0].SlowOSDs[0].Work = nil
+	case 4:
 		made.Phases[0].SlowOSDs = nil
 	}
 	if state != v1alpha1.RunValid {
@@ -271,7 +277,7 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 	}
 	b.Status.Expectations, b.Status.Verdict, b.Status.Summary = gate.Results, gate.Verdict, gate.Sentence
 	b.Status.Headline = "randread-4k 19.6k IOPS"
-	b.Status.SlowOSDs = []v1alpha1.SlowOSD{{OSD: 4, Phase: "randread-4k", CommitLatency: "0.0121", PeersCommitLatency: "0.0041", Runs: 2}}
+	b.Status.SlowOSDs = []v1alpha1.SlowOSD{{OSD: 4, Phase: "randread-4k", CommitLatency: "0.0121", PeersCommitLatency: "0.0041", RelativeWork: "1.01", Runs: 2}}
 	b.Status.SpaceEfficiency = &v1alpha1.SpaceEfficiency{
 		StoredBytes: 1 << 30, UsedBytes: 3300 << 20, TheoreticalBytes: 3 << 30, ClusterUsedBytesBefore: 2 << 30, ClusterUsedBytes: 5400 << 20,
 	}

@@ -51,22 +51,26 @@ type Phase struct {
 	// all are.
 	OSDs      []ceph.OSD
 	Placement []archive.Placement
+	// IO is what OSDs did for clients, as far as that is known. It decides nothing: it is
+	// told of the slow ones.
+	IO []archive.OSDIO
 }
 
 // Find returns the OSDs that were slower than their peers, the slowest first.
 func Find(p Phase) []archive.SlowOSD {
 	byClass := map[string][]archive.SlowOSD{}
 	pgs := placementGroups(p.Placement)
-	latency := p.latencies()
+	latency, work := p.latencies(), workByOSD(p.IO)
 	for _, osd := range p.OSDs {
 		if seconds, told := latency[osd.ID]; told && (pgs[osd.ID] > 0 || len(p.Placement) == 0) {
 			byClass[osd.DeviceClass] = append(byClass[osd.DeviceClass], archive.SlowOSD{
-				ID: osd.ID, DeviceClass: osd.DeviceClass, CommitSeconds: seconds, PGs: pgs[osd.ID],
+				ID: osd.ID, DeviceClass: osd.DeviceClass, CommitSeconds: seconds, PGs: pgs[osd.ID], Work: work[osd.ID],
 			})
 		}
 	}
 	var slow []archive.SlowOSD
 	for _, peers := range byClass {
+		compareWork(peers)
 		slow = append(slow, outliers(peers)...)
 	}
 	slices.SortFunc(slow, func(a, b archive.SlowOSD) int {
@@ -177,7 +181,7 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 		excess[at.osd] = own / peers
 		worst[at.osd] = v1alpha1.SlowOSD{
 			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(of)), //nolint:gosec // Ceph has fewer, and runs are few.
-			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers),
+			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers), RelativeWork: relativeWork(of),
 		}
 	}
 	var all []v1alpha1.SlowOSD
@@ -190,10 +194,10 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 	return all[:min(len(all), MaxNamed)]
 }
 
-func mapped(of []archive.SlowOSD, get func(archive.SlowOSD) float64) []float64 {
-	values := make([]float64, len(of))
-	for i, osd := range of {
-		values[i] = get(osd)
+func mapped[T, V any](of []T, get func(T) V) []V {
+	values := make([]V, len(of))
+	for i, one := range of {
+		values[i] = get(one)
 	}
 	return values
 }
@@ -205,7 +209,7 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 	}
 	first := slow[0]
 	own, peers := figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.PeersCommitLatency)
-	text := fmt.Sprintf("osd.%d was slower than its peers: %s to commit in phase %s, and they %s", first.OSD, own, first.Phase, peers)
+	text := fmt.Sprintf("osd.%d was slower than its peers: %s to commit in phase %s, and they %s%s", first.OSD, own, first.Phase, peers, atWork(first))
 	switch others := slow[1:]; len(others) {
 	case 0:
 	case 1:
@@ -214,4 +218,12 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 		text += fmt.Sprintf("; so were osd.%d and osd.%d", others[0].OSD, others[1].OSD)
 	}
 	return text + "."
+}
+
+// atWork compares its work with that of its peers; "" if it is not known.
+func atWork(osd v1alpha1.SlowOSD) string {
+	if osd.RelativeWork == "" {
+		return ""
+	}
+	return fmt.Sprintf(", at %s times their operations", osd.RelativeWork)
 }

@@ -106,15 +106,34 @@ func TestFind(t *testing.T) {
 func TestWhatIsToldOfASlowOSD(t *testing.T) {
 	p := with(steady(4, 4, 12, 4), func(p *Phase) { p.Placement[0].OSDs[2].PGs = 60 })
 	p.Placement = append(p.Placement, archive.Placement{Pool: "data", OSDs: []archive.OSDShare{{ID: 2, PGs: 4}}})
-	want := []archive.SlowOSD{{ID: 2, DeviceClass: "ssd", CommitSeconds: 0.012, PeersSeconds: 0.004, Peers: 3, PGs: 64, PeersPGs: 32}}
-	if diff := cmp.Diff(want, Find(p)); diff != "" {
+	want := archive.SlowOSD{ID: 2, DeviceClass: "ssd", CommitSeconds: 0.012, PeersSeconds: 0.004, Peers: 3, PGs: 64, PeersPGs: 32}
+	if diff := cmp.Diff([]archive.SlowOSD{want}, Find(p)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	// osd.1 was down for a moment, or so: of it Ceph did not say.
+	p.IO = []archive.OSDIO{
+		{ID: 0, WriteOperationsPerSecond: 100, WriteBytesPerSecond: 4000},
+		{ID: 2, WriteOperationsPerSecond: 190, ReadOperationsPerSecond: 110, WriteBytesPerSecond: 7600, ReadBytesPerSecond: 400},
+		{ID: 3, WriteOperationsPerSecond: 80, ReadOperationsPerSecond: 70, WriteBytesPerSecond: 2000, ReadBytesPerSecond: 3000},
+	}
+	want.Work = &archive.Work{OperationsPerSecond: 300, PeersOperationsPerSecond: 150, BytesPerSecond: 8000, PeersBytesPerSecond: 5000}
+	if diff := cmp.Diff([]archive.SlowOSD{want}, Find(p)); diff != "" {
+		t.Errorf("with work, -want +got:\n%s", diff)
+	}
+	p.IO = p.IO[:1]
+	if slow := Find(p); len(slow) != 1 || slow[0].Work != nil {
+		t.Errorf("%+v are slow, want one of which nobody knows the work", slow)
 	}
 }
 
 func TestInMost(t *testing.T) {
 	slow := func(id int, own, peers float64) archive.SlowOSD {
 		return archive.SlowOSD{ID: id, CommitSeconds: own, PeersSeconds: peers}
+	}
+	working := func(own, operations, peersOperations float64) archive.SlowOSD {
+		osd := slow(3, own, 0.004)
+		osd.Work = &archive.Work{OperationsPerSecond: operations, PeersOperationsPerSecond: peersOperations}
+		return osd
 	}
 	run := func(phase v1alpha1.PhaseName, of ...archive.SlowOSD) Named { return Named{phase: of} }
 	for name, tc := range map[string]struct {
@@ -131,6 +150,14 @@ func TestInMost(t *testing.T) {
 		"the phase in which it stood out most": {
 			[]Named{{"a": {slow(3, 0.012, 0.004)}, "b": {slow(3, 0.04, 0.004)}, "c": {slow(3, 0.04, 0.004)}}},
 			[]v1alpha1.SlowOSD{{OSD: 3, Phase: "b", CommitLatency: "0.04", PeersCommitLatency: "0.004", Runs: 1}},
+		},
+		"the work of the runs of which it is known": {
+			[]Named{run("w", working(0.012, 190, 100)), run("w", working(0.012, 210, 100)), run("w", slow(3, 0.012, 0.004)), run("w", working(0.012, 5, 0))},
+			[]v1alpha1.SlowOSD{{OSD: 3, Phase: "w", CommitLatency: "0.012", PeersCommitLatency: "0.004", RelativeWork: "2", Runs: 4}},
+		},
+		"work to the hundredth": {
+			[]Named{run("w", working(0.012, 2, 3))},
+			[]v1alpha1.SlowOSD{{OSD: 3, Phase: "w", CommitLatency: "0.012", PeersCommitLatency: "0.004", RelativeWork: "0.67", Runs: 1}},
 		},
 		"the slowest three, over phases": {
 			[]Named{{"a": {slow(1, 0.02, 0.01), slow(2, 0.03, 0.01)}, "b": {slow(3, 0.05, 0.01), slow(4, 0.04, 0.01)}}},
@@ -165,5 +192,10 @@ func TestSentence(t *testing.T) {
 		if got := Sentence(slices.Clone(all[:n])); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
+	}
+	all[0].RelativeWork = "1.93"
+	want := "osd.4 was slower than its peers: 12ms to commit in phase write-4m, and they 4ms, at 1.93 times their operations; so was osd.1."
+	if got := Sentence(slices.Clone(all[:2])); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

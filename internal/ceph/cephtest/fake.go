@@ -39,6 +39,7 @@ type Answers struct {
 	OSDs       []ceph.OSD
 	DF         ceph.DF
 	OSDPerf    []ceph.OSDLatency
+	OSDIO      []ceph.OSDIO
 	PGs        []ceph.PG
 	Strays     ceph.Strays
 	OSDTree    []ceph.OSDLocation
@@ -171,6 +172,12 @@ func (f *Fake) DF(ctx context.Context, at ceph.Connection) (*ceph.DF, error) {
 func (f *Fake) OSDPerf(ctx context.Context, at ceph.Connection) (perf []ceph.OSDLatency, err error) {
 	err = f.answer(ctx, "OSDPerf", at, func() { perf = slices.Clone(f.Answers.OSDPerf) })
 	return perf, err
+}
+
+// OSDIO implements ceph.Client.
+func (f *Fake) OSDIO(ctx context.Context, at ceph.Connection) (io []ceph.OSDIO, err error) {
+	err = f.answer(ctx, "OSDIO", at, func() { io = slices.Clone(f.Answers.OSDIO) })
+	return io, err
 }
 
 // PGs implements ceph.Client.

@@ -66,7 +66,7 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 				note(run, string(mark)+": "+report.Meaning(mark))
 			}
 			for _, osd := range phase.SlowOSDs {
-				note(run, fmt.Sprintf("osd.%d was slower to commit than its peers", osd.ID))
+				note(run, fmt.Sprintf("osd.%d was slower to commit than its peers%s", osd.ID, atWork(osd.ID, name, runs)))
 			}
 			if phase.Observation.Result != nil {
 				for _, warning := range phase.Observation.Result.Warnings {
@@ -80,6 +80,29 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 		lines[i] = fmt.Sprintf("%s, %s: %s", name, runWord(about[text]), text)
 	}
 	return lines
+}
+
+// atWork says how the operations that a slow OSD served compare with those of its peers, over
+// the runs in which it was slow; "" if that is not known.
+func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
+	var all []float64
+	for _, run := range runs {
+		for _, phase := range run.Phases {
+			for _, osd := range phase.SlowOSDs {
+				if relative, known := osd.Work.Relative(); known && phase.Name == name && osd.ID == id {
+					all = append(all, relative)
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	least, most := fmt.Sprintf("%.2f", slices.Min(all)), fmt.Sprintf("%.2f", slices.Max(all))
+	if least == most {
+		return fmt.Sprintf(", at %s times their operations", least)
+	}
+	return fmt.Sprintf(", at %s to %s times their operations", least, most)
 }
 
 // dataNote says in which state each run found the data that phases work on; "" if there

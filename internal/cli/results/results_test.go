@@ -134,7 +134,9 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 		{Name: "write-4m", Observation: writing, Clients: writers, StartSpreadSeconds: new(0.01 * float64(number))},
 		{
 			Name: "randrw-4k", Observation: randrw, Clients: mixers, StartSpreadSeconds: new(0.002),
-			SlowOSDs: []archive.SlowOSD{{ID: 4, DeviceClass: "ssd", CommitSeconds: 0.0121, PeersSeconds: 0.0041, Peers: 5, PGs: 21, PeersPGs: 16}},
+			SlowOSDs: []archive.SlowOSD{{ID: 4, DeviceClass: "ssd", CommitSeconds: 0.0121, PeersSeconds: 0.0041, Peers: 5, PGs: 21, PeersPGs: 16, Work: &archive.Work{
+				OperationsPerSecond: 30 * rate, PeersOperationsPerSecond: 800, BytesPerSecond: 30 * rate * 4096, PeersBytesPerSecond: 800 * 4096,
+			}}},
 		},
 	}
 	return r

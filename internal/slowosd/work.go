@@ -1,0 +1,95 @@
+package slowosd
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// reported is how much of the past an answer of Ceph may be about: OSDs report every five
+// seconds, and rates are between two reports.
+const reported = 10 * time.Second
+
+// Look is an answer of Ceph about what OSDs do for clients.
+type Look struct {
+	Time time.Time
+	OSDs []ceph.OSDIO
+}
+
+// Typical is what each OSD did between two moments: the medians of the looks that are about
+// nothing else, by ID.
+func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
+	told := map[int][]ceph.OSDIO{}
+	for _, look := range looks {
+		if look.Time.Before(start.Add(reported)) || look.Time.After(end) {
+			continue
+		}
+		for _, osd := range look.OSDs {
+			told[osd.ID] = append(told[osd.ID], osd)
+		}
+	}
+	var typical []archive.OSDIO
+	for id, answers := range told {
+		typical = append(typical, medianIO(id, answers))
+	}
+	slices.SortFunc(typical, func(a, b archive.OSDIO) int { return cmp.Compare(a.ID, b.ID) })
+	return typical
+}
+
+// medianIO leaves out answers in which everything is 0, unless all are: Ceph says that of a
+// busy OSD too, when its last two reports came within a second.
+func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
+	idle := ceph.OSDIO{ID: id}
+	answers = slices.DeleteFunc(answers, func(io ceph.OSDIO) bool { return io == idle })
+	return archive.OSDIO{
+		ID:                       id,
+		ReadOperationsPerSecond:  median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadOperationsPerSecond })),
+		WriteOperationsPerSecond: median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteOperationsPerSecond })),
+		ReadBytesPerSecond:       median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadBytesPerSecond })),
+		WriteBytesPerSecond:      median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteBytesPerSecond })),
+	}
+}
+
+// workByOSD adds up reads and writes.
+func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
+	work := map[int]*archive.Work{}
+	for _, io := range all {
+		work[io.ID] = &archive.Work{
+			OperationsPerSecond: io.ReadOperationsPerSecond + io.WriteOperationsPerSecond,
+			BytesPerSecond:      io.ReadBytesPerSecond + io.WriteBytesPerSecond,
+		}
+	}
+	return work
+}
+
+// compareWork tells each of some peers what is typical of those whose work is known.
+func compareWork(peers []archive.SlowOSD) {
+	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
+	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))
+	bytes := median(mapped(known, func(w *archive.Work) float64 { return w.BytesPerSecond }))
+	for _, work := range known {
+		work.PeersOperationsPerSecond, work.PeersBytesPerSecond = operations, bytes
+	}
+}
+
+// relativeWork is that of an OSD over the runs in which it was slow; "" if it is not known.
+func relativeWork(of []archive.SlowOSD) v1alpha1.Decimal {
+	var all []float64
+	for _, osd := range of {
+		if relative, known := osd.Work.Relative(); known {
+			all = append(all, relative)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return figure.Decimal(hundredths(median(all)))
+}
+
+func hundredths(v float64) float64 { return math.Round(v*100) / 100 }

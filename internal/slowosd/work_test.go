@@ -1,0 +1,55 @@
+package slowosd
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+func TestTypical(t *testing.T) {
+	at := func(seconds int, osds ...ceph.OSDIO) Look {
+		return Look{Time: start.Add(time.Duration(seconds) * time.Second), OSDs: osds}
+	}
+	writes := func(id int, operations float64) ceph.OSDIO {
+		return ceph.OSDIO{ID: id, WriteOperationsPerSecond: operations, WriteBytesPerSecond: 4096 * operations}
+	}
+	wrote := func(id int, operations float64) archive.OSDIO { return archive.OSDIO(writes(id, operations)) }
+	for name, tc := range map[string]struct {
+		looks []Look
+		want  []archive.OSDIO
+	}{
+		"nobody has looked":           {nil, nil},
+		"nobody was told":             {[]Look{at(15), at(25)}, nil},
+		"one look":                    {[]Look{at(15, writes(1, 30), writes(0, 20))}, []archive.OSDIO{wrote(0, 20), wrote(1, 30)}},
+		"the median of several":       {[]Look{at(12, writes(0, 20)), at(20, writes(0, 900)), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 30)}},
+		"looks of which it is absent": {[]Look{at(12, writes(0, 20)), at(20), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 25)}},
+		"0 is no answer of a busy OSD": {
+			[]Look{at(12, writes(0, 20)), at(20, writes(0, 0)), at(28, writes(0, 0))}, []archive.OSDIO{wrote(0, 20)},
+		},
+		"0 is one of an idle OSD": {[]Look{at(12, writes(0, 0)), at(20, writes(0, 0))}, []archive.OSDIO{wrote(0, 0)}},
+		"each figure has its median": {
+			[]Look{at(12, ceph.OSDIO{ReadOperationsPerSecond: 1, ReadBytesPerSecond: 8}), at(20, ceph.OSDIO{ReadOperationsPerSecond: 5, ReadBytesPerSecond: 4, WriteOperationsPerSecond: 2})},
+			[]archive.OSDIO{{ReadOperationsPerSecond: 3, ReadBytesPerSecond: 6, WriteOperationsPerSecond: 1}},
+		},
+		"looks that are about the time before, or after": {
+			[]Look{at(9, writes(0, 1)), at(10, writes(0, 20)), at(30, writes(0, 20)), at(31, writes(0, 1))}, []archive.OSDIO{wrote(0, 20)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := fmt.Sprint(tc.looks)
+			for range 5 { // whatever the order of maps
+				if diff := cmp.Diff(tc.want, Typical(tc.looks, start, start.Add(30*time.Second))); diff != "" {
+					t.Fatalf("-want +got:\n%s", diff)
+				}
+			}
+			if fmt.Sprint(tc.looks) != before {
+				t.Error("its argument was changed")
+			}
+		})
+	}
+}
