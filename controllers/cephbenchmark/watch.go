@@ -232,7 +232,8 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 			})
 		}
 	}
-	return sample, more, group.Wait()
+	err := group.Wait() // Before the sample is read: within one statement the order is not defined.
+	return sample, more, err
 }
 
 // osdIO asks what OSDs do for clients. No run fails because nobody answers: an older Ceph
