@@ -40,6 +40,14 @@ func stories() map[string]story {
 			settings: func(s *Settings) { s.Constraints = []stats.Constraint{{Name: "seq-4m", MaximumRegression: 0.1}} },
 			cluster:  cluster{cv: 0.03, truth: ratios(1.2, 1.4), side: ratios(1, 0.6)},
 		},
+		"faster-writes-break-reads-without-racing": {
+			space: grid("16", "32", "64"),
+			settings: func(s *Settings) {
+				s.Racing, s.MaxBlocks = false, 4
+				s.Constraints = []stats.Constraint{{Name: "seq-4m", MaximumRegression: 0.1}}
+			},
+			cluster: cluster{cv: 0.03, truth: ratios(1.3, 1.5), side: ratios(1, 0.5)},
+		},
 		"latency-with-bundles-and-unset-values": {
 			space: Space{
 				Bundles: []Bundle{

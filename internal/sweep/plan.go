@@ -11,7 +11,7 @@ import (
 // another decision. A controller that finds another version in a sweep's status
 // finishes the block it knows the order of, or concludes; it does not hand the
 // ledger to this planner.
-const Version = 1
+const Version = 2
 
 const (
 	// MaxLedger bounds the ledger, which lives in a status.

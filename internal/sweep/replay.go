@@ -250,11 +250,15 @@ func (r *replay) continueRace() error {
 	if len(r.live) == 0 {
 		return r.end(Decided)
 	}
-	leader, gain, err := r.leader(r.blocks, r.live)
+	contenders, err := r.contenders(rounds)
 	if err != nil {
 		return err
 	}
-	worthwhile := rounds >= firstLook && r.worthConfirming(gain)
+	leader, gain, err := r.leader(r.blocks, contenders)
+	if err != nil {
+		return err
+	}
+	worthwhile := rounds >= firstLook && len(contenders) > 0 && r.worthConfirming(gain)
 	alone := r.settings.Racing && len(r.live) == 1 && rounds >= r.settings.MinBlocks
 	full := rounds >= r.settings.MaxBlocks
 	switch {
@@ -266,6 +270,19 @@ func (r *replay) continueRace() error {
 		return r.end(MaxBlocksReached)
 	}
 	return r.openBlock()
+}
+
+// contenders are those that may be confirmed: without racing nobody leaves, but who breaks a
+// constraint can still not win.
+func (r *replay) contenders(rounds int) ([]int, error) {
+	if r.settings.Racing || rounds < firstLook {
+		return r.live, nil
+	}
+	js, err := r.judgeRace()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(r.live), func(c int) bool { return js[c].breaksConstraint() }), nil
 }
 
 // worthConfirming says whether a gain in the race may prove to be a win.
