@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -37,12 +38,34 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 		if err != nil {
 			return 0, fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
 		}
-		return prefilled + kept.WrittenBytes(), nil
+		return prefilled + kept.WrittenBytes() + rampBytes(child.Spec.Template, kept), nil
 	}
 	if expected := seen.sweep.Status.Plan.RunBytesWritten; expected != nil {
 		return expected.Value(), nil
 	}
 	return prefilled, nil
+}
+
+// rampBytes is what clients wrote in ramps of which their tools tell nothing, at the rate of
+// what they measured behind them.
+func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
+	total := 0.0
+	for _, phase := range t.Phases {
+		load, err := engine.LoadOf(phase)
+		if err != nil {
+			continue // It was admitted, and has run.
+		}
+		timing := load.Timing()
+		if timing.Cut || timing.MeasuredSeconds <= 0 {
+			continue
+		}
+		for _, p := range run.Phases {
+			if p.Name == phase.Name {
+				total += float64(p.WrittenBytes()) * timing.RampSeconds / timing.MeasuredSeconds
+			}
+		}
+	}
+	return int64(total)
 }
 
 // nodesOfRun are those that the clients of the run ID's first run were on, as far as they

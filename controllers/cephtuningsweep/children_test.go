@@ -2,10 +2,16 @@ package cephtuningsweep
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // Clients and background stay where they were in the first run, each in its place.
@@ -31,5 +37,21 @@ func TestNodesOfTheFirstRun(t *testing.T) {
 				t.Errorf("nodes of the background (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// fio does not tell what it wrote in its ramp; rados bench tells of all.
+func TestRampBytes(t *testing.T) {
+	minute, ramp := metav1.Duration{Duration: time.Minute}, &metav1.Duration{Duration: 15 * time.Second}
+	template := v1alpha1.BenchmarkTemplate{Phases: []v1alpha1.Phase{
+		{Name: "fio", Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRBD, Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), NumJobs: 1, IODepth: 1, Duration: minute, Ramp: ramp}},
+		{Name: "rados", RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("4Mi"), Concurrency: 1, Duration: minute, Ramp: ramp}},
+	}}
+	wrote := func(name v1alpha1.PhaseName) archive.Phase {
+		return archive.Phase{Name: name, Clients: []task.Report{{Result: &result.Result{Write: &result.Direction{Bytes: 4000}}}, {}}}
+	}
+	run := &archive.Run{Phases: []archive.Phase{wrote("fio"), wrote("rados")}}
+	if got := rampBytes(template, run); got != 1000 {
+		t.Errorf("%d bytes, want a quarter of what fio told", got)
 	}
 }

@@ -2,6 +2,10 @@ package cephtuningsweep
 
 import (
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -68,7 +72,13 @@ func TestDemand(t *testing.T) {
 
 // The data that runs begin with is projected, where it is the cluster's to store.
 func TestDemandOfData(t *testing.T) {
-	reads := []v1alpha1.Phase{{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite}}, {RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchSeq}}}
+	const mib = 1 << 20
+	bench := func(mode v1alpha1.RadosBenchMode) v1alpha1.Phase {
+		return v1alpha1.Phase{Name: "p", RadosBench: &v1alpha1.RadosBench{
+			Mode: mode, BlockSize: resource.MustParse("4Mi"), Concurrency: 16, Duration: metav1.Duration{Duration: time.Minute},
+		}}
+	}
+	reads := []v1alpha1.Phase{bench(v1alpha1.RadosBenchWrite), bench(v1alpha1.RadosBenchSeq)}
 	p := &preflight{known: tuning.Known{Facts: tuning.Facts{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{{Name: "open", PGNum: 32, Size: 2}}}}}}
 	for name, c := range map[string]struct {
 		target v1alpha1.Target
@@ -78,15 +88,15 @@ func TestDemandOfData(t *testing.T) {
 		"a scratch pool": {
 			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}},
 			reads,
-			quiescence.Demand{Bytes: 200, RawBytes: 600, DeviceClass: "ssd"}, // No configuration, and so no PGs.
+			quiescence.Demand{Bytes: 200 * mib, RawBytes: 600 * mib, DeviceClass: "ssd"}, // No configuration, and so no PGs.
 		},
-		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},
-		"data elsewhere":     {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "meta", DataPool: "open"}}, reads, quiescence.Demand{Bytes: 200, RawBytes: 400, Pool: "open"}},
+		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200 * mib, RawBytes: 400 * mib, Pool: "open"}},
+		"data elsewhere":     {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "meta", DataPool: "open"}}, reads, quiescence.Demand{Bytes: 200 * mib, RawBytes: 400 * mib, Pool: "open"}},
 		"writes alone":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads[:1], quiescence.Demand{Pool: "open"}},
 		"a claim, elsewhere": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, reads, quiescence.Demand{}},
 	} {
 		spec := &v1alpha1.CephTuningSweepSpec{Template: v1alpha1.BenchmarkTemplate{Target: c.target, Phases: c.phases, Clients: v1alpha1.Clients{Count: 2}}}
-		if got := p.demand(spec, nil, 100); got != c.want {
+		if got := p.demand(spec, nil, 100*mib); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -235,18 +235,26 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
-// WrittenBytes is what all clients wrote in the phases of a run, ramps included, and the
-// background beside them. What was prefilled before is not in it.
+// WrittenBytes is what all clients wrote in the phases of a run by what their tools say, and
+// the background beside them. What was prefilled before is not in it, nor pilots, nor what
+// fio wrote in its ramps, which it does not tell.
 func (r *Run) WrittenBytes() int64 {
 	total := int64(0)
 	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil && b.Observation.Result.Write != nil {
 		total = b.Observation.Result.Write.Bytes
 	}
 	for _, phase := range r.Phases {
-		for _, report := range phase.Clients {
-			if report.Result != nil && report.Result.Write != nil {
-				total += report.Result.Write.Bytes
-			}
+		total += phase.WrittenBytes()
+	}
+	return total
+}
+
+// WrittenBytes is what all clients wrote in a phase by what their tools say.
+func (p Phase) WrittenBytes() int64 {
+	total := int64(0)
+	for _, report := range p.Clients {
+		if report.Result != nil && report.Result.Write != nil {
+			total += report.Result.Write.Bytes
 		}
 	}
 	return total
