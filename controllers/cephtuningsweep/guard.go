@@ -30,6 +30,15 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	return nil
 }
 
+// endsFor ends a sweep that must not go on. One that has its verdict keeps that, and only its
+// winner does not stay.
+func (r *Reconciler) endsFor(ctx context.Context, seen facts, danger *dangerError) (effect, error) {
+	if seen.keeps() {
+		return r.without(ctx, seen, sweepspec.Evidence{Failure: danger.Error()})
+	}
+	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()}), nil
+}
+
 // watch looks after the cluster and its users while the benchmark runs, and notes where
 // the clients are.
 func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {

@@ -9,18 +9,90 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// startWithin is how long an OSD may take to end and to start.
-const startWithin = 5 * time.Minute
+const (
+	// startWithin is how long an OSD may take to end and to start, if Ceph does not take it
+	// for lost before.
+	startWithin = 5 * time.Minute
+	// backOff is how long Kubernetes waits at most before it starts a container again that
+	// has crashed: an OSD that has its old value back comes up by so much later.
+	backOff = 5 * time.Minute
+)
+
+// upWithin is how long the OSD that was told to restart may be gone. Half of the time after
+// which Ceph takes it for lost, and moves everybody's data, is left to put the value back and
+// for it to start with that. With Ceph's default of ten minutes that is startWithin.
+func upWithin(lostAfter time.Duration) time.Duration {
+	if lostAfter == 0 { // Ceph waits for ever.
+		return startWithin
+	}
+	return min(startWithin, lostAfter/2)
+}
 
 // restartMemory is how far the restarts of OSDs are. Whoever does not know it restarts
 // all of them once more.
 type restartMemory struct {
 	began time.Time
 	so    tuning.Restarts
+	// told is when the latest was told to restart, and within is how long it may be gone.
+	told   time.Time
+	within time.Duration
+}
+
+// restartLook is one look at the restarts of OSDs.
+type restartLook struct {
+	// due have not started since the restarts began, down are not up; osds are all of them.
+	due, down []int
+	osds      int
+	next      int // the one to be told now; -1 for none
+	status    *ceph.Status
+	unrest    string
+}
+
+func (l restartLook) done() bool { return len(l.due) == 0 && len(l.down) == 0 && l.unrest == "" }
+
+// stopped is how many OSDs are down because they restart: the one that was told last, or none.
+func (m *restartMemory) stopped(l restartLook) int {
+	if m.so.Told > 0 && slices.Contains(l.down, m.so.Last) {
+		return 1
+	}
+	return 0
+}
+
+// awaits reports whether the OSD that was told last has not come up again.
+func (m *restartMemory) awaits(l restartLook) bool {
+	return m.stopped(l) > 0 || m.so.Told > 0 && slices.Contains(l.due, m.so.Last)
+}
+
+// overdue reports whether the OSD that was told last is gone for too long: it may not start
+// with the value that it is to have.
+func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
+	return m.awaits(l) && now.Sub(m.told) > m.within
+}
+
+// limit is how long all restarts may take together.
+func (m *restartMemory) limit(l restartLook) time.Duration { return time.Duration(l.osds) * startWithin }
+
+// late reports whether they have taken longer.
+func (m *restartMemory) late(now time.Time, l restartLook) bool {
+	return now.Sub(m.began) > m.limit(l)
+}
+
+// vain reports whether it is in vain to wait any longer for OSDs that are to start with what
+// they had before the sweep.
+func (m *restartMemory) vain(now time.Time, l restartLook) bool {
+	since := m.began
+	if m.told.After(since) {
+		since = m.told
+	}
+	missing := len(l.down) > 0 || m.awaits(l)
+	return missing && now.Sub(since) > startWithin+backOff || now.Sub(m.began) > m.limit(l)+backOff
 }
 
 // mayRestart reports whether the sweep asks for restarts, and the administrator allows
@@ -29,80 +101,118 @@ func (f facts) mayRestart() bool {
 	return f.sweep.Spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && f.cluster.RestartOSDs
 }
 
-// restartForRun restarts the OSDs that do not run with the configuration yet.
+// restartForRun restarts the OSDs that do not run with the configuration yet. One that does
+// not come up with it ends the sweep, so that it gets back what it started with before.
 func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
-	waits, err := r.restartOSDs(ctx, seen, slot.want, &slot.restarts)
-	if late, is := errors.AsType[*lateError](err); is {
-		return r.without(ctx, seen, sweepspec.Evidence{Failure: late.Error()})
-	}
+	changes, err := r.takenAtStart(ctx, seen, slot.want)
 	if err != nil {
 		return effect{}, err
 	}
-	if waits == "" {
+	if len(changes) == 0 {
 		slot.started = true
 		return effect{again: time.Millisecond}, nil
 	}
-	return effect{outcome: seen.settling(waits)}, nil
+	memory := &slot.restarts
+	look, err := r.lookAtRestarts(ctx, seen, memory)
+	if err == nil {
+		err = seen.endangeredByRestarts(look, changes)
+	}
+	if danger, is := errors.AsType[*dangerError](err); is {
+		return r.endsFor(ctx, seen, danger)
+	}
+	switch {
+	case err != nil:
+		return effect{}, err
+	case look.done():
+		slot.started = true
+		return effect{again: time.Millisecond}, nil
+	case memory.late(seen.now, look):
+		return r.without(ctx, seen, sweepspec.Evidence{
+			Failure: fmt.Sprintf("Not all OSDs have been restarted within %v. %s", memory.limit(look), describe(look)),
+		})
+	}
+	waits, err := r.restartNext(ctx, seen, look, memory)
+	return effect{outcome: seen.settling(waits)}, err
 }
 
-// lateError says that OSDs have not all started in time.
-type lateError struct{ message string }
-
-// Error implements error.
-func (e *lateError) Error() string { return e.message }
-
-// restartOSDs restarts all OSDs, one after another, where some change is taken only when
-// they start: each only when all PGs are clean and stay available without it. It says what
-// it waits for; "" once all have started.
-//
-// It does so before every run, whatever was changed for it: caches are as cold in one
-// configuration as in another.
-func (r *Reconciler) restartOSDs(ctx context.Context, seen facts, changes []tuning.Change, memory *restartMemory) (string, error) {
+// takenAtStart are the changes that OSDs take only when they start.
+func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	about, err := r.known(ctx, seen, to.Observer)
-	if err != nil || len(tuning.TakenAtStart(changes, about)) == 0 {
-		return "", err
+	if err != nil {
+		return nil, err
+	}
+	return tuning.TakenAtStart(changes, about), nil
+}
+
+// lookAtRestarts looks how far they are.
+//
+// They are made before every run, whatever was changed for it: caches are as cold in one
+// configuration as in another.
+func (r *Reconciler) lookAtRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return restartLook{}, err
 	}
 	osdMap, err := r.Ceph.OSDMap(ctx, to.Observer)
 	if err != nil {
-		return "", err
+		return restartLook{}, err
 	}
 	status, err := r.Ceph.Status(ctx, to.Observer)
 	if err != nil {
-		return "", err
+		return restartLook{}, err
 	}
 	if memory.began.IsZero() {
-		memory.began, memory.so = seen.now, tuning.Restarts{Since: osdMap.Epoch}
+		config, err := r.Ceph.ConfigDump(ctx, to.Observer)
+		if err != nil {
+			return restartLook{}, err
+		}
+		*memory = restartMemory{began: seen.now, so: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(disruption.LostAfter(config))}
 	}
-	due, down := memory.so.Due(osdMap)
-	unrest, limit := tuning.Unrest(status), time.Duration(len(osdMap.OSDs))*startWithin
-	switch next := memory.so.Next(osdMap); {
-	case len(due) == 0 && len(down) == 0 && unrest == "":
-		return "", nil
-	case seen.now.Sub(memory.began) > limit:
-		return "", &lateError{fmt.Sprintf("Not all OSDs have been restarted within %v. %s", limit, describe(due, down, unrest))}
-	case unrest != "" || next < 0:
-		return describe(due, down, unrest), nil
-	default:
-		return r.restartOne(ctx, seen, next, &memory.so)
+	look := restartLook{osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), status: status, unrest: tuning.Unrest(status)}
+	look.due, look.down = memory.so.Due(osdMap)
+	return look, nil
+}
+
+// endangeredByRestarts returns a *dangerError where a restart has put the cluster in danger:
+// the OSD that was told last does not come up, or something is wrong beside it.
+func (f facts) endangeredByRestarts(l restartLook, changes []tuning.Change) error {
+	so := &f.memory.slot.restarts
+	if !so.overdue(f.now, l) {
+		return f.memory.endangered(l.status, so.stopped(l))
 	}
+	var options []string
+	for _, change := range changes {
+		options = append(options, change.String())
+	}
+	return &dangerError{message: fmt.Sprintf("osd.%d is not up again %v after it was told to restart, with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
+		so.so.Last, so.within, strings.Join(options, ", "), f.sweep.Spec.ClusterRef.Namespace)}
+}
+
+// restartNext restarts an OSD, if it is time for one: each only when all PGs are clean and
+// stay available without it. It says what it waits for.
+func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
+	if look.unrest != "" || look.next < 0 {
+		return describe(look), nil
+	}
+	return r.restartOne(ctx, seen, look.next, memory)
 }
 
 // describe is what restarts wait for.
-func describe(due, down []int, unrest string) string {
+func describe(l restartLook) string {
 	var texts []string
-	if len(down) > 0 {
-		texts = append(texts, names(down)+" to come up")
+	if len(l.down) > 0 {
+		texts = append(texts, names(l.down)+" to come up")
 	}
-	if unrest != "" {
-		texts = append(texts, "the cluster to be at rest: "+unrest)
+	if l.unrest != "" {
+		texts = append(texts, "the cluster to be at rest: "+l.unrest)
 	}
 	if len(texts) == 0 {
-		texts = append(texts, names(due)+" to be restarted")
+		texts = append(texts, names(l.due)+" to be restarted")
 	}
 	return "Restarting OSDs. Waiting for " + strings.Join(texts, ", and for ") + "."
 }
@@ -116,7 +226,7 @@ func names(osds []int) string {
 }
 
 // restartOne restarts one OSD, if the cluster can spare it.
-func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, so *tuning.Restarts) (string, error) {
+func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, memory *restartMemory) (string, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return "", err
@@ -134,7 +244,31 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, so *tu
 	if err := r.Rook.RestartOSD(ctx, seen.sweep.Spec.ClusterRef, osd); err != nil {
 		return "", err
 	}
-	so.Last = osd
-	so.Told++
+	memory.so.Last, memory.told = osd, seen.now
+	memory.so.Told++
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
+}
+
+// restartAgain restarts the OSDs that run with a value of the sweep's still, because they
+// take another only when they start. Those that do not start in time are left to people.
+func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+	if !seen.mayRestart() {
+		return "", nil
+	}
+	changes, err := r.takenAtStart(ctx, seen, back(report))
+	if err != nil || len(changes) == 0 {
+		return "", err
+	}
+	memory := &seen.memory.restarts
+	look, err := r.lookAtRestarts(ctx, seen, memory)
+	switch {
+	case err != nil:
+		return "", err
+	case look.done(), memory.vain(seen.now, look):
+		return "", nil
+	}
+	if danger := quiescence.DangerBeside(look.status, memory.stopped(look)); danger != nil {
+		return "Restarting OSDs. Waiting until the cluster is out of danger: " + sentence(danger.Message), nil
+	}
+	return r.restartNext(ctx, seen, look, memory)
 }

@@ -167,19 +167,6 @@ func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, er
 	return engine.Restore(ctx)
 }
 
-// restartAgain restarts the OSDs that run with a value of the sweep's still, because they
-// take another only when they start. Those that do not start in time are left to people.
-func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
-	if !seen.mayRestart() {
-		return "", nil
-	}
-	waits, err := r.restartOSDs(ctx, seen, back(report), &seen.memory.restarts)
-	if _, late := errors.AsType[*lateError](err); late {
-		return "", nil
-	}
-	return waits, err
-}
-
 // back are the settings that have their original value again, as changes to it.
 func back(report tuning.Report) []tuning.Change {
 	var want []tuning.Change

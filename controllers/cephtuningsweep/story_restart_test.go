@@ -3,64 +3,159 @@ package cephtuningsweep
 import (
 	"slices"
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
 // Stories of options that OSDs take only when they start.
 func restartStories() map[string]story {
-	shards := strings.ReplaceAll(strings.ReplaceAll(profile, "osd_mclock_profile", "osd_op_num_shards"), "high_client_ops", `"2"`)
 	return map[string]story{
-		"OSDs are restarted one after another, and again with what they had": func(w *world) {
-			before := w.state()
-			w.bench.set(func(b *bench) {
-				b.speed = func(*v1alpha1.CephBenchmark) float64 {
-					running, err := w.ceph.RunningConfig(w.t.Context(), ceph.Connection{}, []int{0, 1, 2}, []string{"osd_op_num_shards"})
-					if err != nil {
-						return 0
-					}
-					for _, osd := range running {
-						if option, _ := osd.Option("osd_op_num_shards"); option.Value != "2" {
-							return 1000
-						}
-					}
-					return 1500
-				}
-			})
-			s := w.create("s", shards+"guardrails: {osdRestarts: Allow}\n")
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
-			if s.Status.Verdict != v1alpha1.VerdictSuperior {
-				w.t.Errorf("verdict %s, want Superior: %s", s.Status.Verdict, s.Status.Summary)
-			}
-			w.wantState(before)
-			w.rook.set(func(f *fakeRook) {
-				// Before each run, and in the end.
-				if want := (len(s.Status.Runs) + 1) * 3; len(f.restarted) != want {
-					w.t.Errorf("%d restarts, want %d: %v", len(f.restarted), want, f.restarted)
-				}
-				for batch := range slices.Chunk(f.restarted, 3) {
-					if slices.Sort(batch); !slices.Equal(batch, []int{0, 1, 2}) {
-						w.t.Errorf("restarts %v, want each OSD once for each run", f.restarted)
-					}
-				}
-			})
-			running, err := w.ceph.RunningConfig(w.t.Context(), ceph.Connection{}, []int{0, 1, 2}, []string{"osd_op_num_shards"})
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			for _, osd := range running {
-				if option, _ := osd.Option("osd_op_num_shards"); option.Value != "0" {
-					w.t.Errorf("osd.%d runs with %s, want what it had", osd.OSD, option.Value)
-				}
-			}
-		},
-		"without leave to restart it is refused by name": func(w *world) {
-			s := w.create("s", shards)
-			w.await(s, "failed", is(v1alpha1.ConditionFailed))
-			if message := messageOf(s); !strings.Contains(message, "osd_op_num_shards") || !strings.Contains(message, "restart") {
-				w.t.Errorf("it says %q, want the option and that it needs a restart", message)
-			}
-		},
+		"OSDs are restarted one after another, and again with what they had": osdsAreRestarted,
+		"without leave to restart it is refused by name":                     restartsAreRefused,
+		"an OSD does not start with a value":                                 anOSDDoesNotStart,
+		"another OSD goes down while one restarts":                           anotherOSDGoesDown,
 	}
+}
+
+// shards is a sweep over an option that OSDs take only when they start.
+func shards() string {
+	return strings.NewReplacer("osd_mclock_profile", "osd_op_num_shards", "high_client_ops", `"2"`).Replace(profile)
+}
+
+func restarting() string { return shards() + "guardrails: {osdRestarts: Allow}\n" }
+
+// runsWith are the shards that each OSD runs with.
+func (w *world) runsWith() (values []string) {
+	w.t.Helper()
+	running, err := w.ceph.RunningConfig(w.t.Context(), ceph.Connection{}, []int{0, 1, 2}, []string{"osd_op_num_shards"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, osd := range running {
+		option, _ := osd.Option("osd_op_num_shards")
+		values = append(values, option.Value)
+	}
+	return values
+}
+
+// wantShards checks what OSDs run with.
+func (w *world) wantShards(want ...string) {
+	w.t.Helper()
+	if now := w.runsWith(); !slices.Equal(now, want) {
+		w.t.Errorf("OSDs run with %v shards, want %v", now, want)
+	}
+}
+
+func osdsAreRestarted(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.speed = func(*v1alpha1.CephBenchmark) float64 {
+			if slices.ContainsFunc(w.runsWith(), func(shards string) bool { return shards != "2" }) {
+				return 1000
+			}
+			return 1500
+		}
+	})
+	s := w.create("s", restarting())
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior {
+		w.t.Errorf("verdict %s, want Superior: %s", s.Status.Verdict, s.Status.Summary)
+	}
+	w.wantState(before)
+	w.rook.set(func(f *fakeRook) {
+		// Before each run, and in the end.
+		if want := (len(s.Status.Runs) + 1) * 3; len(f.restarted) != want {
+			w.t.Errorf("%d restarts, want %d: %v", len(f.restarted), want, f.restarted)
+		}
+		for batch := range slices.Chunk(f.restarted, 3) {
+			if slices.Sort(batch); !slices.Equal(batch, []int{0, 1, 2}) {
+				w.t.Errorf("restarts %v, want each OSD once for each run", f.restarted)
+			}
+		}
+	})
+	w.wantShards("0", "0", "0")
+}
+
+func restartsAreRefused(w *world) {
+	s := w.create("s", shards())
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	if message := messageOf(s); !strings.Contains(message, "osd_op_num_shards") || !strings.Contains(message, "restart") {
+		w.t.Errorf("it says %q, want the option and that it needs a restart", message)
+	}
+}
+
+// crashLoop has OSDs not start with the value of the sweep, and come up once it is gone.
+func (w *world) crashLoop() {
+	w.rook.set(func(f *fakeRook) {
+		f.starts = func(int) bool {
+			_, set := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_op_num_shards")
+			return !set
+		}
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.After = func(verb string) error {
+			if verb == "RemoveConfig" {
+				for osd := range 3 {
+					w.ceph.BringUp(osd)
+				}
+			}
+			return nil
+		}
+	})
+}
+
+// awaitDown waits until an OSD is down.
+func (w *world) awaitDown(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	w.await(s, "restarting an OSD that does not come up", func(*v1alpha1.CephTuningSweep) bool {
+		down := false
+		w.ceph.Act(func(c *cephtest.Cluster) {
+			down = slices.ContainsFunc(c.Answers.OSDMap.OSDs, func(o ceph.OSDState) bool { return !o.Up })
+		})
+		return down
+	})
+}
+
+// awaitLooks waits until the status of Ceph was asked for some times more.
+func (w *world) awaitLooks(s *v1alpha1.CephTuningSweep, n int) {
+	w.t.Helper()
+	before := len(w.ceph.Calls("Status"))
+	w.await(s, "looking at Ceph", func(*v1alpha1.CephTuningSweep) bool { return len(w.ceph.Calls("Status")) >= before+n })
+}
+
+func anOSDDoesNotStart(w *world) {
+	before := w.state()
+	w.crashLoop()
+	s := w.create("s", restarting())
+	w.awaitDown(s)
+	w.advance(s, startWithin-time.Minute)
+	w.awaitLooks(s, 5)
+	if w.await(s, "there", func(*v1alpha1.CephTuningSweep) bool { return true }); !hasReason(v1alpha1.ReasonSettling)(s) {
+		w.t.Errorf("after four minutes it is at %s: %s, want it to wait for the OSD", reasonOf(s), messageOf(s))
+	}
+	w.advance(s, 2*time.Minute)
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd.0 is not up again 5m0s after it was told to restart, with ")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd_op_num_shards")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
+	w.wantState(before)
+	w.wantShards("0", "0", "0")
+}
+
+// No time has to pass for that.
+func anotherOSDGoesDown(w *world) {
+	before := w.state()
+	w.crashLoop()
+	s := w.create("s", restarting())
+	w.awaitDown(s)
+	w.ceph.LoseOSD(1)
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "2 of 3 OSDs")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
+	w.wantState(before)
 }

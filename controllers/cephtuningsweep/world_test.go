@@ -281,6 +281,9 @@ type fakeRook struct {
 	owned                   rook.Owned
 	ceph                    *cephtest.Cluster
 	restarted               []int // OSDs, in order
+	// ends tells whether an OSD ends that is told to restart, and starts whether it comes up
+	// again; nil for all.
+	ends, starts func(osd int) bool
 }
 
 func (f *fakeRook) set(change func(*fakeRook)) {
@@ -317,7 +320,13 @@ func (f *fakeRook) RestartOSD(_ context.Context, _ v1alpha1.ClusterReference, id
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.restarted = append(f.restarted, id)
-	f.ceph.Restart(id)
+	switch {
+	case f.ends != nil && !f.ends(id):
+	case f.starts != nil && !f.starts(id):
+		f.ceph.LoseOSD(id)
+	default:
+		f.ceph.Restart(id)
+	}
 	return nil
 }
 

@@ -165,3 +165,10 @@ func apart(config []ceph.ConfigEntry, section, name string) []float64 {
 	}
 	return values
 }
+
+// LostAfter is how long an OSD may be down at least before Ceph takes it for lost and moves
+// its data; 0 for ever.
+func LostAfter(config []ceph.ConfigEntry) time.Duration {
+	shortest, _ := outAfter(config)
+	return shortest
+}
