@@ -76,6 +76,9 @@ const (
 	// ReasonLeftAlone says that everything was put back but what others have changed
 	// meanwhile.
 	ReasonLeftAlone = "LeftAlone"
+	// ReasonOSDsNotRestarted says that settings were put back which OSDs take only when they
+	// start, and that some were not restarted since: they may run with a value of the sweep's.
+	ReasonOSDsNotRestarted = "OSDsNotRestarted"
 	// ReasonAbandoned says that putting back was given up.
 	ReasonAbandoned = "Abandoned"
 )

@@ -258,9 +258,14 @@ func (f facts) mustStandDown() bool {
 
 // changedCeph reports whether Ceph may have values of this sweep's.
 func (f facts) changedCeph() bool {
+	if f.journal != nil && f.journal.Sweep == f.self() {
+		return true
+	}
 	restored := meta.FindStatusCondition(f.sweep.Status.Conditions, v1alpha1.ConditionRestored)
-	return f.journal != nil && f.journal.Sweep == f.self() ||
-		restored != nil && restored.Status == metav1.ConditionFalse && restored.Reason != v1alpha1.ReasonAbandoned
+	if restored == nil || restored.Status != metav1.ConditionFalse {
+		return false
+	}
+	return restored.Reason != v1alpha1.ReasonAbandoned && restored.Reason != v1alpha1.ReasonOSDsNotRestarted
 }
 
 // childHasEnded reports whether nothing of a benchmark goes on any more, its teardown

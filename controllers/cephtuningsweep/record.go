@@ -156,8 +156,9 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
 
-// setRestored tells what became of the settings that were changed.
-func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) {
+// setRestored tells what became of the settings that were changed, and which OSDs may run with
+// values of the sweep's still; "" for none.
+func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left := report.LeftAlone()
 	var messages []string
 	for _, entry := range left {
@@ -181,10 +182,21 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) {
 	case len(left) > 0 && left[0].State == tuning.Abandoned:
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.Join(messages, " ")}
+	case unrestarted != "":
+		status = metav1.ConditionFalse
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonOSDsNotRestarted, Message: strings.Join(append([]string{unrestarted}, messages...), " ")}
 	case len(left) > 0:
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonLeftAlone, Message: strings.Join(messages, " ")}
 	}
 	setCondition(s, v1alpha1.ConditionRestored, status, o)
+}
+
+// saysRestored reports whether status has it already.
+func saysRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) bool {
+	after := s.DeepCopy()
+	setRestored(after, report, unrestarted)
+	was, is := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionRestored)
+	return was != nil && was.Status == is.Status && was.Reason == is.Reason
 }
 
 // setSettling tells that the settings are as they were, and the cluster not yet. A report

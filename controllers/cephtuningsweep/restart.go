@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,8 @@ type restartMemory struct {
 	// told is when the latest was told to restart, and within is how long it may be gone.
 	told   time.Time
 	within time.Duration
+	// refused is why Ceph could not spare the one that is next, the last time it was asked.
+	refused string
 }
 
 // restartLook is one look at the restarts of OSDs.
@@ -77,7 +80,9 @@ func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
 }
 
 // limit is how long all restarts may take together.
-func (m *restartMemory) limit(l restartLook) time.Duration { return time.Duration(l.osds) * startWithin }
+func (m *restartMemory) limit(l restartLook) time.Duration {
+	return time.Duration(l.osds) * startWithin
+}
 
 // late reports whether they have taken longer.
 func (m *restartMemory) late(now time.Time, l restartLook) bool {
@@ -129,14 +134,15 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 		return effect{again: time.Millisecond}, nil
 	case memory.late(seen.now, look):
 		return r.without(ctx, seen, sweepspec.Evidence{
-			Failure: fmt.Sprintf("Not all OSDs have been restarted within %v. %s", memory.limit(look), describe(look)),
+			Failure: fmt.Sprintf("Not all OSDs have been restarted within %v. Waited for %s.", memory.limit(look), memory.pending(look)),
 		})
 	}
 	waits, err := r.restartNext(ctx, seen, look, memory)
 	return effect{outcome: seen.settling(waits)}, err
 }
 
-// takenAtStart are the changes that OSDs take only when they start.
+// takenAtStart are the changes that OSDs take only when they start. They may be of another
+// sweep, or of another spec of this one, whose options nobody has asked for yet.
 func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -146,6 +152,18 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 	if err != nil {
 		return nil, err
 	}
+	help := maps.Clone(about.Help)
+	for _, option := range tuning.HelpFor(tuning.SettingsOf(changes)) {
+		if _, asked := help[option]; asked {
+			continue
+		}
+		of, err := r.Ceph.ConfigHelp(ctx, to.Observer, option)
+		if err != nil {
+			return nil, err
+		}
+		help[option] = *of
+	}
+	about.Help = help
 	return tuning.TakenAtStart(changes, about), nil
 }
 
@@ -197,13 +215,13 @@ func (f facts) endangeredByRestarts(l restartLook, changes []tuning.Change) erro
 // stay available without it. It says what it waits for.
 func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
 	if look.unrest != "" || look.next < 0 {
-		return describe(look), nil
+		return "Restarting OSDs. Waiting for " + memory.pending(look) + ".", nil
 	}
 	return r.restartOne(ctx, seen, look.next, memory)
 }
 
-// describe is what restarts wait for.
-func describe(l restartLook) string {
+// pending is what restarts wait for.
+func (m *restartMemory) pending(l restartLook) string {
 	var texts []string
 	if len(l.down) > 0 {
 		texts = append(texts, names(l.down)+" to come up")
@@ -211,10 +229,16 @@ func describe(l restartLook) string {
 	if l.unrest != "" {
 		texts = append(texts, "the cluster to be at rest: "+l.unrest)
 	}
-	if len(texts) == 0 {
+	switch {
+	case len(texts) > 0:
+	case m.awaits(l):
+		texts = append(texts, names([]int{m.so.Last})+" to end")
+	case m.refused != "":
+		texts = append(texts, "the cluster to spare "+names([]int{l.next})+": "+m.refused)
+	default:
 		texts = append(texts, names(l.due)+" to be restarted")
 	}
-	return "Restarting OSDs. Waiting for " + strings.Join(texts, ", and for ") + "."
+	return strings.Join(texts, ", and for ")
 }
 
 func names(osds []int) string {
@@ -235,7 +259,7 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, memory
 	if err != nil {
 		return "", err
 	}
-	if !stop.OK {
+	if memory.refused = strings.TrimSuffix(stop.Reason, "."); !stop.OK {
 		return fmt.Sprintf("Restarting OSDs. Waiting until the cluster can spare osd.%d. %s", osd, sentence(stop.Reason)), nil
 	}
 	if _, err := r.fence(ctx, seen); err != nil {
@@ -244,31 +268,82 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, memory
 	if err := r.Rook.RestartOSD(ctx, seen.sweep.Spec.ClusterRef, osd); err != nil {
 		return "", err
 	}
-	memory.so.Last, memory.told = osd, seen.now
+	memory.so.Last, memory.told, memory.refused = osd, seen.now, ""
 	memory.so.Told++
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
 // restartAgain restarts the OSDs that run with a value of the sweep's still, because they
-// take another only when they start. Those that do not start in time are left to people.
-func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+// take another only when they start. It says what it waits for, and in the end which were not
+// restarted: those are left to people.
+func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (waits, left string, err error) {
 	if !seen.mayRestart() {
-		return "", nil
+		left, err = r.unrestarted(ctx, seen, report, "the sweep may not restart OSDs any more")
+		return "", left, err
 	}
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {
-		return "", err
+		return "", "", err
 	}
 	memory := &seen.memory.restarts
 	look, err := r.lookAtRestarts(ctx, seen, memory)
 	switch {
 	case err != nil:
-		return "", err
-	case look.done(), memory.vain(seen.now, look):
-		return "", nil
+		return "", "", err
+	case look.done():
+		return "", "", nil
+	case memory.vain(seen.now, look):
+		return "", seen.notRestarted(changes, look, "waited too long for "+memory.pending(look)), nil
 	}
 	if danger := quiescence.DangerBeside(look.status, memory.stopped(look)); danger != nil {
-		return "Restarting OSDs. Waiting until the cluster is out of danger: " + sentence(danger.Message), nil
+		return "Restarting OSDs. Waiting until the cluster is out of danger: " + sentence(danger.Message), "", nil
 	}
-	return r.restartNext(ctx, seen, look, memory)
+	waits, err = r.restartNext(ctx, seen, look, memory)
+	return waits, "", err
+}
+
+// unrestarted says which OSDs may run with values that were put back since they started,
+// where none is restarted for that; "" if OSDs take those values as they run.
+func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
+	changes, err := r.takenAtStart(ctx, seen, back(report))
+	if err != nil || len(changes) == 0 {
+		return "", err
+	}
+	// Of restarts that begin with this look, all are due.
+	look, err := r.lookAtRestarts(ctx, seen, &restartMemory{})
+	if err != nil {
+		return "", err
+	}
+	return seen.notRestarted(changes, look, why), nil
+}
+
+// notRestarted says of settings that have their old value again which OSDs may not run with
+// it, why, and how to mend that; "" if all do.
+func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) string {
+	if len(l.due) == 0 && len(l.down) == 0 {
+		return ""
+	}
+	var options []string
+	for _, change := range changes {
+		options = append(options, change.Setting.Option)
+	}
+	text := fmt.Sprintf("OSDs take %s only when they start, and it was put back since (%s).", strings.Join(options, ", "), why)
+	if len(l.due) > 0 {
+		text += fmt.Sprintf(" Until they are restarted, these may run with a value of the sweep's: %s. Restart them one after another, each when `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
+			someNames(l.due), f.sweep.Spec.ClusterRef.Namespace)
+	}
+	if len(l.down) > 0 {
+		text += fmt.Sprintf(" Down, and with their old value once they start: %s.", someNames(l.down))
+	}
+	return text
+}
+
+// maxNames is how many OSDs are named, so that there is room for what to do about them.
+const maxNames = 16
+
+func someNames(osds []int) string {
+	if len(osds) <= maxNames {
+		return names(osds)
+	}
+	return fmt.Sprintf("%s and %d more", names(osds[:maxNames]), len(osds)-maxNames)
 }

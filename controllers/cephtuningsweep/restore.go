@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -131,24 +130,28 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	}
 	if !report.Done {
 		came := goesOn(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " "))
-		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report) }
+		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
 		return came, false, nil
 	}
+	unrestarted := ""
 	waits, err := r.settledAgain(ctx, seen, report)
 	if waits == "" && err == nil {
-		waits, err = r.restartAgain(ctx, seen, report)
+		waits, unrestarted, err = r.restartAgain(ctx, seen, report)
 	}
 	if err != nil || waits != "" {
 		came := goesOn(p, p.outcome.Message+" "+waits)
 		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
 		return came, false, err
 	}
-	if meta.IsStatusConditionTrue(seen.sweep.Status.Conditions, v1alpha1.ConditionRestored) {
+	if saysRestored(&seen.sweep.Status, report, unrestarted) {
 		return effect{}, true, seen.memory.engine.Close(ctx)
 	}
 	came := goesOn(p, p.outcome.Message)
 	came.again = time.Millisecond
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report) }
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
+	if unrestarted != "" {
+		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
+	}
 	for _, entry := range report.LeftAlone() {
 		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonLeftAlone, sentence(entry.Message())})
 	}
@@ -273,6 +276,10 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	if err != nil || !report.Done {
 		return effect{}, err
 	}
+	unrestarted, err := r.unrestarted(ctx, seen, report, "this sweep does not restart OSDs for another")
+	if err != nil {
+		return effect{}, err
+	}
 	came := effect{}
 	for _, entry := range report.Entries {
 		came.told = append(came.told, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
@@ -280,6 +287,10 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	outcome := v1alpha1.ReasonRestored
 	if len(report.LeftAlone()) > 0 {
 		outcome = v1alpha1.ReasonLeftAlone
+	}
+	if unrestarted != "" {
+		outcome = v1alpha1.ReasonOSDsNotRestarted
+		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
 	}
 	r.Counts.RestoreEnded(outcome)
 	return came, seen.memory.engine.Close(ctx)
@@ -321,6 +332,6 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts) (effect, bool, err
 	for _, entry := range report.LeftAlone() {
 		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
 	}
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report) }
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
 	return came, true, nil
 }

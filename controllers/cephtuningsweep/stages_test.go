@@ -211,7 +211,7 @@ func leftAlone(t *testing.T, state tuning.State) *v1alpha1.CephTuningSweep {
 	report := tuning.Report{Done: true, Entries: []tuning.Entry{{
 		Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Original: tuning.Of("balanced"), State: state, Found: &found,
 	}}}
-	return endedStage(t, steady(1), func(f *facts) { setRestored(&f.sweep.Status, report) })
+	return endedStage(t, steady(1), func(f *facts) { setRestored(&f.sweep.Status, report, "") })
 }
 
 // plannedStage is a sweep that only had to be planned.

@@ -19,6 +19,10 @@ func restartStories() map[string]story {
 		"without leave to restart it is refused by name":                     restartsAreRefused,
 		"an OSD does not start with a value":                                 anOSDDoesNotStart,
 		"another OSD goes down while one restarts":                           anotherOSDGoesDown,
+		"in the end an OSD does not restart":                                 anOSDDoesNotEnd,
+		"in the end Ceph cannot spare any OSD":                               noOSDIsSpared,
+		"in the end OSDs may not be restarted any more":                      theRestarterIsWithdrawn,
+		"it is gone, and the next one does not restart OSDs":                 theNextDoesNotRestart,
 	}
 }
 
@@ -157,5 +161,86 @@ func anotherOSDGoesDown(w *world) {
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "2 of 3 OSDs")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
+	w.wantState(before)
+}
+
+// inRestartedRun is a sweep that measures, with OSDs that were restarted for that.
+func (w *world) inRestartedRun() *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	changed := func() bool {
+		_, set := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_op_num_shards")
+		return set
+	}
+	w.bench.set(func(b *bench) { b.holdIf = func(*v1alpha1.CephBenchmark) bool { return changed() } })
+	s := w.create("s", restarting())
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
+		return changed() && len(running(w.children())) > 0
+	})
+	w.wantShards("2", "2", "2")
+	return s
+}
+
+// suspendUntil suspends a sweep, and has it put back what it can for so long.
+func (w *world) suspendUntil(s *v1alpha1.CephTuningSweep, while time.Duration) {
+	w.t.Helper()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "restarting OSDs in the end", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "Restarting")
+	})
+	w.advance(s, while)
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+}
+
+// wantNotRestarted checks what is said of OSDs that run with what Ceph has not any more, and
+// that nothing keeps the sweep from being deleted.
+func (w *world) wantNotRestarted(s *v1alpha1.CephTuningSweep, before, why string) {
+	w.t.Helper()
+	for _, says := range []string{"osd_op_num_shards", why, "osd.0, osd.1, osd.2", "kubectl -n rook-ceph delete pod -l app=rook-ceph-osd,ceph-osd-id=ID"} {
+		w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonOSDsNotRestarted, says)
+	}
+	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, why)
+	w.wantState(before)
+	w.wantShards("2", "2", "2")
+	w.delete(s)
+	w.awaitGone(s)
+}
+
+func anOSDDoesNotEnd(w *world) {
+	before := w.state()
+	s := w.inRestartedRun()
+	w.rook.set(func(f *fakeRook) { f.ends = func(int) bool { return false } })
+	w.suspendUntil(s, startWithin+backOff+time.Minute)
+	w.wantNotRestarted(s, before, "waited too long for osd.0 to end")
+}
+
+func noOSDIsSpared(w *world) {
+	before := w.state()
+	s := w.inRestartedRun()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.OKToStop = map[int]ceph.Stop{0: {Reason: "1 PGs would become unavailable"}}
+	})
+	w.suspendUntil(s, 3*startWithin+backOff+time.Minute)
+	w.wantNotRestarted(s, before, "waited too long for the cluster to spare osd.0: 1 PGs would become unavailable")
+}
+
+func theRestarterIsWithdrawn(w *world) {
+	before := w.state()
+	s := w.inRestartedRun()
+	w.stop()
+	w.allowed.Clusters[0].RestartOSDs = false
+	w.goOn()
+	w.start()
+	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "restart OSDs")
+	w.wantNotRestarted(s, before, "the sweep may not restart OSDs any more")
+}
+
+// It varies another option, of whose kind nobody has asked for.
+func theNextDoesNotRestart(w *world) {
+	before := w.state()
+	w.nextAfter(w.inRestartedRun())
+	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, "For sweep "+w.namespace+"/s: OSDs take osd_op_num_shards only when they start")
 	w.wantState(before)
 }

@@ -222,7 +222,18 @@ func changedBeforeTheRestore(w *world) {
 
 func theFinalizerIsTakenOff(w *world) {
 	before := w.state()
-	s := w.inMidRun()
+	next := w.nextAfter(w.inMidRun())
+	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
+	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // For the other one, and its own.
+	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
+		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
+	}
+	w.wantState(before)
+}
+
+// nextAfter is a sweep that has ended after another whose finalizer was taken off.
+func (w *world) nextAfter(s *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
+	w.t.Helper()
 	w.stop()
 	w.delete(s)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
@@ -238,12 +249,7 @@ func theFinalizerIsTakenOff(w *world) {
 		}
 		return is(v1alpha1.ConditionComplete)(s)
 	})
-	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
-	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // For the other one, and its own.
-	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
-		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
-	}
-	w.wantState(before)
+	return next
 }
 
 // The lock can be renewed meanwhile, which is no headway.

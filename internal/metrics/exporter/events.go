@@ -3,6 +3,7 @@ package exporter
 import (
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func NewEvents(with prometheus.Registerer) *Events {
 	with.MustRegister(e.invalidRuns, e.restores, e.settle, e.sidecar, e.sidecarErrors, e.apiRequests)
 	e.disruptions = newDisruptions(with)
 	// A counter that begins with its first event has no increase then.
-	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonAbandoned, OutcomeFailed} {
+	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned, OutcomeFailed} {
 		e.restores.WithLabelValues(outcome)
 	}
 	return e
@@ -176,7 +177,8 @@ func failureOf(conditions []metav1.Condition) string {
 // newRestore is the outcome of a restore that has ended since; "" if none has.
 func newRestore(before, after []metav1.Condition) string {
 	was, is := meta.FindStatusCondition(before, v1alpha1.ConditionRestored), meta.FindStatusCondition(after, v1alpha1.ConditionRestored)
-	ended := is != nil && (is.Status == metav1.ConditionTrue || is.Reason == v1alpha1.ReasonAbandoned)
+	final := []string{v1alpha1.ReasonAbandoned, v1alpha1.ReasonOSDsNotRestarted}
+	ended := is != nil && (is.Status == metav1.ConditionTrue || slices.Contains(final, is.Reason))
 	if !ended || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return ""
 	}

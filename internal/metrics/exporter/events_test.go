@@ -105,6 +105,7 @@ func TestRestores(t *testing.T) {
 		"told again":               {back, back, ""},
 		"put back without a while": {nil, back, "Restored"},
 		"but for somebody's":       {under, []metav1.Condition{restored("True", "LeftAlone")}, "LeftAlone"},
+		"but for OSDs":             {under, []metav1.Condition{restored("False", "OSDsNotRestarted")}, "OSDsNotRestarted"},
 		"given up":                 {under, []metav1.Condition{restored("False", "Abandoned")}, "Abandoned"},
 		"given up, told again":     {[]metav1.Condition{restored("False", "Abandoned")}, []metav1.Condition{restored("False", "Abandoned")}, ""},
 		"a new run":                {back, nil, ""},
