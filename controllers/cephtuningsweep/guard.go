@@ -30,6 +30,30 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	return nil
 }
 
+// endangeredByChange is endangered for a cluster that was just changed: placement groups that
+// stay inactive are a danger, too. While a benchmark measures, that ends at the first by itself.
+func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
+	if err := seen.memory.endangered(status, stopped); err != nil {
+		return err
+	}
+	var pgs []ceph.PG
+	if quiescence.HasInactive(status) {
+		to, err := r.connect(ctx, seen)
+		if err != nil {
+			return err
+		}
+		if pgs, err = r.Ceph.PGs(ctx, to.Observer); err != nil {
+			return err
+		}
+	}
+	next, danger := seen.memory.inactive.Next(r.Now(), pgs)
+	seen.memory.inactive = next
+	if danger != nil {
+		return &dangerError{message: danger.Message}
+	}
+	return nil
+}
+
 // endsFor ends a sweep that must not go on. One that has its verdict keeps that, and only its
 // winner does not stay.
 func (r *Reconciler) endsFor(ctx context.Context, seen facts, danger *dangerError) (effect, error) {

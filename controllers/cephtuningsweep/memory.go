@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -82,6 +83,8 @@ type memory struct {
 	restarts restartMemory
 	// dangers counts the looks running that showed the cluster in danger.
 	dangers int
+	// inactive are placement groups that were not active, in looks after a change.
+	inactive quiescence.Inactive
 	// foreign are the latest looks at pools whose users are protected.
 	foreign []sweepspec.ForeignSample
 

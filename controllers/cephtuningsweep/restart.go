@@ -121,7 +121,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 	memory := &slot.restarts
 	look, err := r.lookAtRestarts(ctx, seen, memory)
 	if err == nil {
-		err = seen.endangeredByRestarts(look, changes)
+		err = r.endangeredByRestarts(ctx, seen, look, changes)
 	}
 	if danger, is := errors.AsType[*dangerError](err); is {
 		return r.endsFor(ctx, seen, danger)
@@ -198,17 +198,17 @@ func (r *Reconciler) lookAtRestarts(ctx context.Context, seen facts, memory *res
 
 // endangeredByRestarts returns a *dangerError where a restart has put the cluster in danger:
 // the OSD that was told last does not come up, or something is wrong beside it.
-func (f facts) endangeredByRestarts(l restartLook, changes []tuning.Change) error {
-	so := &f.memory.slot.restarts
-	if !so.overdue(f.now, l) {
-		return f.memory.endangered(l.status, so.stopped(l))
+func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l restartLook, changes []tuning.Change) error {
+	so := &seen.memory.slot.restarts
+	if !so.overdue(seen.now, l) {
+		return r.endangeredByChange(ctx, seen, l.status, so.stopped(l))
 	}
 	var options []string
 	for _, change := range changes {
 		options = append(options, change.String())
 	}
 	return &dangerError{message: fmt.Sprintf("osd.%d is not up again %v after it was told to restart, with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
-		so.so.Last, so.within, strings.Join(options, ", "), f.sweep.Spec.ClusterRef.Namespace)}
+		so.so.Last, so.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
 // restartNext restarts an OSD, if it is time for one: each only when all PGs are clean and

@@ -169,7 +169,7 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	if sample.Status, err = r.Ceph.Status(ctx, to.Observer); err != nil {
 		return tuning.Settled{}, err
 	}
-	if err := seen.memory.endangered(sample.Status, 0); err != nil {
+	if err := r.endangeredByChange(ctx, seen, sample.Status, 0); err != nil {
 		return tuning.Settled{}, err
 	}
 	next, settled := so.Next(sample, want, patience, about)

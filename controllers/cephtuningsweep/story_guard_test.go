@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"strings"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,8 @@ func guardStories() map[string]story {
 	return map[string]story{
 		"users of the cluster suffer":                      usersSuffer,
 		"the cluster has errors after a change":            errorsAfterAChange,
+		"PGs stay inactive after a change":                 pgsStayInactive,
+		"PGs agree anew, one after another":                pgsPeerInTurn,
 		"a run has no room":                                aRunHasNoRoom,
 		"too many runs fail":                               tooManyRunsFail,
 		"the cluster does not settle in time":              theClusterDoesNotSettle,
@@ -67,6 +70,65 @@ func errorsAfterAChange(w *world) {
 	if len(s.Status.Runs) > 1 {
 		w.t.Errorf("runs %v, want none with the change", s.Status.Runs)
 	}
+	w.wantState(before)
+}
+
+// inactiveSince has a PG be inactive from the first change of a setting on, and returns the
+// sweep that makes it.
+func (w *world) inactiveSince(state string) *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	var changed atomic.Bool
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.After = func(verb string) error {
+			if verb == "SetConfig" && changed.CompareAndSwap(false, true) {
+				w.inactive("1.3", state)
+			}
+			if verb == "RemoveConfig" {
+				w.inactive("", "")
+			}
+			return nil
+		}
+	})
+	s := w.create("s", profile+"guardrails: {settleTimeout: 30m}\n")
+	w.awaitCalls(s, "PGs", 2)
+	return s
+}
+
+// inactive has one PG be inactive, or none for "".
+func (w *world) inactive(pg, state string) {
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Inactive = nil
+		if pg != "" {
+			c.Inactive = map[string]string{pg: state}
+		}
+	})
+}
+
+func pgsStayInactive(w *world) {
+	before := w.state()
+	s := w.inactiveSince("down")
+	looks := 0
+	w.await(s, "failed", func(s *v1alpha1.CephTuningSweep) bool {
+		if now := len(w.ceph.Calls("PGs")); now > looks { // Nobody looks away for long.
+			looks = now
+			w.ahead.Add(int64(9 * time.Second))
+		}
+		return is(v1alpha1.ConditionFailed)(s)
+	})
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "stay inactive for more than 20s, and their clients wait: 1.3 (down)")
+	w.wantState(before)
+}
+
+func pgsPeerInTurn(w *world) {
+	before := w.state()
+	s := w.inactiveSince("peering")
+	for _, pg := range []string{"1.4", "1.5", "1.6", "1.7"} {
+		w.advance(s, 9*time.Second)
+		w.inactive(pg, "peering")
+		w.awaitCalls(s, "PGs", 2)
+	}
+	w.inactive("", "")
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 

@@ -125,11 +125,11 @@ func (w *world) awaitDown(s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// awaitLooks waits until the status of Ceph was asked for some times more.
-func (w *world) awaitLooks(s *v1alpha1.CephTuningSweep, n int) {
+// awaitCalls waits until something was asked of Ceph some times more.
+func (w *world) awaitCalls(s *v1alpha1.CephTuningSweep, verb string, n int) {
 	w.t.Helper()
-	before := len(w.ceph.Calls("Status"))
-	w.await(s, "looking at Ceph", func(*v1alpha1.CephTuningSweep) bool { return len(w.ceph.Calls("Status")) >= before+n })
+	before := len(w.ceph.Calls(verb))
+	w.await(s, "asking Ceph", func(*v1alpha1.CephTuningSweep) bool { return len(w.ceph.Calls(verb)) >= before+n })
 }
 
 func anOSDDoesNotStart(w *world) {
@@ -138,7 +138,7 @@ func anOSDDoesNotStart(w *world) {
 	s := w.create("s", restarting())
 	w.awaitDown(s)
 	w.advance(s, startWithin-time.Minute)
-	w.awaitLooks(s, 5)
+	w.awaitCalls(s, "Status", 5)
 	if w.await(s, "there", func(*v1alpha1.CephTuningSweep) bool { return true }); !hasReason(v1alpha1.ReasonSettling)(s) {
 		w.t.Errorf("after four minutes it is at %s: %s, want it to wait for the OSD", reasonOf(s), messageOf(s))
 	}

@@ -459,6 +459,7 @@ func parsePGs(out []byte) ([]PG, error) {
 	var raw struct {
 		PGs []struct {
 			ID      string `json:"pgid"`
+			State   string `json:"state"`
 			Acting  []int  `json:"acting"`
 			Primary int    `json:"acting_primary"`
 		} `json:"pg_stats"`
@@ -473,7 +474,7 @@ func parsePGs(out []byte) ([]PG, error) {
 		if err != nil {
 			return nil, fmt.Errorf("placement group %q is of no pool", pg.ID)
 		}
-		pgs = append(pgs, PG{ID: pg.ID, PoolID: id, Acting: onOSDs(pg.Acting), Primary: pg.Primary})
+		pgs = append(pgs, PG{ID: pg.ID, State: pg.State, PoolID: id, Acting: onOSDs(pg.Acting), Primary: pg.Primary})
 	}
 	return pgs, nil
 }

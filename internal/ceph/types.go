@@ -235,6 +235,8 @@ func (p PGPlacement) ID(pool int64) string { return fmt.Sprintf("%d.%x", pool, p
 type PG struct {
 	// ID is such as 3.1f.
 	ID string `json:"id,omitempty"`
+	// State is such as active+clean.
+	State string `json:"state,omitempty"`
 	// PoolID is that of its pool.
 	PoolID int64 `json:"poolID"`
 	// Acting are the IDs of the OSDs that serve it, Primary that of the one that clients

@@ -52,6 +52,8 @@ type Behaviour struct {
 	MClock bool
 	// Rook is what Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
+	// Inactive are PGs that are not active, by ID, with their states.
+	Inactive map[string]string
 	// StayDown are OSDs that do not come up again by themselves.
 	StayDown map[int]bool
 	// Now is the clock by which OSDs go down; nil for that of the machine.

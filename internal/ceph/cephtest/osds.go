@@ -101,11 +101,27 @@ func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Statu
 		seen := c.Answers.Status
 		seen.PGsByState = maps.Clone(seen.PGsByState)
 		seen.Health.Checks = slices.Clone(seen.Health.Checks)
+		for _, state := range c.Inactive {
+			seen.PGsByState["active+clean"]--
+			seen.PGsByState[state]++
+		}
 		c.degrade(&seen)
 		s = &seen
 		return nil
 	})
 	return s, err
+}
+
+// PGs implements ceph.Client: those of the answers, and those that are not active.
+func (c *Cluster) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
+	err = c.verb(ctx, "PGs", at, func() error {
+		pgs = slices.Clone(c.Answers.PGs)
+		for _, id := range slices.Sorted(maps.Keys(c.Inactive)) {
+			pgs = append(pgs, ceph.PG{ID: id, State: c.Inactive[id]})
+		}
+		return nil
+	})
+	return pgs, err
 }
 
 // Objects of a cluster: while an OSD is down, and while it recovers.
