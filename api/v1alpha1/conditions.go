@@ -160,6 +160,6 @@ const (
 	ReasonBackgroundNoIO = "BackgroundNoIO"
 )
 
-// AnnotationAbandonRestore on a CephTuningSweep gives up putting back what it changed, for a
-// Ceph cluster that is gone for good. Its value is "true".
+// AnnotationAbandonRestore on a CephTuningSweep gives up putting back what it changed and what
+// cannot be put back at once, for a Ceph cluster that is gone for good. Its value is "true".
 const AnnotationAbandonRestore = "cephtune.dev/abandon-restore"

@@ -179,12 +179,12 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 	case len(report.Entries) == 0: // Somebody has removed what it was written in.
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so it is not known what has to be put back: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
-	case len(left) > 0 && left[0].State == tuning.Abandoned:
+	case slices.ContainsFunc(left, func(e tuning.Entry) bool { return e.State == tuning.Abandoned }):
 		status = metav1.ConditionFalse
-		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.Join(messages, " ")}
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.TrimSpace(strings.Join(messages, " ") + " " + unrestarted)}
 	case unrestarted != "":
 		status = metav1.ConditionFalse
-		o = kstatus.Outcome{Reason: v1alpha1.ReasonOSDsNotRestarted, Message: strings.Join(append([]string{unrestarted}, messages...), " ")}
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonOSDsNotRestarted, Message: strings.TrimSpace(unrestarted + " " + strings.Join(messages, " "))}
 	case len(left) > 0:
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonLeftAlone, Message: strings.Join(messages, " ")}
 	}

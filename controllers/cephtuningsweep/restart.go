@@ -144,6 +144,10 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 // takenAtStart are the changes that OSDs take only when they start. They may be of another
 // sweep, or of another spec of this one, whose options nobody has asked for yet.
 func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
+	options := tuning.HelpFor(tuning.SettingsOf(changes))
+	if len(options) == 0 {
+		return nil, nil
+	}
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
@@ -153,7 +157,7 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 		return nil, err
 	}
 	help := maps.Clone(about.Help)
-	for _, option := range tuning.HelpFor(tuning.SettingsOf(changes)) {
+	for _, option := range options {
 		if _, asked := help[option]; asked {
 			continue
 		}

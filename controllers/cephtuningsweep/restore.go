@@ -62,7 +62,7 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 	}
 	switch {
 	case seen.abandons():
-		return r.abandon(ctx, seen)
+		return r.abandon(ctx, seen, p)
 	case !seen.reachable() && seen.changedCeph():
 		return goesOn(p, seen.whyUnreachable()), false, nil
 	case !seen.reachable(): // The lock expires by itself.
@@ -160,14 +160,19 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 
 // putBack puts back what the journal has, whoever has changed it.
 func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, error) {
-	if seen.cluster.Identities.Tuner == "" {
-		return tuning.Report{}, errors.New("the operator has no identity that may put settings back: ask the administrator to give it back (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
-	}
-	engine, err := r.engine(ctx, seen)
+	engine, err := r.restorer(ctx, seen)
 	if err != nil {
 		return tuning.Report{}, err
 	}
 	return engine.Restore(ctx)
+}
+
+// restorer is what puts settings back.
+func (r *Reconciler) restorer(ctx context.Context, seen facts) (*tuning.Engine, error) {
+	if seen.cluster.Identities.Tuner == "" {
+		return nil, errors.New("the operator has no identity that may put settings back: ask the administrator to give it back (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
+	}
+	return r.engine(ctx, seen)
 }
 
 // back are the settings that have their original value again, as changes to it.
@@ -301,37 +306,96 @@ func (f facts) abandons() bool {
 	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true" && f.changedCeph()
 }
 
-// abandon leaves Ceph as it is, and says what that is.
-func (r *Reconciler) abandon(ctx context.Context, seen facts) (effect, bool, error) {
-	fsid := ""
-	if e := seen.sweep.Status.Environment; e != nil {
-		fsid = e.FSID
+// tryWithin is how long the last attempt may take: a Ceph that does not answer must not keep
+// anybody from giving up.
+const tryWithin = 2 * time.Minute
+
+// abandon puts back what can be at once, leaves the rest of Ceph as it is, and says what that
+// is. Whoever may write the sweep may ask for it: nothing is to stay paused for that alone.
+func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+	failure := r.tryOnce(ctx, seen)
+	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
+		came := goesOn(p, sentence(wait.Why))
+		came.again = wait.Until.Sub(seen.now) + time.Second
+		return came, false, nil
 	}
-	left, err := r.Journals.Load(ctx, fsid)
+	report, err := r.giveUp(ctx, seen)
 	if err != nil {
 		return effect{}, false, err
 	}
-	came := effect{}
-	report := tuning.Report{Done: true}
-	if left != nil && left.Sweep == seen.self() {
-		left.GiveUp()
-		report.Entries = left.Entries
-		if err := errors.Join(r.Journals.Save(ctx, left), r.Journals.Remove(ctx, fsid)); err != nil {
-			return effect{}, false, err
-		}
-	}
+	came := effect{told: givenUp(report, failure)}
+	unrestarted := ""
 	if seen.reachable() { // A copy that stays in a cluster that is gone harms nobody.
-		to, err := r.connect(ctx, seen)
-		if err == nil {
-			err = errors.Join(tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, fsid), r.release(ctx, seen))
-		}
-		if err != nil {
+		if err := r.letGo(ctx, seen); err != nil {
 			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
+		if unrestarted, err = r.unrestarted(ctx, seen, report, "putting back was given up"); err != nil {
+			unrestarted = "Which OSDs take what was put back only when they start could not be found out: " + err.Error()
+		}
 	}
-	for _, entry := range report.LeftAlone() {
-		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
+	if unrestarted != "" {
+		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
 	}
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
 	return came, true, nil
+}
+
+// tryOnce puts back what can be put back at once.
+func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
+	if !seen.reachable() {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, tryWithin)
+	defer stop()
+	engine, err := r.restorer(ctx, seen)
+	if err != nil {
+		return err
+	}
+	journal, err := engine.Journal(ctx)
+	if err != nil || journal == nil || journal.Sweep != seen.self() {
+		return err
+	}
+	_, err = engine.RestoreOnce(ctx)
+	return err
+}
+
+// giveUp closes the copy of the journal in Kubernetes, and returns what became of its entries.
+func (r *Reconciler) giveUp(ctx context.Context, seen facts) (tuning.Report, error) {
+	report := tuning.Report{Done: true}
+	left, err := r.Journals.Load(ctx, seen.fsid())
+	if err != nil || left == nil || left.Sweep != seen.self() {
+		return report, err
+	}
+	left.GiveUp()
+	report.Entries = left.Entries
+	return report, errors.Join(r.Journals.Save(ctx, left), r.Journals.Remove(ctx, seen.fsid()))
+}
+
+// letGo removes the copy of the journal in Ceph, and releases the lock.
+func (r *Reconciler) letGo(ctx context.Context, seen facts) error {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, seen.fsid()), r.release(ctx, seen))
+}
+
+// fsid is that of the Ceph cluster whose settings the sweep has changed; "" before it has.
+func (f facts) fsid() string {
+	if e := f.sweep.Status.Environment; e != nil {
+		return e.FSID
+	}
+	return ""
+}
+
+// givenUp tells of settings that are not as they were, and why the last attempt failed.
+func givenUp(report tuning.Report, failure error) []told {
+	var all []told
+	for _, entry := range report.LeftAlone() {
+		all = append(all, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
+	}
+	if len(all) > 0 && failure != nil {
+		all = append(all, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The last attempt failed: " + failure.Error()})
+	}
+	return all
 }

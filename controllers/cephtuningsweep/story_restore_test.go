@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,8 @@ func restoreStories() map[string]story {
 		"deleted while Ceph does not answer":                    deletedWhileCephIsAway,
 		"deleted after the CephCluster, and given up":           abandoned,
 		"given up while Ceph answers, the next has the cluster": abandonedWithCephThere,
+		"given up while Ceph does not take one value back":      abandonedPools,
+		"given up, and nothing is in the way":                   abandonedForNothing,
 		"somebody else changes what is varied":                  changedBySomebodyElse,
 		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
 		"somebody removes the journal":                          theJournalIsRemoved,
@@ -117,12 +120,67 @@ func abandoned(w *world) {
 	w.await(s, "waiting for the cluster", func(s *v1alpha1.CephTuningSweep) bool {
 		return strings.Contains(messageOf(s), v1alpha1.AnnotationAbandonRestore) && strings.Contains(messageOf(s), "no CephCluster")
 	})
-	w.change(s, func(s *v1alpha1.CephTuningSweep) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
-	})
+	w.giveUp(s)
 	w.awaitGone(s)
 	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile")
 	w.wantNoJournal()
+}
+
+// giveUp has a sweep not put back any more what it has changed.
+func (w *world) giveUp(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
+	})
+}
+
+// wantGivenUp checks that events name what was given up, and nothing else.
+func (w *world) wantGivenUp(setting string, others ...string) {
+	w.t.Helper()
+	w.awaitEvent(v1alpha1.ReasonAbandoned, setting)
+	var all eventsv1.EventList
+	if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range all.Items {
+		for _, other := range others {
+			if e.Reason == v1alpha1.ReasonAbandoned && strings.Contains(e.Note, other) {
+				w.t.Errorf("told %q, although that was put back: %s", e.Note, other)
+			}
+		}
+	}
+}
+
+// What was held still, and the autoscaler that would have waited for pg_num, are as before.
+func abandonedPools(w *world) {
+	w.bench.set(func(b *bench) {
+		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
+	})
+	s := w.create("s", pgsInPlace+"quiescence: {scrub: Pause}\n")
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
+		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
+	w.delete(s)
+	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "ERANGE") })
+	w.giveUp(s)
+	w.awaitGone(s)
+	w.wantGivenUp("pg_num of pool open was 32 before, and was not put back", "balancer", "pg_autoscale_mode", "noscrub")
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "The last attempt failed: put pg_num of pool open back to 32")
+	w.wantState("open 64 on map[]\nbalancer true, flags [], keys map[]")
+}
+
+// Whoever may write a sweep cannot leave anything paused by that.
+func abandonedForNothing(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.giveUp(s)
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "read back as it was")
+	w.wantState(before)
 }
 
 func abandonedWithCephThere(w *world) {
@@ -137,12 +195,15 @@ func abandonedWithCephThere(w *world) {
 	})
 	w.delete(s)
 	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EACCES") })
-	w.change(s, func(s *v1alpha1.CephTuningSweep) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
-	})
+	w.giveUp(s)
 	w.awaitGone(s)
-	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile")
+	w.wantGivenUp("osd_mclock_profile", "balancer")
 	w.wantNoJournal()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		if !c.Answers.Balancer.Active {
+			w.t.Error("the balancer is off, although nothing kept it from being turned on")
+		}
+	})
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.goOn()
 	next := w.create("next", strings.Replace(profile, "high_client_ops", "high_recovery_ops", 1))

@@ -325,6 +325,31 @@ func TestOneThatIsRefusedDoesNotKeepTheOthers(t *testing.T) {
 	}
 }
 
+// The last attempt tries that too, and goes on where Ceph does not answer about one.
+func TestTheLastAttemptTriesAll(t *testing.T) {
+	w := newWorld(t)
+	e := w.process(nil)
+	scrub := Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: "bool"}
+	if _, err := e.Apply(t.Context(), ourSweep, []Change{scrub, autoscaler("p"), balancer(), poolOption("p", "pg_num", "64")}); err != nil {
+		t.Fatal(err)
+	}
+	w.cluster.Act(func(c *cephtest.Cluster) { c.MaxPGs, c.Answers.Status.ManagerActive = 16, false })
+	if report, err := e.Restore(t.Context()); err == nil || report.Entries[0].State != Restored {
+		t.Errorf("before: %v, %+v", err, report)
+	}
+	report, err := e.RestoreOnce(t.Context())
+	if refused, is := errors.AsType[*ceph.Error](err); !is || refused.Errno != 34 || !errors.Is(err, context.DeadlineExceeded) || report.Done {
+		t.Errorf("%v, done %t, want ERANGE of the pool and no answer about the balancer", err, report.Done)
+	}
+	var got []State
+	for _, entry := range report.Entries {
+		got = append(got, entry.State)
+	}
+	if diff := cmp.Diff([]State{Restored, Restored, Open, Open}, got); diff != "" || w.cluster.Pool("p").AutoscaleMode != "on" {
+		t.Errorf("autoscaler %s, -want +got:\n%s", w.cluster.Pool("p").AutoscaleMode, diff)
+	}
+}
+
 func TestALostLockChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	lost := errors.New("the lock is somebody else's")

@@ -60,7 +60,14 @@ func (e Entry) Message() string {
 //
 // A number of PGs is put back once it is the target again. The manager takes its time to
 // get there: that is for Settling.
-func (e *Engine) Restore(ctx context.Context) (Report, error) {
+func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
+
+// RestoreOnce is the last attempt before a person's word is taken that what is left stays as
+// it is. It tries each setting: also one that would wait for another to be put back before,
+// and whatever came of those before it.
+func (e *Engine) RestoreOnce(ctx context.Context) (Report, error) { return e.restoreAll(ctx, true) }
+
+func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	j, err := e.load(ctx)
@@ -73,14 +80,14 @@ func (e *Engine) Restore(ctx context.Context) (Report, error) {
 	var errs []error
 	var waiting []string
 	for _, entry := range j.ToRestore() {
-		if before, waits := j.waitsFor(entry.Setting); waits {
+		if before, waits := j.waitsFor(entry.Setting); waits && !last {
 			waiting = append(waiting, fmt.Sprintf("%s waits for %s to be put back first", entry.Setting, before))
 			continue
 		}
 		if err := e.restore(ctx, j, entry); err != nil {
 			err = fmt.Errorf("put %s back to %s: %w", entry.Setting, entry.Original, err)
 			errs, waiting = append(errs, err), append(waiting, err.Error())
-			if cannotGoOn(err) {
+			if cannotGoOn(err) && !last {
 				break
 			}
 		}
