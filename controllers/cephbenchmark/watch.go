@@ -232,7 +232,7 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 			})
 		}
 	}
-	err := group.Wait() // Before the sample is read: within one statement the order is not defined.
+	err = group.Wait() // Before the sample is read: within one statement the order is not defined.
 	return sample, more, err
 }
 

@@ -273,7 +273,7 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 		if err := o.write(ctx, c, found, out); err != nil {
 			return err
 		}
-		return exit.UsageErrorf("--abandon leaves all of this as it is in Ceph, balancer and autoscaler off among it: add --yes if you mean it")
+		return exit.UsageErrorf("--abandon leaves in Ceph what cannot be put back at once, balancer and autoscaler off among it: add --yes if you mean it")
 	}
 	before := sweep.DeepCopy()
 	if sweep.Annotations == nil {
