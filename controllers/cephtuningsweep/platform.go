@@ -17,6 +17,8 @@ type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	// Connection is the way to its Ceph as one of its CephClients.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
+	// MonCaps are the caps for mons that a CephClient asks Rook for.
+	MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error)
 	// Owned is what Rook's custom resources set, and set again.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
 	// RestartOSD ends an OSD, in whose place Kubernetes starts another.

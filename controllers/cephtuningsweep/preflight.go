@@ -34,6 +34,8 @@ type preflight struct {
 	drawn      uint64
 	// tree is where OSDs are, for a sweep that makes scratch pools.
 	tree []ceph.OSDLocation
+	// lacks are caps that the tuner's key does not have and needs.
+	lacks []string
 }
 
 // makePlan looks at the cluster and writes the plan into status. What cannot be done is
@@ -102,6 +104,7 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
 	p.cluster.OSDs = p.known.OSDs
+	p.lacks = r.missingCaps(ctx, seen)
 	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
 		if p.tree, err = r.Ceph.OSDTree(ctx, at); err != nil {
 			return nil, err
@@ -257,6 +260,9 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 	}
 	for _, problem := range tuning.Validate(changes, p.known, allowed) {
 		all = append(all, sentence(problem.Message))
+	}
+	if problem := lacking(allowed.Cluster.Identities.Tuner, p.lacks); problem != "" {
+		all = append(all, problem)
 	}
 	for _, problem := range p.placementProblems(spec, configurations) {
 		all = append(all, sentence(problem))

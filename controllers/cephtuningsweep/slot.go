@@ -45,6 +45,9 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
 		return effect{again: wait.Until.Sub(seen.now) + time.Second, outcome: seen.settling(sentence(wait.Why))}, nil
 	}
+	if denied, is := errors.AsType[*tuning.DeniedError](err); is {
+		return r.denied(ctx, seen, denied)
+	}
 	if err != nil {
 		return poolGone(err)
 	}

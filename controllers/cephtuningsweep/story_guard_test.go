@@ -28,6 +28,7 @@ func guardStories() map[string]story {
 		"an unhealthy cluster is not waited for endlessly": anUnhealthyClusterStaysSo,
 		"a cluster that is not there is waited for":        aClusterThatIsNotThere,
 		"options that cannot be varied are named":          optionsThatCannotBeVaried,
+		"caps that the key lacks are named":                capsThatTheKeyLacks,
 	}
 }
 
@@ -266,6 +267,38 @@ type missing struct{}
 
 // Error implements error.
 func (*missing) Error() string { return "there is no CephCluster rook-ceph/my-cluster" }
+
+// capsThatTheKeyLacks are seen before anything is changed where the CephClient tells, and
+// otherwise at once when Ceph is asked for the change.
+func capsThatTheKeyLacks(w *world) {
+	before := w.state()
+	const lacks = `allow command "config set" with who=osd name=osd_mclock_profile`
+	w.rook.set(func(f *fakeRook) {
+		f.monCaps = `allow r, allow command "config set" with who=osd name=osd_client_message_cap`
+	})
+	planned := w.create("planned", "mode: Plan\n"+profile)
+	w.await(planned, "planned", is(v1alpha1.ConditionComplete))
+	w.wantSays(planned, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, lacks)
+	refused := w.create("refused", profile)
+	w.await(refused, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(refused, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, lacks)
+	w.wantUntouched(before)
+
+	w.rook.set(func(f *fakeRook) { f.monCaps = "" })
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "SetConfig" {
+				return &ceph.Error{Verb: "config set", Errno: 13, Message: "Error EACCES: access denied"}
+			}
+			return nil
+		}
+	})
+	denied := w.create("denied", profile)
+	w.await(denied, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(denied, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, lacks)
+	w.wantSays(denied, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "as it was before")
+	w.wantState(before)
+}
 
 func optionsThatCannotBeVaried(w *world) {
 	w.stop()

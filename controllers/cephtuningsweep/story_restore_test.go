@@ -194,7 +194,9 @@ func abandonedWithCephThere(w *world) {
 		}
 	})
 	w.delete(s)
-	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EACCES") })
+	w.await(s, "denied", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "EACCES") && strings.Contains(messageOf(s), `allow command "config rm" with who=osd name=osd_mclock_profile`)
+	})
 	w.giveUp(s)
 	w.awaitGone(s)
 	w.wantGivenUp("osd_mclock_profile", "balancer")

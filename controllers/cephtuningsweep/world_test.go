@@ -279,6 +279,7 @@ type fakeRook struct {
 	// clusterIs is what is wrong with the CephCluster, connectionIs with the Secrets of keys.
 	clusterIs, connectionIs error
 	owned                   rook.Owned
+	monCaps                 string // of the tuner; "" is for caps that allow everything
 	ceph                    *cephtest.Cluster
 	restarted               []int // OSDs, in order
 	// ends tells whether an OSD ends that is told to restart, and starts whether it comes up
@@ -314,6 +315,12 @@ func (f *fakeRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.owned, nil
+}
+
+func (f *fakeRook) MonCaps(context.Context, settings.Cluster, string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return cmp.Or(f.monCaps, "allow *"), nil
 }
 
 func (f *fakeRook) RestartOSD(_ context.Context, _ v1alpha1.ClusterReference, id int) error {

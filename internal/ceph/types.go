@@ -3,6 +3,7 @@ package ceph
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -38,6 +39,12 @@ func (e *Error) Unwrap() []error {
 	default:
 		return []error{syscall.Errno(e.Errno)}
 	}
+}
+
+// Denied reports whether Ceph knows the key and its caps do not allow the verb. It has the
+// same number for a key that it does not know, such as one that was replaced just now.
+func (e *Error) Denied() bool {
+	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }
 
 // InvalidError is a call that was refused before Ceph was asked, because of its

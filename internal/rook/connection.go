@@ -139,6 +139,22 @@ func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) er
 	return &Error{Reason: ReasonKeyMissing, Message: message}
 }
 
+// MonCaps are the caps for mons that a CephClient asks Rook for.
+func (c *Connections) MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error) {
+	var identity struct {
+		Spec struct {
+			Caps struct {
+				Mon string `json:"mon"`
+			} `json:"caps"`
+		} `json:"spec"`
+	}
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: clientName}
+	if err := get(ctx, c.reader, object(kindClient, key.Namespace, key.Name), &identity); err != nil {
+		return "", explain(err, "get", kindClient, key)
+	}
+	return identity.Spec.Caps.Mon, nil
+}
+
 // word is a value of a Secret without spaces around it; with one inside it would not
 // fit on its line of a file, and counts as none.
 func word(value []byte) string {

@@ -100,7 +100,7 @@ type Applied struct {
 
 // Apply gives settings their values, in that order, once the journal says how they were.
 // A *ForeignChangeError, *OtherSweepError or *WaitError says that nothing was changed. With
-// any other error some of them may have been.
+// any other error, a *DeniedError too, some of them may have been.
 func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Applied, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -263,12 +263,16 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	return e.store.Save(ctx, j)
 }
 
-// set tells Ceph a value.
+// set tells Ceph a value. What the key lacks the caps for is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
 	fence, err := e.guard(ctx)
 	if err != nil {
 		return err
 	}
+	return denied(e.tell(ctx, fence, of, to), of, e.cluster.Tuner)
+}
+
+func (e *Engine) tell(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
 	at, value := e.cluster.Tuner, to.Text
 	switch {
 	case of.Kind == KindBalancer:

@@ -1,0 +1,47 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// missingCaps is what the tuner's key lacks to vary the sweep's settings, as far as its
+// CephClient tells. Where that cannot be read nothing is known, and Ceph tells when it is
+// asked for the change.
+func (r *Reconciler) missingCaps(ctx context.Context, seen facts) []string {
+	varied := settingsOf(seen.sweep.Spec)
+	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
+		return nil
+	}
+	caps, err := r.Rook.MonCaps(ctx, seen.cluster, seen.cluster.Identities.Tuner)
+	if err != nil {
+		return nil
+	}
+	return tuning.MissingCaps(caps, varied)
+}
+
+// lacking says what a key lacks, and what to do; "" if it lacks nothing.
+func lacking(identity string, caps []string) string {
+	if len(caps) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The mon caps of CephClient %s lack `%s`: add them (with Helm, options and powers write them); docs/cephx-caps.md has what each change needs.",
+		identity, strings.Join(caps, ", "))
+}
+
+// denied is what comes of a change that Ceph denies to the tuner's key: trying again would
+// hold the lock and the balancer for nothing. It ends the sweep, which puts back what was
+// changed before; one that has its verdict keeps that, and does not leave its winner.
+func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {
+	message := sentence(err.Error())
+	if seen.keeps() {
+		return r.without(ctx, seen, sweepspec.Evidence{Failure: message})
+	}
+	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: message}), nil
+}

@@ -1,0 +1,129 @@
+package tuning
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// DeniedError is a change that Ceph denied to the key by which it was asked for. It will
+// not have it next time either, until somebody changes the caps of the key.
+type DeniedError struct {
+	Setting Setting
+	// User is whose key it is, without "client."
+	User string
+	// Err is what Ceph said.
+	Err error
+}
+
+// Error implements error.
+func (e *DeniedError) Error() string {
+	daemon, grants := capsFor(e.Setting)
+	return fmt.Sprintf("%v: the caps of CephClient %s do not allow it: add to its %s caps `%s` (with Helm, options and powers write them); docs/cephx-caps.md has what each change needs",
+		e.Err, e.User, daemon, strings.Join(grants, ", "))
+}
+
+// Unwrap returns what Ceph said.
+func (e *DeniedError) Unwrap() error { return e.Err }
+
+// denied tells a change that Ceph denied to who asked from other errors.
+func denied(err error, of Setting, at ceph.Connection) error {
+	if answer, answered := errors.AsType[*ceph.Error](err); answered && answer.Denied() {
+		return &DeniedError{Setting: of, User: at.User, Err: err}
+	}
+	return err
+}
+
+// capsFor is what a key needs to change a setting and to put it back, and whose caps
+// that are: those of the mons or of the managers.
+func capsFor(of Setting) (daemon string, grants []string) {
+	both := func(one, other, with string) []string {
+		return []string{fmt.Sprintf("allow command %q%s", one, with), fmt.Sprintf("allow command %q%s", other, with)}
+	}
+	switch of.Kind {
+	case KindBalancer:
+		return "mgr", both("balancer off", "balancer on", "")
+	case KindScrubFlag:
+		return "mon", both("osd set", "osd unset", " with key="+of.Option)
+	case KindNoUp:
+		return "mon", both("osd set-group", "osd unset-group", " with flags="+of.Option)
+	case KindAutoscaler:
+		return "mon", []string{fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", of.Pool, optionAutoscaler)}
+	case KindPoolOption:
+		return "mon", []string{fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", of.Pool, of.Option)}
+	default:
+		who := of.who().String()
+		if of.Mask != "" {
+			who = fmt.Sprintf("%q", who)
+		}
+		return "mon", both("config set", "config rm", fmt.Sprintf(" with who=%s name=%s", who, of.Option))
+	}
+}
+
+// MissingCaps is what the mon caps of a key lack to vary settings, as it would have to be
+// added. It is sure of what it returns and of nothing else: caps that are not of the kind
+// that cephtune's identities have, such as `allow *` or a profile, count as enough, and
+// Ceph tells when it comes to it.
+func MissingCaps(monCaps string, settings []Setting) []string {
+	var has []grant
+	for text := range strings.SplitSeq(monCaps, ",") {
+		has = append(has, parseGrant(text))
+	}
+	var missing []string
+	for _, setting := range settings {
+		daemon, needed := capsFor(setting)
+		for _, text := range needed {
+			covers := func(g grant) bool { return g.covers(parseGrant(text)) }
+			if daemon == "mon" && !slices.ContainsFunc(has, covers) && !slices.Contains(missing, text) {
+				missing = append(missing, text)
+			}
+		}
+	}
+	return missing
+}
+
+// grant is one of the caps, as far as it is about commands.
+type grant struct {
+	command string // "" where it is about something else
+	with    map[string]string
+	unclear bool // nobody knows here what it allows
+}
+
+var (
+	commandGrant = regexp.MustCompile(`^allow\s+command\s+(?:"([^"]*)"|(\w+))(?:\s+with\s+(.+))?$`)
+	constraint   = regexp.MustCompile(`(\w+)\s*=\s*(?:"([^"]*)"|([^\s"']+))`)
+)
+
+func parseGrant(text string) grant {
+	text = strings.TrimSpace(text)
+	if text == "" || text == "allow r" {
+		return grant{}
+	}
+	found := commandGrant.FindStringSubmatch(text)
+	if found == nil {
+		return grant{unclear: true}
+	}
+	g := grant{command: found[1] + found[2], with: map[string]string{}}
+	for _, c := range constraint.FindAllStringSubmatch(found[3], -1) {
+		g.with[c[1]] = c[2] + c[3]
+	}
+	return g
+}
+
+// covers reports whether it may allow what is needed. A constraint on something else than
+// what is needed names, such as a value, is not judged here.
+func (g grant) covers(needed grant) bool {
+	if g.unclear || g.command != needed.command {
+		return g.unclear
+	}
+	for name, value := range g.with {
+		if want, named := needed.with[name]; named && want != value {
+			return false
+		}
+	}
+	return true
+}
