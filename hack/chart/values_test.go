@@ -141,7 +141,8 @@ func wantTwoClusters(t *testing.T, got *settings.Settings) {
 // refuses would keep that from starting, and the other way round would be a nuisance.
 func TestSchemaAndManagerAgree(t *testing.T) {
 	for _, option := range []string{
-		"{name: osd_mclock_profile}", "{name: osd_memory_target, min: 1Gi, max: 4Gi}", "{name: osd_x, mask: 'class:ssd'}",
+		"{name: osd_mclock_profile}", "{name: osd_memory_target, min: 1Gi, max: 4Gi}", "{name: osd_memory_target}",
+		"{name: osd_memory_target, min: 1Gi, mask: 'class:ssd'}", "{name: osd_memory_target, values: [2Gi, 4Gi]}", "{name: osd_x, mask: 'class:ssd'}",
 		"{name: osd_x, mask: 'rack:r'}", "{name: bluestore_throttle_bytes, min: 0.5}", "{name: bluestore_compression_mode}",
 		"{name: bluestore_csum_type}", "{name: mon_osd_full_ratio}", "{name: osd_failsafe_full_ratio}", "{name: osd_heartbeat_grace}",
 		"{name: bluestore_min_alloc_size_hdd}", "{name: debug_osd}", "{name: log_file}", "{name: ms_type}", "{name: cephx_require_signatures}",

@@ -73,6 +73,14 @@ func ConfigRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
+// needsMax is why an option must have a largest value, and what to write; "" if it need not.
+func (o Option) needsMax() string {
+	if o.Pool == "" && o.Name == "osd_memory_target" {
+		return "an OSD that may use more memory than its pod has is killed, and so would be all others: write a max that leaves room below the memory limit of the OSDs' pods, such as 4Gi where that is 6Gi"
+	}
+	return ""
+}
+
 // PoolRisk tells the same of an option of a pool.
 func PoolRisk(name string) (Risk, string) {
 	switch name {

@@ -151,6 +151,7 @@ func TestLoadRefuses(t *testing.T) {
 		"an option of a pool not listed":    {old: "pool: replicapool, ", new: "pool: other, ", wantField: "clusters[0].options[1].pool", wantHint: "existingPools"},
 		"a mask that there is not":          {old: "class:ssd", new: "rack:a", wantField: "clusters[0].options[0].mask", wantHint: "class:CLASS"},
 		"a bound that is no number":         {old: `min: "16"`, new: "min: few", wantField: "clusters[0].options[1].min", wantHint: "4Gi"},
+		"memory without an end":             {old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi", wantField: "clusters[0].options[0].max: Required", wantHint: "below the memory limit"},
 		"an option twice":                   {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
 		"no image of the tools":             {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},
 		"an image with a space":             {old: "runner: example.org/cephtune:1", new: `runner: "a b"`, wantField: "images.runner", wantHint: "no spaces"},

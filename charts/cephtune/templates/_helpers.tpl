@@ -209,6 +209,9 @@ rules:
 {{- if and .pool (not (has .pool $cluster.existingPools)) -}}
 {{- fail (printf "option %s is for pool %s, which existingPools does not list for CephCluster %s/%s: add it, or remove the option" .name .pool $cluster.namespace $cluster.name) -}}
 {{- end -}}
+{{- if and (eq .name "osd_memory_target") (not .pool) (not .max) (not .values) -}}
+{{- fail (printf "option osd_memory_target has no max for CephCluster %s/%s: an OSD that may use more memory than its pod has is killed, so write one that leaves room below the memory limit of the OSDs' pods" $cluster.namespace $cluster.name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if has .Release.Namespace $rookNamespaces -}}
