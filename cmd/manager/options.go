@@ -105,7 +105,9 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 }
 
 // forCache limits what the manager keeps in memory to its namespaces and, of Jobs and
-// pods, to those of benchmarks.
+// pods, to those of benchmarks. Who has set which field is kept of none: nothing asks a
+// cache for that, and it is a good part of an object. What is asked about CephClusters is
+// read from the API server.
 func (o *options) forCache() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
 		settings.LabelManagedBy: settings.ManagedBy,
@@ -113,6 +115,7 @@ func (o *options) forCache() cache.Options {
 	})}
 	return cache.Options{
 		DefaultNamespaces: o.namespaces.forCache(),
+		DefaultTransform:  cache.TransformStripManagedFields(),
 		ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
 	}
 }

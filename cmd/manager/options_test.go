@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -47,6 +48,24 @@ func TestNamespaces(t *testing.T) {
 				t.Errorf("namespaces (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestCacheKeepsNoManagedFields(t *testing.T) {
+	options := (&options{}).forManager(newScheme()).Cache
+	for object, how := range options.ByObject {
+		if how.Transform != nil {
+			t.Errorf("%T has a transform of its own, which replaces the one for all", object)
+		}
+	}
+	kept, err := options.DefaultTransform(&v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{
+		Name: "b", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, kept); diff != "" {
+		t.Errorf("what the cache keeps (-want +got):\n%s", diff)
 	}
 }
 
