@@ -92,6 +92,15 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 # So is the chart.
 	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
 
+# CRS is how many CRs "make bench-crs" has the manager look after.
+CRS ?= 1000
+
+.PHONY: bench-crs
+bench-crs: ## Measure how the manager fares with CRS CephBenchmarks and CephTuningSweeps: time, writes, memory. It takes minutes.
+	assets=$$(hack/envtest-assets); \
+	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) \
+	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
+
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.
 	$(MAKE) generate

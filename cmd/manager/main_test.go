@@ -234,7 +234,7 @@ func testPodSecurity(t *testing.T, admin client.Client) {
 
 // start runs a manager in the name of its service account. What it returns ends it
 // and waits for that.
-func start(t *testing.T, config *rest.Config, opts *options, registry *prometheus.Registry) func() error {
+func start(t testing.TB, config *rest.Config, opts *options, registry *prometheus.Registry) func() error {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = serviceAccount
@@ -260,7 +260,7 @@ func start(t *testing.T, config *rest.Config, opts *options, registry *prometheu
 
 // applyRBAC creates what config/rbac holds, but binds the manager's role in the
 // benchmark namespace alone, as config/namespaced does.
-func applyRBAC(t *testing.T, admin client.Client) {
+func applyRBAC(t testing.TB, admin client.Client) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "rbac", "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -290,7 +290,7 @@ func applyRBAC(t *testing.T, admin client.Client) {
 	}
 }
 
-func manifests(t *testing.T, file string) []*unstructured.Unstructured {
+func manifests(t testing.TB, file string) []*unstructured.Unstructured {
 	t.Helper()
 	stream, err := os.Open(file)
 	if err != nil {
@@ -309,12 +309,12 @@ func manifests(t *testing.T, file string) []*unstructured.Unstructured {
 }
 
 // sample reads an object from config/samples.
-func sample(t *testing.T, file string, into client.Object) {
+func sample(t testing.TB, file string, into client.Object) {
 	t.Helper()
 	read(t, filepath.Join(apiserver.Root(t), "config", "samples", file), into)
 }
 
-func read(t *testing.T, file string, into client.Object) {
+func read(t testing.TB, file string, into client.Object) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -325,7 +325,7 @@ func read(t *testing.T, file string, into client.Object) {
 	}
 }
 
-func create(t *testing.T, admin client.Client, object client.Object) {
+func create(t testing.TB, admin client.Client, object client.Object) {
 	t.Helper()
 	if err := admin.Create(deadline(t), object); err != nil {
 		t.Fatal(err)
@@ -381,7 +381,7 @@ func wantEvent(t *testing.T, admin client.Client, kind, reason string) error {
 	return fmt.Errorf("no event %s about a %s", reason, kind)
 }
 
-func wantStatus(t *testing.T, url, bearer string, want int) error {
+func wantStatus(t testing.TB, url, bearer string, want int) error {
 	t.Helper()
 	request, err := http.NewRequestWithContext(deadline(t), http.MethodGet, url, nil)
 	if err != nil {
@@ -450,7 +450,7 @@ func eventually(t *testing.T, check func() error) {
 	}
 }
 
-func deadline(t *testing.T) context.Context {
+func deadline(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
@@ -458,7 +458,7 @@ func deadline(t *testing.T) context.Context {
 }
 
 // freeAddress is one that nobody listens on.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(deadline(t), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+const (
+	// crsVariable has how many CRs BenchmarkManyCRs makes; 1,000 where it is not set.
+	crsVariable = "CEPHTUNE_CRS"
+	// createdAtOnce is how many are created side by side, as by a busy Argo CD.
+	createdAtOnce = 8
+	// manyTimeout is the deadline of each of the things that are measured.
+	manyTimeout = 20 * time.Minute
+
+	mebibyte = 1 << 20
+)
+
+// BenchmarkManyCRs has the manager, with the rights that it is deployed with, look after
+// many CRs. Half are CephBenchmarks and half CephTuningSweeps.
+//
+//   - told-s: from before the first is created until all have a condition, and create-s,
+//     how long creating them takes of that. The settings allow none of them, so each takes
+//     one pass;
+//   - restart-s: from the start of a manager until it has looked at each of them, now that
+//     all have ended; restart-writes, what it writes meanwhile: it must not;
+//   - idle-MiB, full-MiB: the live heap of the process without any CR, and with those that
+//     have ended; held-MiB, what it has of the system in the latter case, with the garbage
+//     of the restart. A client and the test are in them, the API server is not;
+//   - object-KiB: how large one of those is as JSON, as the manager keeps it.
+func BenchmarkManyCRs(b *testing.B) {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	m := newMany(b)
+	for b.Loop() {
+		m.measureTold(b)
+		b.ReportMetric(m.end(b), "object-KiB")
+		m.measureRestart(b)
+		m.removeAll(b)
+	}
+	b.ReportMetric(0, "ns/op") // means nothing here
+}
+
+// many is an API server with a namespace of benchmarks, and how many CRs it is to have.
+type many struct {
+	server *rest.Config
+	admin  client.Client
+	count  int
+}
+
+func newMany(b *testing.B) *many {
+	b.Helper()
+	m := &many{server: rest.CopyConfig(apiserver.Start(b)), count: 1000}
+	m.server.QPS = -1 // As ctrl.GetConfig has it for the manager in a cluster.
+	if text := os.Getenv(crsVariable); text != "" {
+		var err error
+		if m.count, err = strconv.Atoi(text); err != nil || m.count < 2 {
+			b.Fatalf("%s is %q, want a number from 2 on", crsVariable, text)
+		}
+	}
+	var err error
+	if m.admin, err = client.New(m.server, client.Options{Scheme: newScheme()}); err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{systemNamespace, benchNamespace, otherNamespace} {
+		create(b, m.admin, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	applyRBAC(b, m.admin)
+	return m
+}
+
+// manage starts a manager, and returns what counts its requests and what ends it, once it
+// is ready. It does not elect a leader, whose Lease would be among the writes.
+func (m *many) manage(b *testing.B) (registry *prometheus.Registry, stop func()) {
+	b.Helper()
+	opts := &options{namespaces: namespaceList{benchNamespace}, leaderNamespace: systemNamespace, probeAddress: freeAddress(b), metricsAddress: "0"}
+	registry = prometheus.NewRegistry()
+	end := start(b, m.server, opts, registry)
+	m.await(b, "ready", func() (bool, error) {
+		return wantStatus(b, "http://"+opts.probeAddress+"/readyz", "", http.StatusOK) == nil, nil
+	})
+	return registry, func() {
+		if err := end(); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+// measureTold creates all and waits until the manager has said something about each.
+func (m *many) measureTold(b *testing.B) {
+	b.Helper()
+	_, stop := m.manage(b)
+	defer stop()
+	live, _ := memory()
+	b.ReportMetric(live, "idle-MiB")
+	began := time.Now()
+	m.create(b)
+	b.ReportMetric(time.Since(began).Seconds(), "create-s")
+	m.await(b, "told", func() (bool, error) {
+		told := 0
+		err := m.each(b, func(o client.Object) error {
+			if len(conditionsOf(o)) > 0 {
+				told++
+			}
+			return nil
+		})
+		return told == m.count, err
+	})
+	b.ReportMetric(time.Since(began).Seconds(), "told-s")
+}
+
+// measureRestart starts a manager where all have ended.
+func (m *many) measureRestart(b *testing.B) {
+	b.Helper()
+	debug.FreeOSMemory()
+	before, began := reconciled(b), time.Now()
+	registry, stop := m.manage(b)
+	defer stop()
+	m.await(b, "looked at", func() (bool, error) { return reconciled(b)-before >= float64(m.count), nil })
+	b.ReportMetric(time.Since(began).Seconds(), "restart-s")
+	live, held := memory()
+	b.ReportMetric(live, "full-MiB")
+	b.ReportMetric(held, "held-MiB")
+	time.Sleep(time.Second) // A write that is late is one, too.
+	writes := written(b, registry)
+	b.ReportMetric(writes, "restart-writes")
+	if writes > 0 {
+		b.Errorf("a manager that has nothing to do has written %v times", writes)
+	}
+}
+
+// create makes them from samples.
+func (m *many) create(b *testing.B) {
+	b.Helper()
+	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
+	sample(b, "cephbenchmark_radosbench.yaml", benchmark)
+	sample(b, "cephtuningsweep_pg_num.yaml", sweep)
+	group, ctx := errgroup.WithContext(b.Context())
+	group.SetLimit(createdAtOnce)
+	for i := range m.count {
+		o := client.Object(benchmark.DeepCopy())
+		if i%2 == 1 {
+			o = sweep.DeepCopy()
+		}
+		o.SetNamespace(benchNamespace)
+		o.SetName(fmt.Sprintf("cr-%d", i))
+		group.Go(func() error { return m.admin.Create(ctx, o) })
+	}
+	if err := group.Wait(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// end gives all of them the status of one that has ended, and returns how large they are,
+// in KiB.
+func (m *many) end(b *testing.B) float64 {
+	b.Helper()
+	benchmark, sweep := ended(b)
+	bytes := 0
+	err := m.each(b, func(o client.Object) error {
+		before, _ := o.DeepCopyObject().(client.Object)
+		switch o := o.(type) {
+		case *v1alpha1.CephBenchmark:
+			o.Status = *benchmark.Status.DeepCopy()
+			o.Status.ObservedGeneration, o.Status.ObservedRunID = o.Generation, o.Spec.RunID
+		case *v1alpha1.CephTuningSweep:
+			o.Status = *sweep.Status.DeepCopy()
+			o.Status.ObservedGeneration, o.Status.ObservedRunID = o.Generation, o.Spec.RunID
+		}
+		if err := m.admin.Status().Patch(b.Context(), o, client.MergeFrom(before)); err != nil {
+			return err
+		}
+		o.SetManagedFields(nil) // which the manager does not keep
+		text, err := json.Marshal(o)
+		bytes += len(text)
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(bytes) / float64(m.count) / 1024
+}
+
+// ended are a benchmark of four phases and a sweep of sixty runs, with their results: as
+// large as they usually are.
+func ended(b *testing.B) (*v1alpha1.CephBenchmark, *v1alpha1.CephTuningSweep) {
+	b.Helper()
+	folder := filepath.Join(apiserver.Root(b), "config", "argocd", "resource_customizations", "cephtune.dev")
+	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
+	read(b, filepath.Join(folder, "CephBenchmark", "testdata", "healthy_gate_passed.yaml"), benchmark)
+	read(b, filepath.Join(folder, "CephTuningSweep", "testdata", "healthy_better.yaml"), sweep)
+	phase := benchmark.Status.Phases[0]
+	figure := phase.Metrics[0]
+	phase.Metrics = nil
+	for _, figure.Metric = range []v1alpha1.Metric{
+		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyMax,
+		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
+	} {
+		phase.Metrics = append(phase.Metrics, figure)
+	}
+	benchmark.Status.Phases = nil
+	for i := range 4 {
+		phase.Name = v1alpha1.PhaseName(fmt.Sprintf("phase-%d", i))
+		benchmark.Status.Phases = append(benchmark.Status.Phases, phase)
+	}
+	for n := len(sweep.Status.Runs) + 1; n <= 60; n++ {
+		sweep.Status.Runs = append(sweep.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d %d.1.%d 0 992 75s 4096Mi Valid", n, (n-1)/4+1, (n-1)%4)))
+	}
+	return benchmark, sweep
+}
+
+// each does something with each of them.
+func (m *many) each(b *testing.B, do func(client.Object) error) error {
+	b.Helper()
+	var benchmarks v1alpha1.CephBenchmarkList
+	var sweeps v1alpha1.CephTuningSweepList
+	err := errors.Join(
+		m.admin.List(b.Context(), &benchmarks, client.InNamespace(benchNamespace)),
+		m.admin.List(b.Context(), &sweeps, client.InNamespace(benchNamespace)),
+	)
+	for i := range benchmarks.Items {
+		err = errors.Join(err, do(&benchmarks.Items[i]))
+	}
+	for i := range sweeps.Items {
+		err = errors.Join(err, do(&sweeps.Items[i]))
+	}
+	return err
+}
+
+func conditionsOf(o client.Object) []metav1.Condition {
+	switch o := o.(type) {
+	case *v1alpha1.CephBenchmark:
+		return o.Status.Conditions
+	case *v1alpha1.CephTuningSweep:
+		return o.Status.Conditions
+	}
+	return nil
+}
+
+func (m *many) removeAll(b *testing.B) {
+	b.Helper()
+	in := client.InNamespace(benchNamespace)
+	if err := errors.Join(m.admin.DeleteAllOf(b.Context(), &v1alpha1.CephBenchmark{}, in), m.admin.DeleteAllOf(b.Context(), &v1alpha1.CephTuningSweep{}, in)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// await waits for something without taking much of the machine that it is measured on.
+func (m *many) await(b *testing.B, what string, is func() (bool, error)) {
+	b.Helper()
+	for end := time.Now().Add(manyTimeout); ; time.Sleep(500 * time.Millisecond) {
+		done, err := is()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if done {
+			return
+		}
+		if time.Now().After(end) {
+			b.Fatalf("not %s within %v", what, manyTimeout)
+		}
+	}
+}
+
+// memory is the live heap of this process, and what it held of the system before that was
+// found out, in MiB.
+func memory() (live, held float64) {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	held = float64(stats.Sys-stats.HeapReleased) / mebibyte
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapAlloc) / mebibyte, held
+}
+
+// reconciled is how many passes there were in this process, of all controllers.
+func reconciled(b *testing.B) float64 {
+	b.Helper()
+	return sum(b, ctrlmetrics.Registry, "controller_runtime_reconcile_total", nil)
+}
+
+// written is how many requests a manager has sent that write.
+func written(b *testing.B, of prometheus.Gatherer) float64 {
+	b.Helper()
+	return sum(b, of, metrics.APIRequest, map[string]bool{"get": true, "watch": true})
+}
+
+// sum adds up a counter, or how often a histogram has seen something, but for series with
+// one of those labels.
+func sum(b *testing.B, of prometheus.Gatherer, name string, without map[string]bool) float64 {
+	b.Helper()
+	families, err := of.Gather()
+	if err != nil {
+		b.Fatal(err)
+	}
+	total := 0.0
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			left := false
+			for _, label := range metric.GetLabel() {
+				left = left || without[label.GetValue()]
+			}
+			if !left {
+				total += metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return total
+}
