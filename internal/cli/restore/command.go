@@ -43,8 +43,8 @@ table to its end, as ` + manual.ByHand + `
 says.
 
 --abandon makes the operator give it up, for a Ceph cluster that is gone for good: what the
-table shows then stays as it is. It holds as soon as the sweep is about to put things back:
-when it is deleted, suspended, fails or concludes.
+table shows then stays as it is, but for what can be put back at once. It holds as soon as
+the sweep is about to put things back: when it is deleted, suspended, fails or concludes.
 
 Exit codes: 0 nothing is open, or it is given up; 1 error; 2 wrong usage; 3 something is
 still to be put back.`
