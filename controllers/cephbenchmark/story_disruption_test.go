@@ -2,9 +2,11 @@ package cephbenchmark
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +52,7 @@ func disruptionStories() map[string]story {
 		"nobody knows whether it was told": nobodyKnowsWhetherItWasTold,
 		"somebody lets it up too early":    somebodyLetsItUp,
 		"left behind in Ceph alone":        leftBehindInCeph,
+		"its Lease is deleted":             theLeaseIsDeleted,
 	}
 	for _, step := range tuning.Steps() {
 		stories["killed at "+string(step)] = func(w *world) { w.killedInDisruption(step) }
@@ -284,15 +287,67 @@ func somebodyLetsItUp(w *world) {
 }
 
 // Whoever has the lock next finds the copy in Ceph, where the other one was deleted with its
-// namespace.
+// namespace, and the Lease with it. The epoch of the journal is then that of a Lease of which
+// nothing is known any more; all OSDs that it is about are let up all the same.
 func leftBehindInCeph(w *world) {
 	w.abandonInMidOutage()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-disruption-" + fsid}}
-	if err := w.Delete(w.t.Context(), cm); err != nil {
-		w.t.Fatal(err)
+	for _, o := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-disruption-" + fsid}},
+		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-" + fsid}},
+	} {
+		if err := w.Delete(w.t.Context(), o); err != nil {
+			w.t.Fatal(err)
+		}
 	}
+	fence := ceph.Fence{FSID: fsid, Epoch: 2e9}
+	stopped := errors.Join(
+		w.ceph.SetNoUp(w.t.Context(), ceph.Connection{}, fence, 1, true),
+		w.ceph.MarkOSDsDown(w.t.Context(), ceph.Connection{}, fence, []int{1}),
+	)
+	if stopped != nil {
+		w.t.Fatal(stopped)
+	}
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		j, err := tuning.Decode([]byte(c.Keys["cephtune/disruption"]))
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
+		j.Epoch = fence.Epoch
+		other := j.Entries[0]
+		other.Setting.OSD = 1
+		j.Entries = append(j.Entries, other)
+		text, _ := tuning.Encode(j)
+		c.Keys["cephtune/disruption"] = string(text)
+	})
+	w.ceph.NewSidecar()
 	w.ahead.Add(int64(11 * time.Minute)) // until its lock is over
 	w.theNextOneLetsItUp()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		if osd := c.Answers.OSDMap.OSDs[1]; !osd.Up || len(osd.Flags) > 0 {
+			w.t.Errorf("osd.1 is up: %t, and has the flags %v", osd.Up, osd.Flags)
+		}
+	})
+}
+
+// Its count must not begin anew: the sidecar would let no OSD up any more.
+func theLeaseIsDeleted(w *world) {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-" + fsid}}
+	lease.Spec.LeaseTransitions = new(int32(49))
+	if err := w.Create(w.t.Context(), lease); err != nil {
+		w.t.Fatal(err)
+	}
+	b := w.inOutage()
+	if err := w.Delete(w.t.Context(), lease); err != nil {
+		w.t.Fatal(err)
+	}
+	w.recovers(b)
+	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.untilComplete(b)
+	w.wantNoJournal()
+	if states(b) != "Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
 }
 
 // theNextOneLetsItUp starts a manager, and has another benchmark take the lock.

@@ -65,7 +65,7 @@ func (f *fences) see(fence Fence) (*fenced, error) {
 		f.known[fence.FSID] = cluster
 	}
 	if fence.Epoch < cluster.epoch {
-		return nil, &FencedError{fmt.Sprintf("the lock of the Ceph cluster %s was taken over: the epoch is %d, and this is %d",
+		return nil, &FencedError{fmt.Sprintf("the lock of the Ceph cluster %s was taken over: the epoch is %d, and this is %d; should its Lease have been deleted while a clock was wrong, restart the manager",
 			fence.FSID, cluster.epoch, fence.Epoch)}
 	}
 	cluster.epoch = fence.Epoch

@@ -1,6 +1,7 @@
 package journals_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -30,6 +31,8 @@ type world struct {
 	api     client.WithWatch
 	now     time.Time
 	started int
+	// epoch is that of the lock for managers that start; 0 counts them.
+	epoch int64
 }
 
 func newWorld(t *testing.T) *world {
@@ -47,7 +50,7 @@ func newWorld(t *testing.T) *world {
 // manager is a new one, whose engine is killed when kill says so.
 func (w *world) manager(api client.Client, kill func(tuning.Step) bool) *tuning.Engine {
 	w.started++
-	epoch := int64(w.started)
+	epoch := cmp.Or(w.epoch, int64(w.started))
 	observer := ceph.Connection{MonHost: "m", User: "observer", Key: "AAAA"}
 	at := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
 	return tuning.NewEngine(w.cluster, at, tuning.Options{
@@ -138,7 +141,7 @@ func (w *world) state() string {
 
 func (w *world) wantState(want string) {
 	w.t.Helper()
-	if diff := cmp.Diff(want, w.state()); diff != "" {
+	if diff := gocmp.Diff(want, w.state()); diff != "" {
 		w.t.Errorf("state -want +got:\n%s", diff)
 	}
 }
@@ -329,6 +332,47 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 		t.Errorf("error is %v, want that it was overtaken", err)
 	}
 	if err := successor.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(before)
+}
+
+// A manager in a Kubernetes cluster whose locks are counted otherwise puts back what one in
+// another has left. That one wakes up in the middle of a write, whose copy in Ceph nothing
+// keeps it from making: what the second one has written since counts all the same.
+func TestAManagerOfAnotherClusterWakesUp(t *testing.T) {
+	w := newWorld(t)
+	before, ctx := w.state(), t.Context()
+	w.epoch = 50
+	changes := []tuning.Change{config("osd_client_message_cap", tuning.Of("512")), config("osd_memory_target", tuning.Of("4G"))}
+	if _, err := w.manager(w.api, nil).Apply(ctx, sweep, changes); err != nil {
+		t.Fatal(err)
+	}
+	stale, err := storeOf(w.api).Load(ctx, cephtest.FSID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.api, w.epoch = fake.NewClientBuilder().Build(), 3
+	w.cluster.NewSidecar()
+	closed := 0
+	successor := w.manager(w.api, func(step tuning.Step) bool {
+		if step == tuning.StepRestoredWritten {
+			closed++
+		}
+		return closed == 1 && step == tuning.StepRestoredWritten
+	})
+	if _, err := successor.Restore(ctx); err == nil {
+		t.Fatal("the successor did not wait")
+	}
+	w.now = w.now.Add(ceph.LongestChange)
+	if _, err := successor.Restore(ctx); !errors.Is(err, cephtest.ErrKilled) {
+		t.Fatalf("%v, want it to be killed after the first setting", err)
+	}
+	stale.Revision++
+	if err := tuning.NewConfigKey(w.cluster, ceph.Connection{}).Save(ctx, stale); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.putAllBack(w.manager(w.api, nil)); err != nil {
 		t.Fatal(err)
 	}
 	w.wantState(before)

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -65,7 +66,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now ti
 	default:
 		lease.Spec.HolderIdentity = new(holder.String())
 		lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
-		lease.Spec.LeaseTransitions = new(ptr.Deref(lease.Spec.LeaseTransitions, 0) + 1)
+		lease.Spec.LeaseTransitions = new(nextEpoch(ptr.Deref(lease.Spec.LeaseTransitions, 0), now))
 	}
 	lease.Spec.RenewTime = new(metav1.NewMicroTime(now))
 	lease.Spec.LeaseDurationSeconds = new(int32(Duration / time.Second))
@@ -73,6 +74,19 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now ti
 		return Grant{}, err
 	}
 	return granted(lease, holder), nil
+}
+
+// nextEpoch is that of a Lease which is taken now: the seconds since 2026 began, unless that
+// is not above the last one.
+//
+// A count from 1 would begin anew with each Lease. One that is deleted, by hand or with its
+// namespace, takes its count with it, and who has seen an epoch refuses lower ones: those who
+// change Ceph, and the record there. In seconds, a Lease goes on above what one before it
+// had, and the field has room until 2094.
+func nextEpoch(last int32, now time.Time) int32 {
+	// 2026-01-01 in UTC.
+	const began = 1767225600
+	return int32(min(max(int64(last)+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // It is bounded right here.
 }
 
 // Peek tells who has the lock, and Held if it is that holder. It writes nothing.

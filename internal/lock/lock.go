@@ -10,7 +10,9 @@
 //     use the same Ceph cluster and know nothing of the Lease.
 //
 // Every holding has an epoch, which is above those of all earlier ones: who still works
-// with a lower one has been superseded.
+// with a lower one has been superseded. It goes with the time, so that this holds across a
+// Lease that was deleted, too, and mostly for those of two Kubernetes clusters. Nothing that
+// has to be put back may depend on it there: their clocks differ.
 //
 // What they keep apart: objects of one Kubernetes cluster, always; those of two, once
 // each has claimed again after the other's first claim, because Ceph cannot compare

@@ -32,6 +32,9 @@ var (
 	began   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
+// ofBegan is the epoch of a Lease that is first taken when it began: seconds of 2026.
+const ofBegan = (324*24 + 12) * 3600
+
 // kubernetes is an API server that counts writes.
 type kubernetes struct {
 	client.Client
@@ -73,49 +76,49 @@ func TestLease(t *testing.T) {
 		who        Holder
 		release    bool
 		wantHeld   bool
-		wantEpoch  int64
+		wantEpoch  int64 // beyond that of began
 		wantHolder Holder
 		wantSince  time.Duration
 		wantWrites int
 	}
 	cases := map[string][]step{
 		"who has it is told so, and renews it seldom": {
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
-			{after: time.Second, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
-			{after: RenewAfter - 1, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
-			{after: RenewAfter, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
-			{after: RenewAfter + time.Second, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
+			{after: time.Second, who: nightly, wantHeld: true, wantHolder: nightly},
+			{after: RenewAfter - 1, who: nightly, wantHeld: true, wantHolder: nightly},
+			{after: RenewAfter, who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
+			{after: RenewAfter + time.Second, who: nightly, wantHeld: true, wantHolder: nightly},
 		},
 		"who comes second is told who has it, namesake or not": {
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
-			{after: Duration - time.Second, who: reborn, wantEpoch: 1, wantHolder: nightly},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
+			{after: Duration - time.Second, who: reborn, wantHolder: nightly},
 		},
 		"one that is given back goes to the next, in a later epoch": {
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: time.Second, who: nightly, release: true, wantWrites: 1},
-			{after: time.Second, who: reborn, wantHeld: true, wantEpoch: 2, wantHolder: reborn, wantSince: time.Second, wantWrites: 1},
-			{after: time.Second, who: nightly, wantEpoch: 2, wantHolder: reborn, wantSince: time.Second},
+			{after: time.Second, who: reborn, wantHeld: true, wantEpoch: 1, wantHolder: reborn, wantSince: time.Second, wantWrites: 1},
+			{after: time.Second, who: nightly, wantEpoch: 1, wantHolder: reborn, wantSince: time.Second},
 		},
 		"one taken again has a later epoch too": {
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{who: nightly, release: true, wantWrites: 1},
-			{who: nightly, wantHeld: true, wantEpoch: 2, wantHolder: nightly, wantWrites: 1},
+			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
 		},
 		"nobody gives back what another one has, or what there is not": {
 			{who: nightly, release: true},
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{who: reborn, release: true},
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly},
+			{who: nightly, wantHeld: true, wantHolder: nightly},
 		},
 		"one that has expired goes to whoever asks": {
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
-			{after: Duration, who: reborn, wantHeld: true, wantEpoch: 2, wantHolder: reborn, wantSince: Duration, wantWrites: 1},
-			{after: Duration, who: nightly, wantEpoch: 2, wantHolder: reborn, wantSince: Duration},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
+			{after: Duration, who: reborn, wantHeld: true, wantEpoch: 600, wantHolder: reborn, wantSince: Duration, wantWrites: 1},
+			{after: Duration, who: nightly, wantEpoch: 600, wantHolder: reborn, wantSince: Duration},
 		},
 		"its holder goes on with one that has expired, if nobody took it": {
-			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
-			{after: 3 * Duration, who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
-			{after: 3*Duration + time.Second, who: reborn, wantEpoch: 1, wantHolder: nightly},
+			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
+			{after: 3 * Duration, who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
+			{after: 3*Duration + time.Second, who: reborn, wantHolder: nightly},
 		},
 	}
 	for name, story := range cases {
@@ -134,7 +137,7 @@ func TestLease(t *testing.T) {
 						t.Fatalf("step %d: %v", i, err)
 					}
 					got.Expires, got.Since = time.Time{}, got.Since.UTC()
-					want := Grant{Held: s.wantHeld, Epoch: s.wantEpoch, Holder: s.wantHolder.String(), Since: began.Add(s.wantSince)}
+					want := Grant{Held: s.wantHeld, Epoch: ofBegan + s.wantEpoch, Holder: s.wantHolder.String(), Since: began.Add(s.wantSince)}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Fatalf("step %d (-want +got):\n%s", i, diff)
 					}
@@ -145,6 +148,43 @@ func TestLease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who has seen an epoch refuses lower ones, so that the count must not begin anew.
+func TestEpochsRiseWhateverBecomesOfTheLease(t *testing.T) {
+	k := newKubernetes(t)
+	leases := NewLeases(k, k, namespace)
+	last, now := int64(0), began
+	take := func(what string, after time.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		got, err := leases.Acquire(t.Context(), fsid, nightly, now)
+		if err != nil || !got.Held || got.Epoch <= last {
+			t.Errorf("%s: %+v, %v, want an epoch above %d", what, got, err, last)
+		}
+		last = got.Epoch
+		if err := leases.Release(t.Context(), fsid, nightly); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit := func(change func(*coordinationv1.Lease) error) {
+		t.Helper()
+		lease := &coordinationv1.Lease{}
+		err := k.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "cephtune-" + fsid}, lease)
+		if err = errors.Join(err, change(lease)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take("a new one", 0)
+	take("one that is taken again at once", 0)
+	edit(func(lease *coordinationv1.Lease) error { return k.Delete(t.Context(), lease) })
+	take("one that was deleted", 10*time.Second)
+	edit(func(lease *coordinationv1.Lease) error {
+		lease.Spec.LeaseTransitions, last = new(int32(50)), 50
+		return k.Update(t.Context(), lease)
+	})
+	take("one that was counted from 1", time.Minute)
+	take("by a clock that is behind", -time.Hour)
 }
 
 func TestLeaseGoesToOneOfTwo(t *testing.T) {

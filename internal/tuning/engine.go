@@ -255,12 +255,26 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	if err != nil {
 		return err
 	}
-	if fence.Epoch < j.Epoch {
-		return fmt.Errorf("the journal was written in epoch %d, and the lock is held in epoch %d: somebody else has it", j.Epoch, fence.Epoch)
-	}
-	j.Epoch, j.Writer = fence.Epoch, e.writer
+	j.Epoch, j.Writer = e.epoch(j, fence), e.writer
 	j.Revision++
 	return e.store.Save(ctx, j)
+}
+
+// epoch is that in which a journal is written now. The guard has just said that the lock is
+// held. So where the journal has the higher epoch, that was counted by another Lease, in
+// another Kubernetes cluster or one that was deleted, and whoever wrote it then was waited
+// out. To refuse would leave everything in it as it is for ever. An epoch above it instead
+// makes what is written now count for more than what its writer may still write, should that
+// wake up in the middle of it.
+func (e *Engine) epoch(j *Journal, fence ceph.Fence) int64 {
+	switch {
+	case j.Epoch <= fence.Epoch:
+		return fence.Epoch
+	case j.Writer != e.writer:
+		return j.Epoch + 1
+	default:
+		return j.Epoch
+	}
 }
 
 // set tells Ceph a value. What the key lacks the caps for is a *DeniedError.

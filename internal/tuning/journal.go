@@ -20,8 +20,8 @@ type Journal struct {
 	FSID          string `json:"fsid"`
 	// Sweep is who changes the cluster.
 	Sweep Sweep `json:"sweep"`
-	// Epoch is that of the lock under which it was written, Writer the process that did,
-	// and Revision how often it was.
+	// Epoch is that of the lock under which it was written, or above that, so that it never
+	// falls, Writer the process that did, and Revision how often it was.
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`

@@ -350,6 +350,57 @@ func TestTheLastAttemptTriesAll(t *testing.T) {
 	}
 }
 
+// Epochs of two Kubernetes clusters have nothing to do with one another. A manager of the
+// second one finds a journal of the first, whose epoch may be above that of its own lock.
+func TestAJournalFromAHigherEpochIsPutBack(t *testing.T) {
+	w := newWorld(t)
+	before := w.state()
+	if _, err := w.process(nil).Apply(t.Context(), ourSweep, []Change{noUp(1), noUp(2), config("osd_max_backfills", "3")}); err != nil {
+		t.Fatal(err)
+	}
+	w.kept = &Memory{}
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		c.Keys["cephtune/journal"] = strings.Replace(c.Keys["cephtune/journal"], `"epoch":1,`, `"epoch":50,`, 1)
+	})
+	if err := w.next(nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(before)
+}
+
+func TestTheEpochOfAJournal(t *testing.T) {
+	for name, test := range map[string]struct {
+		known  int64
+		writer string
+		lock   int64
+		want   int64
+	}{
+		"its first":                                   {known: 0, writer: "", lock: 7, want: 7},
+		"the lock is still held":                      {known: 7, writer: "this", lock: 7, want: 7},
+		"the lock was taken again":                    {known: 7, writer: "this", lock: 8, want: 8},
+		"somebody else's, in the same holding":        {known: 7, writer: "other", lock: 7, want: 7},
+		"somebody else's, whose lock was another":     {known: 50, writer: "other", lock: 3, want: 51},
+		"its own, after the Lease has lost its count": {known: 50, writer: "this", lock: 3, want: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := &Memory{}
+			e := NewEngine(nil, Cluster{FSID: "f"}, Options{
+				Store: kept, Writer: "this",
+				Guard: func(context.Context) (ceph.Fence, error) { return ceph.Fence{FSID: "f", Epoch: test.lock}, nil },
+			})
+			j := journalOf("a", test.known, 4, Open)
+			j.Writer = test.writer
+			if err := e.save(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+			got, err := kept.Load(t.Context(), "f")
+			if err != nil || got.Epoch != test.want || got.Writer != "this" || got.Revision != 5 {
+				t.Errorf("kept %+v, %v; want epoch %d", got, err, test.want)
+			}
+		})
+	}
+}
+
 func TestALostLockChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	lost := errors.New("the lock is somebody else's")

@@ -28,6 +28,9 @@ func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, f
 	}, args...)
 }
 
+// NewSidecar has the epochs forgotten that were seen, as another sidecar has not seen them.
+func (c *Cluster) NewSidecar() { c.Act(func(c *Cluster) { c.epoch = 0 }) }
+
 // SetConfig implements ceph.Tuner.
 func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
 	return c.change(ctx, "SetConfig", at, fence, func() error {
