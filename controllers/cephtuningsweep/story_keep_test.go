@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Stories of winners that are to stay.
@@ -34,6 +35,30 @@ func keepStories() map[string]story {
 					w.t.Errorf("balancer %t, journal %q: want the balancer on again and no journal", c.Answers.Balancer.Active, c.Keys["cephtune/journal"])
 				}
 			})
+		},
+		"a winner stays, and Ceph's copy of the journal is not removed at once": func(w *world) {
+			w.bench.set(func(b *bench) { b.speed = w.faster() })
+			refused := false
+			w.ceph.Act(func(c *cephtest.Cluster) {
+				c.Before = func(verb string) error {
+					if verb != "RemoveKey" || refused {
+						return nil
+					}
+					refused = true
+					return &ceph.Error{Verb: verb, Errno: 1, Message: "Error EPERM"}
+				}
+			})
+			s := w.create("s", keep)
+			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.wantKeptAndRunAgain(s, refused)
+		},
+		"a winner stays, and the manager is killed between the copies of the journal": func(w *world) {
+			w.bench.set(func(b *bench) { b.speed = w.faster() })
+			w.killAt(tuning.StepCopyRemoved, 1)
+			s := w.create("s", keep)
+			w.awaitDeath()
+			w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+			w.wantKeptAndRunAgain(s, true)
 		},
 		"nothing stays where nothing has won": func(w *world) {
 			before := w.state()
@@ -107,5 +132,26 @@ func theWinnerCannotBeApplied(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("the profile is %q, want it put back", now)
+	}
+}
+
+// wantKeptAndRunAgain checks that no copy of the journal is left, and that the next run of
+// the sweep comes to its end, with what the last one has kept as its baseline.
+func (w *world) wantKeptAndRunAgain(s *v1alpha1.CephTuningSweep, reached bool) {
+	w.t.Helper()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		if left := c.Keys["cephtune/journal"]; !reached || left != "" {
+			w.t.Errorf("removing was interfered with: %t; the journal in Ceph is %q", reached, left)
+		}
+	})
+	w.wantNoJournal()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		s.Spec.RunID, s.Spec.Parameters[0].Values = "2", []v1alpha1.ParameterValue{"high_recovery_ops"}
+	})
+	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
+		return s.Status.ObservedRunID == "2" && is(v1alpha1.ConditionComplete)(s)
+	})
+	if baseline := s.Status.Plan.Baseline; len(baseline) != 1 || baseline[0].Value != "high_client_ops" {
+		w.t.Errorf("the baseline of the second run is %v", baseline)
 	}
 }

@@ -337,6 +337,42 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 	w.wantState(before)
 }
 
+// What others know of the journal by is the copy in Kubernetes: as long as there is one in
+// Ceph, it has to be there, or nobody comes back for that.
+func TestTheCopyInKubernetesIsTheLastToGo(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprintf("before it was carried out: %t", before), func(t *testing.T) {
+			w := newWorld(t)
+			as := w.state()
+			w.cluster.Act(func(c *cephtest.Cluster) {
+				lost := func(verb string) error {
+					if verb == "RemoveKey" {
+						return &ceph.Error{Verb: verb, Errno: 1, Message: "Error EPERM"}
+					}
+					return nil
+				}
+				if before {
+					c.Before = lost
+				} else {
+					c.After = lost
+				}
+			})
+			e := w.manager(w.api, nil)
+			if err := w.life(e); err == nil {
+				t.Error("the failure was hidden")
+			}
+			if kept, err := storeOf(w.api).Load(t.Context(), cephtest.FSID); err != nil || kept == nil || !kept.Done() {
+				t.Errorf("in Kubernetes is %+v, %v; want what is done", kept, err)
+			}
+			w.cluster.Act(func(c *cephtest.Cluster) { c.Before, c.After = nil, nil })
+			if err := w.putAllBack(w.manager(w.api, nil)); err != nil {
+				t.Fatal(err)
+			}
+			w.wantState(as)
+		})
+	}
+}
+
 // A manager in a Kubernetes cluster whose locks are counted otherwise puts back what one in
 // another has left. That one wakes up in the middle of a write, whose copy in Ceph nothing
 // keeps it from making: what the second one has written since counts all the same.

@@ -108,14 +108,8 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	if err != nil {
 		return Applied{}, err
 	}
-	if j != nil && j.Sweep != sweep {
-		if !j.Done() {
-			return Applied{}, &OtherSweepError{Sweep: j.Sweep}
-		}
-		j = nil
-	}
-	if j == nil {
-		j = newJournal(e.cluster.FSID, sweep)
+	if j, err = begin(j, e.cluster.FSID, sweep); err != nil {
+		return Applied{}, err
 	}
 	before, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
@@ -125,6 +119,26 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 		return Applied{}, err
 	}
 	return e.apply(ctx, j, changes, before)
+}
+
+// begin is the journal that a sweep goes on with, where there is one, nil if none. One that
+// is done is over with, whosever it is: nobody has removed it, or only one of its copies.
+// The sweep's own keeps its epoch and revision, because what is written now has to count
+// for more than a copy of it.
+func begin(j *Journal, fsid string, sweep Sweep) (*Journal, error) {
+	switch {
+	case j == nil:
+		return newJournal(fsid, sweep), nil
+	case !j.Done() && j.Sweep != sweep:
+		return nil, &OtherSweepError{Sweep: j.Sweep}
+	case !j.Done():
+		return j, nil
+	}
+	next := newJournal(fsid, sweep)
+	if j.Sweep == sweep {
+		next.Epoch, next.Writer, next.Revision = j.Epoch, j.Writer, j.Revision
+	}
+	return next, nil
 }
 
 // writeAhead writes what is to be done into the journal, unless it is there already.

@@ -350,6 +350,47 @@ func TestTheLastAttemptTriesAll(t *testing.T) {
 	}
 }
 
+// A copy of what is done may be left in Ceph, where nobody removed it. What it says is over
+// with: the next run of the same sweep begins from what there is now.
+func TestTheNextRunBeginsAfresh(t *testing.T) {
+	for _, state := range []State{Kept, LeftAlone, Gone, Abandoned, Restored} {
+		t.Run(string(state), func(t *testing.T) {
+			w := newWorld(t)
+			e := w.process(nil)
+			change := config("osd_max_backfills", "3")
+			if _, err := e.Apply(t.Context(), ourSweep, []Change{balancer(), change}); err != nil {
+				t.Fatal(err)
+			}
+			j, err := e.Journal(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range j.Entries {
+				j.Entries[i].State = state
+			}
+			j.Revision++
+			if err := e.store.Save(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+			w.kept = &Memory{}
+			e = w.process(nil)
+			change.To = Of("4")
+			if _, err := e.Apply(t.Context(), ourSweep, []Change{change}); err != nil {
+				t.Fatal(err)
+			}
+			if err := putAllBack(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			now, _ := w.cluster.Central(ceph.ConfigWho{Section: "osd"}, "osd_max_backfills")
+			var on bool
+			w.cluster.Act(func(c *cephtest.Cluster) { on = c.Answers.Balancer.Active })
+			if now != "3" || on {
+				t.Errorf("osd_max_backfills is %q, and the balancer on: %t; want them as they were before the run", now, on)
+			}
+		})
+	}
+}
+
 // Epochs of two Kubernetes clusters have nothing to do with one another. A manager of the
 // second one finds a journal of the first, whose epoch may be above that of its own lock.
 func TestAJournalFromAHigherEpochIsPutBack(t *testing.T) {

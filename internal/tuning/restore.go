@@ -213,8 +213,13 @@ func (e *Engine) Close(ctx context.Context) error {
 	if !j.Done() {
 		return fmt.Errorf("the journal of sweep %s has settings that are not put back yet", j.Sweep)
 	}
-	if err := e.store.Remove(ctx, e.cluster.FSID); err != nil {
-		return err
+	for _, store := range removals(e.store) {
+		if err := store.Remove(ctx, e.cluster.FSID); err != nil {
+			return err
+		}
+		if err := e.reached(StepCopyRemoved); err != nil {
+			return err
+		}
 	}
 	return e.reached(StepClosed)
 }

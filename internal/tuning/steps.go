@@ -24,6 +24,9 @@ const (
 	StepPutBackSeen Step = "PutBackSeen"
 	// StepRestoredWritten: the journal says that the entry is closed.
 	StepRestoredWritten Step = "RestoredWritten"
+	// StepCopyRemoved: one copy of the journal, all of whose entries are closed, was
+	// removed. It is passed for each.
+	StepCopyRemoved Step = "CopyRemoved"
 	// StepClosed: the journal, all of whose entries are closed, was removed.
 	StepClosed Step = "Closed"
 )
@@ -33,6 +36,6 @@ const (
 func Steps() []Step {
 	return []Step{
 		StepIntentWritten, StepIntentReadBack, StepChanged, StepStoredSeen, StepStoredWritten,
-		StepCompared, StepPutBack, StepPutBackSeen, StepRestoredWritten, StepClosed,
+		StepCompared, StepPutBack, StepPutBackSeen, StepRestoredWritten, StepCopyRemoved, StepClosed,
 	}
 }

@@ -132,7 +132,9 @@ func (s *Memory) Remove(_ context.Context, fsid string) error {
 	return nil
 }
 
-// Mirrored keeps a journal in two stores, which Newest makes one of.
+// Mirrored keeps a journal in two stores, which Newest makes one of. The first is the one
+// that others look into, who cannot or need not ask the second: whatever happens in between,
+// it has a journal for at least as long as the second one.
 type Mirrored struct{ first, second Store }
 
 // NewMirrored returns the store that is both.
@@ -162,10 +164,22 @@ func (s *Mirrored) Save(ctx context.Context, j *Journal) error {
 
 // Remove implements Store.
 func (s *Mirrored) Remove(ctx context.Context, fsid string) error {
-	if err := s.first.Remove(ctx, fsid); err != nil {
-		return err
+	for _, store := range removals(s) {
+		if err := store.Remove(ctx, fsid); err != nil {
+			return err
+		}
 	}
-	return s.second.Remove(ctx, fsid)
+	return nil
+}
+
+// removals are the stores that a journal is removed from, in that order, which is not the one
+// in which it is saved. The other way round, a process that dies in between leaves a copy of
+// which nobody knows, and which nobody removes.
+func removals(from Store) []Store {
+	if both, is := from.(*Mirrored); is {
+		return []Store{both.second, both.first}
+	}
+	return []Store{from}
 }
 
 // Newest tells which of two copies of a journal counts; nil is a copy that is missing.
