@@ -13,10 +13,15 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/queue"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// queueAgain is when somebody who waits for the lock asks again.
-const queueAgain = 2 * time.Second
+const (
+	// queueAgain is when somebody who waits for the lock asks again.
+	queueAgain = 2 * time.Second
+	// cephAgain is when somebody who waits for what is put back in Ceph asks that again.
+	cephAgain = 30 * time.Second
+)
 
 // holder is who has the lock for this benchmark: a sweep for its children.
 func (f facts) holder() lock.Holder {
@@ -63,6 +68,9 @@ func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant
 	if err != nil || waits != "" {
 		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waits}}, err
 	}
+	if left, err := r.leftInCeph(ctx, seen); err != nil || left != "" {
+		return queued(left), err
+	}
 	seen.memory.lock, seen.memory.lockedAt = &grant, seen.now
 	return now(), nil
 }
@@ -75,10 +83,50 @@ func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error)
 		return "", nil
 	}
 	left, err := r.journals.Load(ctx, seen.fsid())
-	if err != nil || left == nil || left.Done() {
+	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the next sweep puts it back.", left.Sweep), nil
+	if left == nil && seen.now.Sub(seen.memory.leftInCephAt) < cephAgain {
+		left = seen.memory.leftInCeph
+	}
+	return notPutBackBy(left), nil
+}
+
+// leftInCeph is notPutBack for a journal of which only Ceph knows: it is of another Kubernetes
+// cluster, or the copy here was deleted. Who has just got the lock looks, since before that
+// the sweep may be at work, and gives it back for a while where there is one.
+func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (string, error) {
+	if seen.memory.lock != nil || seen.job != nil || seen.holder().Kind != "CephBenchmark" {
+		return "", nil
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return "", err
+	}
+	here, err := r.journals.Load(ctx, seen.fsid())
+	if err != nil {
+		return "", err
+	}
+	left, err := tuning.NewConfigKey(r.ceph, at).Load(ctx, seen.fsid())
+	if err != nil {
+		return "", err
+	}
+	if left, err = tuning.Newest(here, left); err != nil || notPutBackBy(left) == "" {
+		return "", err
+	}
+	if _, err := r.releaseLock(ctx, seen); err != nil {
+		return "", err
+	}
+	seen.memory.leftInCeph, seen.memory.leftInCephAt = left, seen.now
+	return notPutBackBy(left), nil
+}
+
+// notPutBackBy says whose journal something is still to be put back from; "" if nothing is.
+func notPutBackBy(left *tuning.Journal) string {
+	if left == nil || left.Done() {
+		return ""
+	}
+	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the next sweep puts it back.", left.Sweep)
 }
 
 // lockLost ends a session that must not do anything any more.

@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // script is everything that the clients of a session are told to do, and in which
@@ -135,6 +136,10 @@ type memory struct {
 	// lock is the grant of the cluster's lock, while this session has it.
 	lock     *lock.Grant
 	lockedAt time.Time // when it was asked for last
+	// leftInCeph is what a sweep has left in Ceph alone, and leftInCephAt when it was
+	// found.
+	leftInCeph   *tuning.Journal
+	leftInCephAt time.Time
 	// osdMap is of when the scratch pool was found as it was asked for.
 	osdMap *ceph.OSDMap
 	pgs    []ceph.PG

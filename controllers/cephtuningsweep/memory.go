@@ -71,6 +71,12 @@ type memory struct {
 
 	lock     *lock.Grant
 	lockedAt time.Time
+	// lookedInCeph tells that Ceph was asked for a journal since the lock was taken, and
+	// askedAhead when it was by who waited for others. leftInCeph is what another sweep has
+	// left there alone; nil for nothing.
+	lookedInCeph bool
+	askedAhead   time.Time
+	leftInCeph   *tuning.Journal
 
 	// survey is what does not change while a sweep is at work, or should not.
 	survey *survey

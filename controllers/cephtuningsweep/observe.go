@@ -39,10 +39,10 @@ type facts struct {
 	rookErr error
 	locked  bool
 
-	// journal is the copy in Kubernetes of what has to be put back in the Ceph cluster,
-	// by whomever; nil if nothing has.
+	// journal is what has to be put back in the Ceph cluster, by whomever; nil if nothing
+	// has. It is the copy in Kubernetes, or what only Ceph had when the lock was taken.
 	journal *tuning.Journal
-	// otherIsThere says that this is another sweep, which is there to do so.
+	// otherIsThere says that this is for another sweep, which is there to do so.
 	otherIsThere bool
 
 	// What the ledger in status has led to; next is empty before there is a plan.
@@ -180,22 +180,30 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 		return nil
 	}
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
-	if seen.journal, err = r.Journals.Load(ctx, info.FSID); err != nil || seen.journal == nil || seen.journal.Sweep == seen.self() {
+	if seen.journal, err = r.Journals.Load(ctx, info.FSID); err != nil {
 		return err
+	}
+	if seen.journal == nil {
+		seen.journal = seen.memory.leftInCeph
+	}
+	if seen.journal == nil || seen.journal.Sweep == seen.self() {
+		return nil
 	}
 	seen.otherIsThere, err = r.isThere(ctx, seen.journal.Sweep)
 	return err
 }
 
-// isThere reports whether a sweep exists that has changed the cluster. One in a namespace
-// that the manager has no business in any more is nobody's.
+// isThere reports whether a sweep is at work that has changed the cluster: it puts that back
+// itself. One that has ended does not any more, should a copy of its journal be found that
+// could not be removed; and one in a namespace that the manager has no business in is
+// nobody's.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other := &v1alpha1.CephTuningSweep{}
 	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
 		return false, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
 	}
-	return err == nil && string(other.UID) == left.UID, nil
+	return err == nil && string(other.UID) == left.UID && facts{sweep: other}.mayHaveMade(), nil
 }
 
 // run is the number of the run that is next, or under way.

@@ -11,7 +11,12 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/queue"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
+
+// cephAgain is when a sweep that waits for others, who do not take the lock, asks Ceph again
+// what they may wait for.
+const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
 func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
@@ -33,11 +38,43 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
 		}}, nil
 	}
+	return r.findLeft(ctx, seen)
+}
+
+// findLeft looks, once the lock is held, for what others have left in the cluster. Of OSDs
+// that are down it takes care itself; a journal it finds is a fact from the next pass on.
+func (r *Reconciler) findLeft(ctx context.Context, seen facts) (effect, error) {
 	if waits, err := r.letLeftUp(ctx, seen); err != nil || waits != "" {
 		seen.memory.lockedAt = time.Time{} // The pass that follows asks again.
 		return lettingUp(waits), err
 	}
+	if seen.memory.lookedInCeph || seen.journal != nil {
+		return effect{}, nil
+	}
+	left, err := r.leftInCeph(ctx, seen)
+	if err != nil {
+		seen.memory.lockedAt = time.Time{}
+		return effect{}, err
+	}
+	seen.memory.leftInCeph = left
+	seen.memory.lookedInCeph = true
 	return effect{}, nil
+}
+
+// leftInCeph is the journal of another sweep, with something to be put back, of which
+// Kubernetes knows nothing: it is of another Kubernetes cluster, or the copy here was deleted.
+// Who has just got the lock looks, once, since it takes a process; before that, the other sweep
+// may be at work. Its own journal a sweep finds itself.
+func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return nil, err
+	}
+	left, err := tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, to.Observer)).Load(ctx, seen.rook.FSID)
+	if err != nil || left == nil || left.Done() || left.Sweep == seen.self() {
+		return nil, err
+	}
+	return left, nil
 }
 
 // ahead names those that wait for the same cluster and were first.
@@ -47,10 +84,18 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return nil, nil
 	}
 	place.Restores = seen.leftByGone()
-	return queue.Ahead(ctx, r.Client, place, func() (bool, error) {
+	free := false
+	names, err := queue.Ahead(ctx, r.Client, place, func() (bool, error) {
 		grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder())
+		free = grant.Holder == "" || seen.now.After(grant.Expires)
 		return grant.Held, err
 	})
+	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
+		// They may wait for what is put back by the next sweep, and know that from Ceph alone.
+		m.askedAhead = seen.now
+		m.leftInCeph, err = r.leftInCeph(ctx, seen)
+	}
+	return names, err
 }
 
 // lockLost ends a sweep that must not do anything any more but put back, once it has the
@@ -84,6 +129,7 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 // release lets the next one have the cluster. Who has not got it needs no way to Ceph for
 // that, which may be gone for good.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
+	seen.memory.lookedInCeph, seen.memory.leftInCeph = false, nil
 	if grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder()); err != nil || !grant.Held {
 		return err
 	}

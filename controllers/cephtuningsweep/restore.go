@@ -298,7 +298,11 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
 	}
 	r.Counts.RestoreEnded(outcome)
-	return came, seen.memory.engine.Close(ctx)
+	if err := seen.memory.engine.Close(ctx); err != nil {
+		return came, err
+	}
+	seen.memory.leftInCeph = nil
+	return came, nil
 }
 
 // abandons reports whether a person has given up putting back.

@@ -240,7 +240,7 @@ func theRestarterIsWithdrawn(w *world) {
 // It varies another option, of whose kind nobody has asked for.
 func theNextDoesNotRestart(w *world) {
 	before := w.state()
-	w.nextAfter(w.inRestartedRun())
+	w.nextAfter(w.inRestartedRun(), func() {})
 	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, "For sweep "+w.namespace+"/s: OSDs take osd_op_num_shards only when they start")
 	w.wantState(before)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,6 +39,8 @@ func restoreStories() map[string]story {
 		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
 		"somebody removes the journal":                          theJournalIsRemoved,
 		"somebody takes the finalizer off":                      theFinalizerIsTakenOff,
+		"and the operator's namespace is deleted too":           onlyCephKnows,
+		"given up, and Ceph's copy stays":                       abandonedAndLeftInCeph,
 		"the namespace is deleted":                              theNamespaceIsDeleted,
 		"the pool is deleted in mid-sweep":                      thePoolIsGone,
 		"the administrator takes the permission back":           thePermissionIsTakenBack,
@@ -283,9 +286,28 @@ func changedBeforeTheRestore(w *world) {
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=balanced\nbalancer true, flags [], keys map[]")
 }
 
-func theFinalizerIsTakenOff(w *world) {
+func theFinalizerIsTakenOff(w *world) { w.leavesWhatTheNextPutsBack(func() {}) }
+
+// What is left in Kubernetes goes with the operator's namespace, the Lease as well. That there
+// is something to be put back, for which the benchmark ahead waits, only Ceph tells.
+func onlyCephKnows(w *world) {
+	w.leavesWhatTheNextPutsBack(func() {
+		for _, o := range []client.Object{
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-journal-" + cephtest.FSID}},
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-" + cephtest.FSID}},
+		} {
+			if err := w.Delete(w.t.Context(), o); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// leavesWhatTheNextPutsBack is a sweep that is gone without having put anything back.
+func (w *world) leavesWhatTheNextPutsBack(alsoGone func()) {
+	w.t.Helper()
 	before := w.state()
-	next := w.nextAfter(w.inMidRun())
+	next := w.nextAfter(w.inMidRun(), alsoGone)
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
 	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // For the other one, and its own.
 	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
@@ -294,14 +316,16 @@ func theFinalizerIsTakenOff(w *world) {
 	w.wantState(before)
 }
 
-// nextAfter is a sweep that has ended after another whose finalizer was taken off.
-func (w *world) nextAfter(s *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
+// nextAfter is a sweep that has ended after another whose finalizer was taken off, and from
+// which more may have been taken.
+func (w *world) nextAfter(s *v1alpha1.CephTuningSweep, alsoGone func()) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.stop()
 	w.delete(s)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
 	w.removeChildren()
 	w.benchmarkAhead()
+	alsoGone()
 	w.goOn()
 	w.start()
 	next := w.create("next", profile)
@@ -368,6 +392,33 @@ func (w *world) benchmarkAhead() {
 	if err := w.Status().Update(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// While Ceph does not answer, its copy cannot be removed. It cannot be told from one that
+// somebody else has left, so the next sweep puts back what it says, while the one that was
+// given up is still to be seen.
+func abandonedAndLeftInCeph(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(string) error { return errors.New("no monitor answers") }
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
+		s.Spec.Suspend = true
+	})
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "journal in Ceph could not be removed")
+	w.wantNoJournal()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.goOn()
+	w.ahead.Add(int64(11 * time.Minute)) // Its lock could not be given back, either.
+	next := w.create("next", profile)
+	w.awaitAfterCrash(next, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
+	w.wantState(before)
 }
 
 // removeChildren is the garbage collector, which a test's API server has not.
