@@ -101,8 +101,8 @@ func TracesOf(p place.Place, loads []Load) Traces {
 func DatasetBytes(p place.Place, loads []Load) int64 {
 	var bytes int64
 	var keys []string
-	for _, load := range loads {
-		for _, dataset := range load.Datasets(p) {
+	for _, each := range loads {
+		for _, dataset := range each.Datasets(p) {
 			if !slices.Contains(keys, dataset.Key) {
 				keys = append(keys, dataset.Key)
 				bytes += dataset.Bytes

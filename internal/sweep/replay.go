@@ -250,15 +250,11 @@ func (r *replay) continueRace() error {
 	if len(r.live) == 0 {
 		return r.end(Decided)
 	}
-	contenders, err := r.contenders(rounds)
+	leader, gain, err := r.favourite(rounds)
 	if err != nil {
 		return err
 	}
-	leader, gain, err := r.leader(r.blocks, contenders)
-	if err != nil {
-		return err
-	}
-	worthwhile := rounds >= firstLook && len(contenders) > 0 && r.worthConfirming(gain)
+	worthwhile := rounds >= firstLook && r.worthConfirming(gain)
 	alone := r.settings.Racing && len(r.live) == 1 && rounds >= r.settings.MinBlocks
 	full := rounds >= r.settings.MaxBlocks
 	switch {
@@ -272,17 +268,18 @@ func (r *replay) continueRace() error {
 	return r.openBlock()
 }
 
-// contenders are those that may be confirmed: without racing nobody leaves, but who breaks a
-// constraint can still not win.
-func (r *replay) contenders(rounds int) ([]int, error) {
-	if r.settings.Racing || rounds < firstLook {
-		return r.live, nil
+// favourite is the leader of those that may be confirmed, 0 if there is none: without racing
+// nobody leaves, but who breaks a constraint can still not win.
+func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
+	may := r.live
+	if !r.settings.Racing && rounds >= firstLook {
+		js, err := r.judgeRace()
+		if err != nil {
+			return 0, stats.Contrast{}, err
+		}
+		may = slices.DeleteFunc(slices.Clone(r.live), func(c int) bool { return js[c].breaksConstraint() })
 	}
-	js, err := r.judgeRace()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(r.live), func(c int) bool { return js[c].breaksConstraint() }), nil
+	return r.leader(r.blocks, may)
 }
 
 // worthConfirming says whether a gain in the race may prove to be a win.
