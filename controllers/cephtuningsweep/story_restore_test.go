@@ -352,6 +352,7 @@ func theManagerOfCephIsAway(w *world) {
 		}
 	})
 	w.goOn()
+	w.await(s, "in trouble", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "no manager answers") })
 	for range 10 {
 		w.advance(s, lock.RenewAfter+time.Minute)
 		time.Sleep(200 * time.Millisecond)
