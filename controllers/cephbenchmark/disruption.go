@@ -114,7 +114,7 @@ func (f *facts) noteDisruption() {
 	}
 	look := disruption.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.samples}
 	if d.status != nil {
-		look.UpBefore = d.status.UpOSDs
+		look.UpBefore, look.InBefore = d.status.UpOSDs, d.status.InOSDs
 	}
 	look.PhaseOver = f.tasks != nil && f.tasks.any(id, task.State.Ended)
 	d.so, f.disruption.step, f.disruption.again = plan.Next(d.so, look, f.now)

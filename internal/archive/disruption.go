@@ -11,8 +11,15 @@ type Disruption struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
 
-	// LetBackTime is when they were let up again, from which the times below count.
+	// LetBackTime is when they were let up again, from which times count that say nothing else.
 	LetBackTime *metav1.Time `json:"letBackTime,omitempty"`
+
+	// SecondsToOut is from the stop until Ceph was seen to take the OSDs for lost, and
+	// SecondsToBackfilled from then until all placement groups had all their copies without
+	// them; "" where the first was not meant to be, or the second did not come before the
+	// OSDs were let up.
+	SecondsToOut        v1alpha1.Decimal `json:"secondsToOut,omitempty"`
+	SecondsToBackfilled v1alpha1.Decimal `json:"secondsToBackfilled,omitempty"`
 
 	// SecondsToUp is until all of them were up.
 	SecondsToUp v1alpha1.Decimal `json:"secondsToUp,omitempty"`

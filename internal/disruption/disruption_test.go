@@ -82,6 +82,13 @@ func TestRefuse(t *testing.T) {
 		}, "above 21m0s"},
 		"backfill that does not come": {func(_ *Cluster, p *Plan) { p.Backfill = true }, "above 11m0s"},
 		"backfill that comes":         {func(_ *Cluster, p *Plan) { p.Backfill, p.Outage = true, 12*time.Minute }, ""},
+		"backfill of what may not all go out": {func(c *Cluster, p *Plan) {
+			p.Backfill, p.Outage, p.OSDs = true, 12*time.Minute, []int{1, 2}
+		}, "less than 0.75 of them are in (mon_osd_min_in_ratio)"},
+		"backfill where more may go out": {func(c *Cluster, p *Plan) {
+			set("mon", "mon_osd_min_in_ratio", "0.5")(c, p)
+			p.Backfill, p.Outage, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
+		}, ""},
 		"the data of others":          {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}), 1
@@ -224,6 +231,43 @@ func TestNext(t *testing.T) {
 				t.Errorf("progress %+v", so)
 			}
 		})
+	}
+}
+
+// Whoever measures a backfill has to have had one.
+func TestBackfill(t *testing.T) {
+	in := func(osds int, s quiescence.Sample) quiescence.Sample {
+		s.Status.InOSDs = osds
+		return s
+	}
+	waiting := []quiescence.Sample{in(3, sample(45, 90, degraded)), in(3, sample(60, 90, degraded))}
+	out := append(slices.Clip(waiting), in(2, sample(70, 90, "active+undersized+degraded+remapped+backfilling")))
+	moved := append(slices.Clip(out), in(2, sample(80, 0, clean)), in(2, sample(85, 0, clean)))
+	for name, tc := range map[string]struct {
+		samples         []quiescence.Sample
+		inBefore        int
+		failed          string
+		out, backfilled time.Time
+	}{
+		"they stay in":                    {samples: waiting, inBefore: 3, failed: "did not take all of the OSDs for lost"},
+		"nobody knows how many were in":   {samples: out, failed: "did not take all of the OSDs for lost"},
+		"data is still moved":             {samples: out, inBefore: 3, out: at(70)},
+		"it is moved":                     {samples: moved, inBefore: 3, out: at(70), backfilled: at(80)},
+		"one of four was out for another": {samples: out, inBefore: 2, failed: "did not take all of the OSDs for lost"},
+	} {
+		p := plan()
+		p.Backfill = true
+		so, step, _ := p.Next(Progress{Start: begin, Stop: at(40), Down: at(41)}, Look{OSDMap: osds(2), OSDMapAt: at(41), Samples: tc.samples, InBefore: tc.inBefore}, at(100))
+		if step != StepLetBack || !strings.Contains(so.Failed, tc.failed) || (so.Failed == "") != (tc.failed == "") {
+			t.Errorf("%s: %s, failed %q, want %q", name, step, so.Failed, tc.failed)
+		}
+		if !so.Out.Equal(tc.out) || !so.Backfilled.Equal(tc.backfilled) {
+			t.Errorf("%s: out %v, backfilled %v; want %v and %v", name, so.Out, so.Backfilled, tc.out, tc.backfilled)
+		}
+	}
+	got := Measure(Evidence{Progress: Progress{Start: begin, Stop: at(40), Out: at(70), Backfilled: at(80), LetBack: at(100)}})
+	if got.SecondsToOut != "30" || got.SecondsToBackfilled != "10" {
+		t.Errorf("out after %q s, moved after %q s; want 30 and 10", got.SecondsToOut, got.SecondsToBackfilled)
 	}
 }
 

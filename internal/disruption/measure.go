@@ -35,6 +35,7 @@ func Measure(e Evidence) *archive.Disruption {
 	}
 	r := &archive.Disruption{
 		StopTime: moment(so.Stop), LetBackTime: moment(so.LetBack),
+		SecondsToOut: after(so.Stop, so.Out), SecondsToBackfilled: after(so.Out, so.Backfilled),
 		SecondsToUp: after(so.LetBack, so.Up), SecondsToActive: after(so.LetBack, activeFrom(e.Samples, so)),
 		SecondsToClean: after(so.LetBack, so.Clean),
 		Windows:        windows(e),

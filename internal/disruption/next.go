@@ -18,6 +18,9 @@ type Progress struct {
 	// to go down, and Down when they were seen to be. Until they are told, Stop is Begin:
 	// whatever went wrong in between, there is something to be undone.
 	Begin, Stop, Down time.Time
+	// Out is when Ceph was first seen to take them for lost, and Backfilled when the cluster
+	// was whole without them; only where that is meant to be.
+	Out, Backfilled time.Time
 	// LetBack is when they were let up again, and Up when they were seen to be.
 	LetBack, Up time.Time
 	// Clean is when the cluster was first seen to be whole again.
@@ -38,8 +41,9 @@ type Look struct {
 	OSDMapAt time.Time
 	// Samples are those of the cluster, in the order of time.
 	Samples []quiescence.Sample
-	// UpBefore is how many OSDs were up right before the stop; 0 if nobody knows.
-	UpBefore int
+	// UpBefore and InBefore are how many OSDs were up and in right before the stop; 0 if
+	// nobody knows.
+	UpBefore, InBefore int
 }
 
 // Step is what is to be done next.
@@ -96,6 +100,9 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	if known && !so.Stop.IsZero() && so.Down.IsZero() && up == 0 && look.OSDMapAt.After(so.Stop) {
 		so.Down = look.OSDMapAt
 	}
+	if p.Backfill && so.Outstanding() {
+		so = p.noteBackfill(so, look)
+	}
 	if known && !so.LetBack.IsZero() && so.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(so.LetBack) {
 		so.Up = look.OSDMapAt
 	}
@@ -103,6 +110,19 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 		so.Clean = cleanFrom(look.Samples, so.Up)
 	}
 	so.Failed = p.failure(so, look, now)
+	return so
+}
+
+// noteBackfill adds what Ceph does about OSDs that it takes for lost.
+func (p Plan) noteBackfill(so Progress, look Look) Progress {
+	if i := slices.IndexFunc(look.Samples, func(s quiescence.Sample) bool {
+		return s.Status != nil && s.Time.After(so.Stop) && s.Status.InOSDs <= look.InBefore-len(p.OSDs)
+	}); i >= 0 && so.Out.IsZero() {
+		so.Out = look.Samples[i].Time
+	}
+	if !so.Out.IsZero() && so.Backfilled.IsZero() {
+		so.Backfilled = cleanFrom(look.Samples, so.Out)
+	}
 	return so
 }
 
@@ -138,6 +158,11 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 		return "the phase ended while the OSDs were down"
 	case p.cameUpEarly(so, look):
 		return "an OSD came up before the outage was over: has somebody taken the flag noup off it?"
+	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Outage)):
+		// Ceph waits longer for OSDs that have come and gone before (mon_osd_adjust_down_out_interval),
+		// and for ever where they are all that a large part of the cluster has.
+		return "Ceph did not take all of the OSDs for lost during the outage, so that no data was moved: make it longer, " +
+			"or see mon_osd_down_out_subtree_limit"
 	}
 	return ""
 }

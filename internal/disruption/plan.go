@@ -79,6 +79,7 @@ func OSDsOf(j *tuning.Journal) []int {
 // Ceph's defaults of the options that matter here.
 const (
 	defaultOutAfter       = 600 * time.Second
+	defaultMinInRatio     = 0.75
 	defaultMarkdowns      = 5
 	defaultMarkdownPeriod = 600 * time.Second
 )
@@ -112,6 +113,13 @@ func later(a, b time.Duration) time.Duration {
 		return 0
 	}
 	return max(a, b)
+}
+
+// minInRatio is the share of OSDs that has to be in for Ceph to take another one for lost;
+// the strictest where monitors differ.
+func minInRatio(config []ceph.ConfigEntry) float64 {
+	const option = "mon_osd_min_in_ratio"
+	return slices.Max(append(apart(config, "mon", option), number(config, "mon", option, defaultMinInRatio)))
 }
 
 // staysOut tells whether an OSD that Ceph took for lost stays so once it is up again, until

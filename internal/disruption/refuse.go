@@ -135,11 +135,24 @@ func (p Plan) lostMeanwhile(c Cluster) string {
 			"an outage of %v has to be %v shorter than that, or disruption.backfill Expect", lost, p.Outage, outMargin)
 	case p.Backfill && lostAtLatest == 0:
 		return "Ceph never takes OSDs for lost here (mon_osd_down_out_interval is 0), so there is no backfill to expect"
+	case p.Backfill && !p.allGoOut(c):
+		return fmt.Sprintf("Ceph takes no more OSDs for lost once less than %g of them are in (mon_osd_min_in_ratio), "+
+			"so that not all of %d would go out: name fewer", minInRatio(c.Config), len(p.OSDs))
 	case p.Backfill && p.Outage <= lostAtLatest+outMargin:
 		return fmt.Sprintf("disruption.backfill is Expect, and Ceph moves data only after %v (mon_osd_down_out_interval): raise disruption.outage above %v",
 			lostAtLatest, lostAtLatest+outMargin)
 	}
 	return ""
+}
+
+// allGoOut tells whether Ceph would take all of the OSDs for lost, one after the other: it
+// looks at how many are in before each.
+func (p Plan) allGoOut(c Cluster) bool {
+	in := len(c.OSDMap.OSDs)
+	if c.Status != nil {
+		in = c.Status.InOSDs
+	}
+	return float64(in-len(p.OSDs)+1) >= minInRatio(c.Config)*float64(len(c.OSDMap.OSDs))
 }
 
 // ownPool is the one pool of Ceph's that holds nothing that clients wait for.

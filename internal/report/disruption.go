@@ -16,6 +16,7 @@ const disruptionMethod = `OSDs were marked down in mid-phase, and kept down, whi
 // were.
 func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
+	backfills := &Table{Header: []string{"Run", "Taken for lost after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
 	for _, of := range disruptionsOf(runs) {
 		d, run := of.result, strconv.Itoa(int(of.run))
@@ -27,6 +28,9 @@ func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 			run, took(d.StopTime, d.LetBackTime), seconds(d.SecondsToUp), seconds(d.SecondsToActive), seconds(d.SecondsToClean),
 			string(d.DegradedObjectSeconds), recovered, string(d.RecoveredObjectsPerSecond),
 		})
+		if d.SecondsToOut != "" {
+			backfills.Rows = append(backfills.Rows, []string{run, seconds(d.SecondsToOut), seconds(d.SecondsToBackfilled)})
+		}
 		for _, w := range d.Windows {
 			windows.Rows = append(windows.Rows, []string{
 				run, string(w.Name), strconv.Itoa(int(w.Seconds)), figure.HumanDecimal(v1alpha1.MetricBandwidth, w.Bandwidth), figure.HumanDecimal(v1alpha1.MetricIOPS, w.IOPS),
@@ -38,8 +42,10 @@ func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 		return nil
 	}
 	parts := []Part{{Table: costs}}
-	if len(windows.Rows) > 0 {
-		parts = append(parts, Part{Table: windows})
+	for _, table := range []*Table{backfills, windows} {
+		if len(table.Rows) > 0 {
+			parts = append(parts, Part{Table: table})
+		}
 	}
 	return append(parts, Part{Text: disruptedBy(b) + disruptionMethod})
 }

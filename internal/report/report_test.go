@@ -430,7 +430,7 @@ func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
 	b.Name, b.Namespace = "b", "bench"
 	b.Spec.Template.Disruption = &v1alpha1.Disruption{Phase: "outage", OSDs: []int32{2}}
 	run := &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "outage", Disruption: &archive.Disruption{
-		StopTime: &stop, LetBackTime: &back, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
+		StopTime: &stop, LetBackTime: &back, SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
 		Windows: []archive.DisruptionWindow{{Name: archive.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
 	}}}}
@@ -439,7 +439,7 @@ func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(d.Markdown())
-	for _, want := range []string{"In phase outage, osd.2.", "| 1 | 2m0s | 2s | 4s | 20s | 14700 | 240 | 12 |", "| 1 | Outage | 60 | 1 MiB/s | 487 IOPS |"} {
+	for _, want := range []string{"In phase outage, osd.2.", "| 1 | 2m0s | 2s | 4s | 20s | 14700 | 240 | 12 |", "| 1 | 90s | 12s |", "| 1 | Outage | 60 | 1 MiB/s | 487 IOPS |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in it:\n%s", want, text)
 		}

@@ -86,6 +86,39 @@ func TestLongBenchmarkWithDisruption(t *testing.T) {
 	})
 }
 
+// Where backfill is the subject, an outage goes on until Ceph takes the OSD for lost and has
+// moved its data. Ceph waits ten minutes for that, unless it is told otherwise.
+func TestLongBenchmarkWithBackfill(t *testing.T) {
+	c := forTest(t)
+	c.mustCeph(t, "config", "set", "mon", "mon_osd_down_out_interval", "30")
+	t.Cleanup(func() { c.mustCeph(t, "config", "rm", "mon", "mon_osd_down_out_interval") })
+	// Two OSDs hold no three copies, so that the cluster would not be whole without the third.
+	c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "2")
+	t.Cleanup(func() {
+		c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "3")
+		c.awaitSettledPGs(t)
+	})
+
+	b := c.disrupted("backfill", 2)
+	b.Spec.Template.Target.ScratchPool.Replicated.Size = 2
+	b.Spec.Template.Phases[0].Fio.Duration = metav1.Duration{Duration: 6 * time.Minute}
+	b.Spec.Template.Disruption.Backfill = v1alpha1.BackfillExpect
+	b.Spec.Template.Disruption.Outage = metav1.Duration{Duration: 150 * time.Second}
+	c.create(t, b)
+	c.awaitEnd(t, v1alpha1.ConditionComplete, b)
+	c.wantUp(t, time.Minute, 2)
+	for _, run := range c.wantRuns(t, b) {
+		d := run.Phases[0].Disruption
+		if d == nil {
+			t.Fatalf("run %d has no disruption", run.Number)
+		}
+		t.Logf("disruption: %+v", *d)
+		if d.SecondsToOut == "" || d.SecondsToBackfilled == "" || d.SecondsToClean == "" {
+			t.Errorf("out after %q s, moved after %q s, whole after %q s: it does not tell all of them", d.SecondsToOut, d.SecondsToBackfilled, d.SecondsToClean)
+		}
+	}
+}
+
 // disrupted is a benchmark in the middle of which an OSD is down for 40 s. What is stored
 // by others on a small cluster is on all of its OSDs.
 func (c *cluster) disrupted(name string, osd int32) *v1alpha1.CephBenchmark {

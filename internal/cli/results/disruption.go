@@ -13,7 +13,7 @@ import (
 // writeDisruptions tells what OSDs that were down have cost, if any were: how long the
 // cluster took, and what clients got meanwhile.
 func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
-	var costs, windows [][]string
+	var costs, backfills, windows [][]string
 	for _, run := range runs {
 		for _, phase := range run.Phases {
 			d := phase.Disruption
@@ -24,6 +24,9 @@ func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
 			costs = append(costs, []string{
 				number, string(phase.Name), human(d.SecondsToUp), human(d.SecondsToActive), human(d.SecondsToClean), string(d.DegradedObjectSeconds), string(d.RecoveredObjectsPerSecond),
 			})
+			if d.SecondsToOut != "" {
+				backfills = append(backfills, []string{number, human(d.SecondsToOut), human(d.SecondsToBackfilled)})
+			}
 			for _, w := range d.Windows {
 				windows = append(windows, []string{
 					number, string(w.Name), strconv.Itoa(int(w.Seconds)), string(w.IOPS), human(w.LatencyP50), human(w.LatencyP99), strconv.Itoa(int(w.StalledSeconds)),
@@ -36,6 +39,10 @@ func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
 	}
 	out.WriteString("\n")
 	aligned.Write(out, []string{"RUN", "DISRUPTION IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
+	if len(backfills) > 0 {
+		out.WriteString("\n")
+		aligned.Write(out, []string{"RUN", "TAKEN FOR LOST AFTER", "DATA MOVED AFTER THAT"}, backfills)
+	}
 	if len(windows) > 0 {
 		out.WriteString("\n")
 		aligned.Write(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P50", "P99", "STALLED SECONDS"}, windows)

@@ -9,13 +9,13 @@ import (
 
 func TestDisruptionsAreTold(t *testing.T) {
 	run := &archive.Run{Number: 2, Phases: []archive.Phase{{Name: "outage", Disruption: &archive.Disruption{
-		SecondsToUp: "2", SecondsToClean: "20", DegradedObjectSeconds: "14700",
+		SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToClean: "20", DegradedObjectSeconds: "14700",
 		Windows: []archive.DisruptionWindow{{Name: archive.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP50: "0.002", LatencyP99: "0.012", StalledSeconds: 1}},
 	}}}}
 	var out strings.Builder
 	writeDisruptions(&out, []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run})
 	words := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"2 outage 2s 20s 14700", "2 Recovery 20 275 2ms 12ms 1"} {
+	for _, want := range []string{"2 outage 2s 20s 14700", "2 90s 12s", "2 Recovery 20 275 2ms 12ms 1"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%q is not in it:\n%s", want, out.String())
 		}
