@@ -354,12 +354,13 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=7
 	Marks []ResultMark `json:"marks,omitempty"`
 
-	// metrics are the figures.
+	// metrics are the figures: eight of reads, of writes and of both together at most, and
+	// nine of a disruption.
 	// +optional
 	// +listType=map
 	// +listMapKey=metric
 	// +listMapKey=direction
-	// +kubebuilder:validation:MaxItems=24
+	// +kubebuilder:validation:MaxItems=33
 	Metrics []MetricResult `json:"metrics,omitempty"`
 
 	// backgroundIOPS is the operations per second of the background while the phase

@@ -47,6 +47,13 @@ func TestTheLargestStatusFits(t *testing.T) {
 				})
 			}
 		}
+		if n == 0 { // One phase may have a disruption.
+			for _, metric := range []v1alpha1.Metric{
+				"TimeToClean", "P50Before", "P99Before", "P50Outage", "P99Outage", "P50Recovery", "P99Recovery", "P50After", "P99After",
+			} {
+				p.Metrics = append(p.Metrics, v1alpha1.MetricResult{Metric: metric, Direction: "Total", Value: "0.0123456", Low: "0.0123456", High: "0.0123456"})
+			}
+		}
 		s.Phases = append(s.Phases, p)
 		s.Expectations = append(s.Expectations, v1alpha1.ExpectationResult{
 			MetricReference: v1alpha1.MetricReference{Phase: p.Name, Metric: "LatencyP999", Direction: "Total"},

@@ -61,33 +61,7 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 			}
 		}
 	}
-	out.Metrics = mostTelling(out.Metrics)
 	return out, nil
-}
-
-// maxMetrics is how many figures of a phase status takes.
-const maxMetrics = 24
-
-// mostTelling leaves out what says the least where there are more figures than status takes:
-// that is so where a phase with a disruption reads and writes.
-func mostTelling(all []v1alpha1.MetricResult) []v1alpha1.MetricResult {
-	for _, metric := range []v1alpha1.Metric{
-		v1alpha1.MetricLatencyMax, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyP50,
-	} {
-		for _, direction := range []v1alpha1.Direction{v1alpha1.DirectionWrite, v1alpha1.DirectionRead} {
-			if len(all) > maxMetrics {
-				all = without(all, metric, direction)
-			}
-		}
-	}
-	if len(all) > maxMetrics {
-		all = without(all, v1alpha1.MetricLatencyMax, v1alpha1.DirectionTotal)
-	}
-	return all
-}
-
-func without(all []v1alpha1.MetricResult, metric v1alpha1.Metric, direction v1alpha1.Direction) []v1alpha1.MetricResult {
-	return slices.DeleteFunc(all, func(m v1alpha1.MetricResult) bool { return m.Metric == metric && m.Direction == direction })
 }
 
 // valuesOf returns the figure of each run; nil unless each has it, of one kind.
