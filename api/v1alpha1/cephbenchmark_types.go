@@ -147,9 +147,10 @@ const (
 	BenchmarkPassed BenchmarkVerdict = "Passed"
 	// BenchmarkFailed means that at least one was not.
 	BenchmarkFailed BenchmarkVerdict = "Failed"
-	// BenchmarkInconclusive means that an interval reaches across its limit.
+	// BenchmarkInconclusive means that an interval reaches across its limit, or that too few
+	// runs are valid for one.
 	BenchmarkInconclusive BenchmarkVerdict = "Inconclusive"
-	// BenchmarkInvalid means that there are too few valid runs to tell.
+	// BenchmarkInvalid means that no run is valid.
 	BenchmarkInvalid BenchmarkVerdict = "Invalid"
 )
 

@@ -443,8 +443,7 @@ const (
 	ForeignBandwidth ForeignClientMetric = "Bandwidth"
 	// ForeignIOPS is operations per second of all clients of the pool.
 	ForeignIOPS ForeignClientMetric = "IOPS"
-	// ForeignOSDLatency is the worst commit latency of the OSDs that store the
-	// pool.
+	// ForeignOSDLatency is the worst commit latency of all OSDs, whichever store the pool.
 	ForeignOSDLatency ForeignClientMetric = "OSDLatency"
 )
 

@@ -106,7 +106,7 @@ func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 			}},
 		}}}
 		var err error
-		if c.gate, err = figure.Expect(spec.Expectations, c.phases); err != nil {
+		if c.gate, err = figure.Expect(spec.Expectations, spec.Repetitions, c.phases); err != nil {
 			panic(err) // The figures above are figures.
 		}
 		c.headline, c.summary = figure.Headline(&spec.Template.Phases[0], c.phases[0]), c.sentence(*spec)

@@ -118,6 +118,7 @@ func decide(seen facts) plan {
 		idleSuspended,        //
 		stallOnSettings,      // what the administrator does not allow
 		stallInNamespace,     // where benchmarks may not run
+		stallAbandoned,       // which would put nothing back
 		begin,                // a new run ID, or one that was suspended
 		protect,              // before anything is changed
 		waitForCluster,       // a CephCluster that is not there
@@ -218,6 +219,16 @@ func stallInNamespace(seen facts) (plan, bool) {
 	return plan{
 		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
 	}, seen.refused != ""
+}
+
+// stallAbandoned keeps a run from changing what nobody would put back: the annotation stays
+// on a sweep until somebody takes it off.
+func stallAbandoned(seen facts) (plan, bool) {
+	return plan{step: stepStall, outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonAbandoned,
+		Message: fmt.Sprintf("Putting back was given up with the annotation %[1]s, which would hold for this run as well. Take it off first: "+
+			"`kubectl -n %s annotate cephsweep %s %[1]s-`.", v1alpha1.AnnotationAbandonRestore, seen.sweep.Namespace, seen.sweep.Name),
+	}}, !seen.atWork() && seen.saysAbandoned()
 }
 
 func begin(seen facts) (plan, bool) {

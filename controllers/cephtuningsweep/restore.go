@@ -307,7 +307,11 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 
 // abandons reports whether a person has given up putting back.
 func (f facts) abandons() bool {
-	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true" && f.changedCeph()
+	return f.saysAbandoned() && f.changedCeph()
+}
+
+func (f facts) saysAbandoned() bool {
+	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true"
 }
 
 // tryWithin is how long the last attempt may take: a Ceph that does not answer must not keep

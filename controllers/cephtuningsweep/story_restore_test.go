@@ -420,6 +420,16 @@ func abandonedAndLeftInCeph(w *world) {
 	w.awaitAfterCrash(next, "complete", is(v1alpha1.ConditionComplete))
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
 	w.wantState(before)
+
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.await(s, "kept from changing what nobody would put back", func(s *v1alpha1.CephTuningSweep) bool {
+		return is(v1alpha1.ConditionStalled)(s) && hasReason(v1alpha1.ReasonAbandoned)(s)
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { delete(s.Annotations, v1alpha1.AnnotationAbandonRestore) })
+	w.await(s, "at work again", is(v1alpha1.ConditionReconciling))
+	w.delete(s)
+	w.awaitGone(s)
+	w.wantState(before)
 }
 
 // removeChildren is the garbage collector, which a test's API server has not.

@@ -89,7 +89,7 @@ func TestRefuse(t *testing.T) {
 			set("mon", "mon_osd_min_in_ratio", "0.5")(c, p)
 			p.Backfill, p.Outage, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
 		}, ""},
-		"the data of others":          {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
+		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}), 1
 		}, ""},

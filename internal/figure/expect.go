@@ -26,20 +26,21 @@ type Gate struct {
 // Expect compares what was expected with the results of all phases.
 //
 // An interval decides as a whole: Met if all of it keeps the limit, Missed if none
-// of it does, and Unknown if it reaches across. Where there is none (fewer than
-// three runs, LatencyMax), the value decides. A figure that is missing is Unknown.
+// of it does, and Unknown if it reaches across. Where none was asked for (fewer than
+// three repetitions, LatencyMax), the value decides; where too few of the repetitions
+// are valid for one, it is Unknown, and so is a figure that is missing.
 //
 // The verdict is Invalid if a phase of which something is expected has no valid run,
 // else Failed as soon as one expectation is Missed, Inconclusive if one is Unknown,
 // and Passed. It fails for a limit that admission would have refused.
-func Expect(expectations []v1alpha1.Expectation, phases []v1alpha1.PhaseResult) (Gate, error) {
+func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult) (Gate, error) {
 	if len(expectations) == 0 {
 		return Gate{}, nil
 	}
 	gate := Gate{Verdict: v1alpha1.BenchmarkPassed}
 	clauses := map[v1alpha1.ExpectationOutcome][]string{}
 	for _, e := range expectations {
-		c, err := check(e, phases)
+		c, err := check(e, repetitions, phases)
 		if err != nil {
 			return Gate{}, err
 		}
@@ -76,7 +77,7 @@ type checked struct {
 	clause  string
 }
 
-func check(e v1alpha1.Expectation, phases []v1alpha1.PhaseResult) (checked, error) {
+func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult) (checked, error) {
 	l, err := newLimit(e)
 	if err != nil {
 		return checked{}, err
@@ -104,6 +105,11 @@ func check(e v1alpha1.Expectation, phases []v1alpha1.PhaseResult) (checked, erro
 		return checked{}, fmt.Errorf("%s: %w", name(e), err)
 	}
 	c.result.Value = m.Value
+	if repetitions >= MinimumRuns && !f.isInterval && e.Metric != v1alpha1.MetricLatencyMax {
+		c.clause = fmt.Sprintf("%s is %s in %d of %d runs, of which an interval takes %d that are valid",
+			name(e), f.describe(e.Metric), phases[i].ValidRuns, repetitions, MinimumRuns)
+		return c, nil
+	}
 	c.result.Outcome, c.verdict = l.judge(f)
 	c.clause = name(e) + " is " + f.describe(e.Metric) + l.describe(c.result.Outcome)
 	if _, ok := percentiles()[e.Metric]; ok && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {

@@ -42,75 +42,93 @@ func TestExpect(t *testing.T) {
 	reads.Direction = v1alpha1.DirectionRead
 	for name, c := range map[string]struct {
 		expectations []v1alpha1.Expectation
+		repetitions  int32
 		outcomes     []v1alpha1.ExpectationOutcome
 		verdict      v1alpha1.BenchmarkVerdict
 		sentence     string
 	}{
-		"nothing expected": {nil, nil, "", ""},
+		"nothing expected": {nil, 1, nil, "", ""},
 		"all of the interval below": {
 			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "25ms")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Met"},
 			"Passed",
 			"Passed: three LatencyP99 is 20ms (15ms to 25ms), at most 25ms, in a closed loop.",
 		},
 		"all of the interval above": {
 			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "14.9ms")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Missed"},
 			"Failed",
 			"Failed: three LatencyP99 is 20ms (15ms to 25ms), not at most 14.9ms, in a closed loop.",
 		},
 		"the interval reaches across": {
 			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "21ms")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
 			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms), on both sides of 21ms, in a closed loop.",
 		},
 		"at least, met by the lower end": {
 			[]v1alpha1.Expectation{atLeast("three", v1alpha1.MetricIOPS, "4.5k")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Met"},
 			"Passed", "Passed: three IOPS is 5k IOPS (4.5k IOPS to 5.5k IOPS), at least 4.5k.",
 		},
 		"at least, missed by the upper end": {
 			[]v1alpha1.Expectation{atLeast("three", v1alpha1.MetricIOPS, "5501")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Missed"},
 			"Failed", "Failed: three IOPS is 5k IOPS (4.5k IOPS to 5.5k IOPS), not at least 5501.",
 		},
 		"one direction": {
 			[]v1alpha1.Expectation{reads},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Met"},
 			"Passed", "Passed: three IOPS (Read) is 2.5k IOPS (2.4k IOPS to 2.6k IOPS), at least 2400.",
 		},
 		"without an interval the value decides": {
 			[]v1alpha1.Expectation{atLeast("one", v1alpha1.MetricBandwidth, "400Mi"), atMost("one", v1alpha1.MetricBandwidth, "399Mi")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Met", "Missed"},
 			"Failed", "Failed: one Bandwidth is 400 MiB/s, not at most 399Mi.",
 		},
+		"too few of the runs for one are valid": {
+			[]v1alpha1.Expectation{atLeast("one", v1alpha1.MetricBandwidth, "399Mi")},
+			5,
+			[]v1alpha1.ExpectationOutcome{"Unknown"},
+			"Inconclusive", "Inconclusive: one Bandwidth is 400 MiB/s in 1 of 5 runs, of which an interval takes 3 that are valid.",
+		},
 		"a missed one outweighs an unknown one": {
 			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "21ms"), atLeast("three", v1alpha1.MetricIOPS, "6k")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown", "Missed"},
 			"Failed",
 			"Failed: three IOPS is 5k IOPS (4.5k IOPS to 5.5k IOPS), not at least 6k.",
 		},
 		"a figure that the tool did not give": {
 			[]v1alpha1.Expectation{atMost("one", v1alpha1.MetricLatencyP99, "1s")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
 			"Inconclusive: one LatencyP99 is not known: the runs did not tell it.",
 		},
 		"no valid run outweighs all": {
 			[]v1alpha1.Expectation{atLeast("three", v1alpha1.MetricIOPS, "6k"), atMost("none", v1alpha1.MetricLatencyP99, "1s")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Missed", "Unknown"},
 			"Invalid",
 			"Invalid: none LatencyP99 is not known: no run is valid.",
 		},
 		"no such phase": {
 			[]v1alpha1.Expectation{atMost("other", v1alpha1.MetricLatencyP99, "1s")},
+			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Invalid", "Invalid: other LatencyP99 is not known: no run is valid.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			gate, err := Expect(c.expectations, phases())
+			gate, err := Expect(c.expectations, c.repetitions, phases())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +152,7 @@ func TestExpect(t *testing.T) {
 func TestOnlyAPercentileIsMarkedClosedLoop(t *testing.T) {
 	gate, err := Expect([]v1alpha1.Expectation{
 		atMost("three", v1alpha1.MetricLatencyP99, "1s"), atLeast("three", v1alpha1.MetricIOPS, "1"),
-	}, phases())
+	}, 3, phases())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +166,7 @@ func TestSentenceFitsIntoStatus(t *testing.T) {
 	for i := range 16 {
 		many = append(many, atLeast("three", v1alpha1.MetricIOPS, v1alpha1.Threshold(fmt.Sprint(6000+i))))
 	}
-	gate, err := Expect(many, phases())
+	gate, err := Expect(many, 3, phases())
 	if err != nil {
 		t.Fatal(err)
 	}
