@@ -235,7 +235,7 @@ func phaseOf(seen facts, run int32, i int, reports []*task.Report) (phaseEvidenc
 	p := seen.script.phases[i]
 	id := taskID(run, p.name)
 	e := phaseEvidence{
-		name: p.name, reports: reports, digest: phaseDigest(p.spec, seen.spec.Template.Background),
+		name: p.name, reports: reports, digest: phaseDigest(p.spec, &seen.spec.Template),
 		spread: seen.memory.spread[id], start: seen.memory.startedAt[id], end: seen.memory.endedAt[id],
 	}
 	observation, err := figure.Observe(valuesOf(reports), p.load.Timing())
@@ -279,16 +279,29 @@ func (e phaseEvidence) wrong(clients int) string {
 	return ""
 }
 
-// phaseDigest is the same for phases that were specified alike, and with the same load
-// beside them.
-func phaseDigest(spec v1alpha1.Phase, background *v1alpha1.Background) string {
-	if background == nil {
-		return digestOf(spec)
-	}
-	return digestOf(struct {
+// phaseDigest is the same for phases that were specified alike, for as many clients with the
+// same data, and with the same disruption. Pools, OSDs, nodes and the background are of the
+// environment.
+func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
+	asked := struct {
 		Phase      v1alpha1.Phase
-		Background string
-	}{spec, describeBackground(background)})
+		Clients    int32
+		Resources  v1alpha1.ClientResources
+		Dataset    v1alpha1.Dataset
+		Image      v1alpha1.Image
+		Claim      *v1alpha1.PersistentVolumeClaimTarget
+		Disruption *v1alpha1.Disruption
+	}{
+		Phase: spec, Clients: t.Clients.Count, Resources: t.Clients.Resources, Dataset: t.Dataset,
+		Claim: t.Target.PersistentVolumeClaim, Disruption: t.Disruption,
+	}
+	switch {
+	case t.Target.ScratchPool != nil:
+		asked.Image = t.Target.ScratchPool.Image
+	case t.Target.ExistingPool != nil:
+		asked.Image = t.Target.ExistingPool.Image
+	}
+	return digestOf(asked)
 }
 
 // digestOf is the same for what is the same.

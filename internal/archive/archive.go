@@ -72,7 +72,8 @@ type Benchmark struct {
 // Phase is what is known of one phase of a run.
 type Phase struct {
 	Name v1alpha1.PhaseName `json:"name"`
-	// SpecDigest is the same for phases that were specified alike.
+	// SpecDigest is the same for phases that were specified alike, with their clients, data
+	// and disruption.
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`

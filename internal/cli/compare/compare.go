@@ -152,7 +152,7 @@ func specDifferences(a, b side) []string {
 		case !inA:
 			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, b.name))
 		case digestA != digestB:
-			all = append(all, fmt.Sprintf("phase %s: was specified otherwise", name))
+			all = append(all, fmt.Sprintf("phase %s: was specified otherwise, itself, its clients, data, image or claim, or a disruption", name))
 		}
 	}
 	return all
@@ -244,6 +244,7 @@ func (c *comparison) note(a, b side) {
 	if ofA, ofB := dataStates(a), dataStates(b); len(ofA) > 0 && len(ofB) > 0 && !slices.Equal(ofA, ofB) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The data of %s %s, those of %s %s: runs that do not begin alike need not come to the same.", a.name, found(ofA), b.name, found(ofB)))
 	}
+	c.noteMarks(a, b)
 	intervals := 0
 	for _, f := range c.Figures {
 		if f.Low != nil {
@@ -266,6 +267,34 @@ func (c *comparison) note(a, b side) {
 			}
 		}
 	}
+}
+
+// noteMarks says which phases have a mark on one side alone: reads from memory and reads from
+// disks are not the same.
+func (c *comparison) noteMarks(a, b side) {
+	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
+		ofA, ofB := marksOf(a, name), marksOf(b, name)
+		for _, only := range []struct {
+			name          string
+			marks, others []v1alpha1.ResultMark
+		}{{a.name, ofA, ofB}, {b.name, ofB, ofA}} {
+			for _, mark := range only.marks {
+				if !slices.Contains(only.others, mark) {
+					c.Notes = append(c.Notes, fmt.Sprintf("Phase %s is marked %s in %s alone: see `kubectl cephtune results`.", name, mark, only.name))
+				}
+			}
+		}
+	}
+}
+
+// marksOf are those that any run of a side has, each once.
+func marksOf(s side, name v1alpha1.PhaseName) []v1alpha1.ResultMark {
+	var marks []v1alpha1.ResultMark
+	for _, observation := range archive.Observations(s.runs, name) {
+		marks = append(marks, observation.Marks...)
+	}
+	slices.Sort(marks)
+	return slices.Compact(marks)
 }
 
 // dataStates are the states, each once, in which the runs of a side found their data, as

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -201,6 +202,18 @@ func TestTheLongestOperationHasNoRatio(t *testing.T) {
 	}
 }
 
+// wantAll checks that an environment has something of everything, so that nothing is forgotten
+// here that is added there.
+func wantAll(t *testing.T, d quiescence.Detail) {
+	t.Helper()
+	of := reflect.ValueOf(d)
+	for i := range of.NumField() {
+		if of.Field(i).IsZero() {
+			t.Errorf("the environment has no %s", of.Type().Field(i).Name)
+		}
+	}
+}
+
 // Each thing that can differ between two environments is of a kind that can be expected.
 func TestKindsAreAboutEverything(t *testing.T) {
 	a := quiescence.Describe(quiescence.Inputs{
@@ -215,7 +228,9 @@ func TestKindsAreAboutEverything(t *testing.T) {
 		Pools: []ceph.Pool{{Name: "p", Size: 2}}, Images: map[string]string{"tools": "b"}, Nodes: []quiescence.Node{{Name: "n", Kernel: "6"}},
 		Config:       []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "2"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "99000"}},
 		InitialState: v1alpha1.InitialStateFresh, OSDCaches: v1alpha1.OSDCachesDropBeforePhase,
+		Background: "fio", BackgroundNodes: []quiescence.Node{{Name: "n"}},
 	})
+	wantAll(t, b)
 	lines := append(quiescence.Compare(a, b), "phase write: was specified otherwise")
 	used := map[string]int{}
 	for _, line := range lines {
@@ -238,5 +253,28 @@ func TestKindsAreAboutEverything(t *testing.T) {
 	// What disks have measured of themselves goes with the disks, and other options do not.
 	if used["osds"] != 4 || used["config"] != 2 {
 		t.Errorf("osds is about %d lines, want 4, and config about %d, want 2", used["osds"], used["config"])
+	}
+}
+
+// Reads from memory are not compared with reads from disks without a word.
+func TestMarksOfOneSideAreNoted(t *testing.T) {
+	of := func(name string, marks ...v1alpha1.ResultMark) side {
+		return side{name, []*archive.Run{{Number: 1, State: v1alpha1.RunValid, Phases: []archive.Phase{{
+			Name: "read", Observation: &figure.Observation{Marks: marks},
+		}}}}}
+	}
+	for name, tc := range map[string]struct {
+		a, b side
+		want string
+	}{
+		"both":    {of("a", v1alpha1.MarkCached), of("b", v1alpha1.MarkCached), ""},
+		"the one": {of("a", v1alpha1.MarkCached), of("b"), "Phase read is marked Cached in a alone"},
+		"other":   {of("a"), of("b", v1alpha1.MarkThrottled), "Phase read is marked Throttled in b alone"},
+	} {
+		c := &comparison{}
+		c.noteMarks(tc.a, tc.b)
+		if notes := strings.Join(c.Notes, " "); !strings.Contains(notes, tc.want) || (notes == "") != (tc.want == "") {
+			t.Errorf("%s: %q, want %q", name, notes, tc.want)
+		}
 	}
 }

@@ -38,7 +38,8 @@ func kinds() []kind {
 		{"initial-state", "how runs find the data, and phases the caches of OSDs", regexp.MustCompile(`^initial state |^OSD caches `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
 		{"nodes", "nodes of the clients, and their kernels", regexp.MustCompile(`^node `)},
-		{"phases", "what was asked for", regexp.MustCompile(`^phase `)},
+		{"phases", "what was asked for, clients, data and disruption included", regexp.MustCompile(`^phase `)},
+		{"background", "the load beside the phases", regexp.MustCompile(`^background:`)},
 	}
 }
 

@@ -1,0 +1,48 @@
+package cephbenchmark
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// Phases are specified alike where the same clients do the same on the same data, whichever
+// OSDs that is on: those are of the environment.
+func TestPhaseDigest(t *testing.T) {
+	base := func() v1alpha1.BenchmarkTemplate {
+		return v1alpha1.BenchmarkTemplate{
+			Target:  v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{DeviceClass: "ssd"}},
+			Clients: v1alpha1.Clients{Count: 1}, Dataset: v1alpha1.Dataset{Size: "1Gi"},
+		}
+	}
+	phase := v1alpha1.Phase{Name: "write", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioWrite}}
+	of := base()
+	want := phaseDigest(phase, &of)
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.BenchmarkTemplate)
+		same   bool
+	}{
+		"nothing":           {func(*v1alpha1.BenchmarkTemplate) {}, true},
+		"the class of OSDs": {func(t *v1alpha1.BenchmarkTemplate) { t.Target.ScratchPool.DeviceClass = "hdd" }, true},
+		"where clients run": {func(t *v1alpha1.BenchmarkTemplate) { t.Clients.Nodes = []v1alpha1.NodeName{"a"} }, true},
+		"the load beside":   {func(t *v1alpha1.BenchmarkTemplate) { t.Background = &v1alpha1.Background{Fio: phase.Fio} }, true},
+		"more clients":      {func(t *v1alpha1.BenchmarkTemplate) { t.Clients.Count = 4 }, false},
+		"what they may use": {func(t *v1alpha1.BenchmarkTemplate) { t.Clients.Resources.CPU = resource.MustParse("2") }, false},
+		"more data":         {func(t *v1alpha1.BenchmarkTemplate) { t.Dataset.Size = "200Gi" }, false},
+		"smaller objects": {func(t *v1alpha1.BenchmarkTemplate) {
+			t.Target.ScratchPool.Image.ObjectSize = resource.MustParse("64Ki")
+		}, false},
+		"a disruption": {func(t *v1alpha1.BenchmarkTemplate) { t.Disruption = &v1alpha1.Disruption{OSDs: []int32{1}} }, false},
+		"another volume": {func(t *v1alpha1.BenchmarkTemplate) {
+			t.Target = v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "slow"}}
+		}, false},
+	} {
+		changed := base()
+		tc.change(&changed)
+		if got := phaseDigest(phase, &changed); (got == want) != tc.same {
+			t.Errorf("%s: the digest is the same: %v, want %v", name, got == want, tc.same)
+		}
+	}
+}
