@@ -80,6 +80,9 @@ func NewCommand(program string) *cobra.Command {
 		Example: fmt.Sprintf(examples, program+" analyze"),
 		Args:    refuseArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.checkMisplaced(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			return o.run(cmd.OutOrStdout())
 		},
 	}
@@ -102,7 +105,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.value, "value", "", "column with the number to compare")
 	flags.StringSliceVar(&o.block, "block", nil, "column that tells which rows were measured near each other; several make one block of each combination")
 	flags.StringArrayVar(&o.where, "where", nil, "use only rows with COLUMN=VALUE; repeat for more conditions")
-	flags.BoolVar(&o.higherIsBetter, "higher-is-better", true, "whether more is better in --value; a --metric knows")
+	flags.BoolVar(&o.higherIsBetter, "higher-is-better", true, "whether more is better in --value; of outputs, --metric says that")
 	flags.Var(&o.minimumEffect, "minimum-effect", "the gain that a candidate has to exceed to be Superior")
 	flags.Var(&o.equivalence, "equivalence", "the difference that does not matter")
 	flags.Var(&o.confidence, "confidence", "one minus the chance of calling something better that is not")

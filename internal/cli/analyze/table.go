@@ -255,6 +255,20 @@ func (t *table) differsWithinBlock(column int, block []int) bool {
 	return false
 }
 
+// checkMisplaced refuses flags that would be passed over without a word: who says
+// --metric latencyP99 of a table means that less is better.
+func (o *options) checkMisplaced(given func(flag string) bool) error {
+	switch {
+	case o.table == "" && given("higher-is-better"):
+		return exit.UsageErrorf("--higher-is-better is for --table; of outputs, --metric says whether more is better")
+	case o.table != "" && given("metric"):
+		return exit.UsageErrorf("--metric is for outputs; of a table, --value names the column, and --higher-is-better=false says that less is better")
+	case o.table != "" && (given("direction") || given("baseline-name")):
+		return exit.UsageErrorf("--direction and --baseline-name are for outputs; of a table, --where chooses rows, and --baseline names the baseline")
+	}
+	return nil
+}
+
 // checkTableFlags refuses flags that are for files.
 func (o *options) checkTableFlags() error {
 	switch {

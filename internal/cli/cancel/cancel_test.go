@@ -3,6 +3,7 @@ package cancel
 import (
 	"context"
 	"flag"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,14 +82,34 @@ func TestGolden(t *testing.T) {
 }
 
 func TestWhatHasEndedKeepsItsResults(t *testing.T) {
-	ended := sweep(t)
-	ended.Status.Conditions = nil
-	clitest.Complete(&ended.Status.Conditions, "It is done.")
-	c := clitest.Holding(t, ended)
-	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), clitest.Hurried()), "pg-num", "")
-	err := c.Get(t.Context(), client.ObjectKeyFromObject(ended), &v1alpha1.CephTuningSweep{})
-	if got.Code() != 1 || err != nil {
-		t.Errorf("%v, and the sweep: %v", got.Err, err)
+	for name, end := range map[string]func(*[]metav1.Condition){
+		"complete": func(c *[]metav1.Condition) { clitest.Complete(c, "It is done.") },
+		"failed on a verdict": func(c *[]metav1.Condition) {
+			clitest.Fail(c, v1alpha1.ReasonFailedOnVerdict, "The verdict is Inferior.")
+		},
+	} {
+		ended := sweep(t)
+		ended.Status.Conditions = nil
+		end(&ended.Status.Conditions)
+		c := clitest.Holding(t, ended)
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), clitest.Hurried()), "pg-num", "")
+		err := c.Get(t.Context(), client.ObjectKeyFromObject(ended), &v1alpha1.CephTuningSweep{})
+		if got.Code() != 1 || err != nil {
+			t.Errorf("%s: %v, and the sweep: %v", name, got.Err, err)
+		}
+	}
+}
+
+func TestWhatIsNotAsItWasIsTold(t *testing.T) {
+	for reason, want := range map[string]int{
+		v1alpha1.ReasonRestored: 0, v1alpha1.ReasonLeftAlone: 3, v1alpha1.ReasonOSDsNotRestarted: 3, v1alpha1.ReasonAbandoned: 3,
+	} {
+		s := sweep(t)
+		clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, reason, "osd.3 has another value.")
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(obeying(t, s)), clitest.Hurried()), "pg-num", "")
+		if got.Code() != want || want != 0 && !strings.Contains(got.Err.Error(), "osd.3 has another value.") {
+			t.Errorf("%s: exit code %d, want %d: %v", reason, got.Code(), want, got.Err)
+		}
 	}
 }
 

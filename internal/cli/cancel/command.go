@@ -30,7 +30,8 @@ end of --timeout leaves the operator at work: it goes on putting things back.
 What has ended already is not deleted: it changes nothing any more, and has results.
 
 Exit codes: 0 it is gone, and Ceph is as it was; 1 error; 2 wrong usage; 3 it is not gone
-within --timeout, or this command was interrupted.`
+within --timeout, this command was interrupted, or something in Ceph is not as it was: what
+others had changed, what was given up, or OSDs that were not restarted.`
 
 const examples = `  # A sweep
   %[1]s pg-num -n cephtune-bench
@@ -98,8 +99,19 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 		return w.failed
 	case err != nil && ctx.Err() != nil:
 		return exit.UnexpectedErrorf("%s is not gone yet: %w; the operator goes on with it, and was at: %s", w.what, err, w.last)
+	case err == nil && w.gone && w.left != "":
+		return exit.UnexpectedErrorf("not everything in Ceph is as it was: %s", w.left)
 	}
 	return err
+}
+
+// notAsItWas is what the operator has left in Ceph for good; "" where it has not said so.
+func notAsItWas(restored metav1.Condition) string {
+	switch restored.Reason {
+	case v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned:
+		return restored.Message
+	}
+	return ""
 }
 
 // end deletes the object, unless that would only lose its results.
@@ -109,7 +121,7 @@ func end(ctx context.Context, c client.Client, found client.Object, w *waiting) 
 		w.tell("It is being deleted already.")
 		return w.failed
 	}
-	if state.Complete() && state.Restored().Status != metav1.ConditionFalse {
+	if state.Ended() && state.Restored().Status != metav1.ConditionFalse {
 		return fmt.Errorf("%s has ended, so there is nothing to cancel: \"kubectl delete -n %s %s/%s\" removes it with its results",
 			w.what, found.GetNamespace(), strings.ToLower(state.Kind.Name), found.GetName())
 	}
@@ -129,6 +141,9 @@ type waiting struct {
 	failed error
 	// abandoned says that a person has given up putting back.
 	abandoned bool
+	// left is what is not as it was, as far as it was seen; "" for nothing.
+	left string
+	gone bool
 }
 
 func (w *waiting) tell(text string) {
@@ -143,14 +158,19 @@ func (w *waiting) look(now client.Object) bool {
 	if now == nil {
 		text := w.what + " is gone, with what it had made. The operator has let go of it once everything was put back."
 		if w.abandoned {
-			text = w.what + " is gone. Putting back what it had changed was given up: its events, and those of its namespace, say what stays."
+			w.left = "putting back what it had changed was given up: its events, and those of its namespace, say what stays"
 		}
+		if w.left != "" {
+			text = w.what + " is gone."
+		}
+		w.gone = true
 		w.tell(text)
 		return true
 	}
 	w.abandoned = now.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true"
 	state := object.StateOf(now)
 	ready, restored := state.Ready(), state.Restored()
+	w.left = notAsItWas(restored)
 	text := "Waiting for the operator: is it running?"
 	if ready.Reason != "" {
 		text = ready.Reason + ": " + ready.Message

@@ -157,6 +157,14 @@ func Complete(conditions *[]metav1.Condition, message string) {
 	Set(conditions, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, message)
 }
 
+// Fail gives an object the conditions of one that has ended as a failure.
+func Fail(conditions *[]metav1.Condition, reason, message string) {
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	Set(conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
+	Set(conditions, v1alpha1.ConditionFailed, metav1.ConditionTrue, reason, message)
+}
+
 // GoOn gives an object the conditions of one at work.
 func GoOn(conditions *[]metav1.Condition, reason, message string) {
 	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)

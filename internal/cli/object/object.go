@@ -163,6 +163,19 @@ func (s State) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
+// Ended tells whether the run that the spec asks for has come to its end, with results or
+// without.
+func (s State) Ended() bool {
+	over := s.condition(v1alpha1.ConditionComplete).Status == metav1.ConditionTrue || s.Failed()
+	return over && s.Idle() && s.RunID == s.ObservedRunID
+}
+
+// Failed tells whether the run that status is about has ended as a failure: without results, or
+// with a verdict on which spec.failOn has it fail.
+func (s State) Failed() bool {
+	return s.condition(v1alpha1.ConditionFailed).Status == metav1.ConditionTrue
+}
+
 // Complete tells whether the run that the spec asks for has ended with results.
 func (s State) Complete() bool {
 	return s.Ready().Status == metav1.ConditionTrue && s.RunID == s.ObservedRunID

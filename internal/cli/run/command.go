@@ -38,8 +38,8 @@ The object stays, with its results, until it is deleted. An interrupt leaves it 
 
 Exit codes: 0 it has ended, and its expectations, if it has any, are met; 1 it has failed
 or there was another error; 2 wrong usage; 3 it has ended and its expectations are not
-met, the verdict is not what --expect names, or it has not ended within --timeout. With
---wait=false, 0 means that it was created.`
+met, the verdict is one on which spec.failOn has it fail or not what --expect names, or it
+has not ended within --timeout. With --wait=false, 0 means that it was created.`
 
 const examples = `  # Four minutes of 4 MiB writes to a scratch pool
   %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
@@ -191,7 +191,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 		request.Logs = o.logs
 	}
 	ended, err := watch.Follow(ctx, c, request, cmd.OutOrStdout(), cmd.ErrOrStderr())
-	if err != nil {
+	if err != nil && !failedOnVerdict(ended) {
 		return err
 	}
 	return o.judge(ended)
@@ -227,6 +227,9 @@ func (o *options) judge(ended client.Object) error {
 	if b, is := ended.(*v1alpha1.CephBenchmark); is && len(b.Spec.Expectations) > 0 && len(expected) == 0 {
 		expected = []string{string(v1alpha1.BenchmarkPassed)}
 	}
+	if len(expected) == 0 && failedOnVerdict(ended) {
+		return exit.UnexpectedErrorf("the verdict on %s %s is %s, on which spec.failOn has it fail", state.Kind.Name, client.ObjectKeyFromObject(ended), state.Verdict)
+	}
 	if len(expected) == 0 || slices.Contains(expected, state.Verdict) {
 		return nil
 	}
@@ -235,6 +238,11 @@ func (o *options) judge(ended client.Object) error {
 		verdict = "none"
 	}
 	return exit.UnexpectedErrorf("the verdict on %s %s is %s, and %s is expected", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
+}
+
+// failedOnVerdict reports whether a run has its results, and failed because of what they are.
+func failedOnVerdict(ended client.Object) bool {
+	return ended != nil && object.StateOf(ended).Ready().Reason == v1alpha1.ReasonFailedOnVerdict
 }
 
 // Place gives an object its namespace: the one that it names, unless the command line

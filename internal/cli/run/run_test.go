@@ -53,6 +53,17 @@ func passed(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 	}
 }
 
+// failedOn is a benchmark with results on which spec.failOn has it fail.
+func failedOn(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
+	return func(o client.Object) {
+		passed(verdict)(o)
+		if b, is := o.(*v1alpha1.CephBenchmark); is {
+			b.Status.Conditions = nil
+			clitest.Fail(&b.Status.Conditions, v1alpha1.ReasonFailedOnVerdict, "The verdict is one on which spec.failOn has it fail.")
+		}
+	}
+}
+
 func failed(o client.Object) {
 	if b, is := o.(*v1alpha1.CephBenchmark); is {
 		b.Status.ObservedRunID, b.Status.ObservedGeneration = b.Spec.RunID, b.Generation
@@ -95,6 +106,8 @@ func TestGolden(t *testing.T) {
 		"a gate that passes":            {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkPassed))},
 		"a gate that fails":             {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
 		"a gate that is meant to fail":  {"-f - --expect Failed", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
+		"a gate that fails the object":  {"-f -", gate, ending(t, failedOn(v1alpha1.BenchmarkFailed))},
+		"a gate that is meant to do so": {"-f - --expect Failed", gate, ending(t, failedOn(v1alpha1.BenchmarkFailed))},
 		"a benchmark that fails":        {"-f -", gate, ending(t, failed)},
 		"a sweep without a winner":      {"-f FILE --expect Superior,Better --name mine", "", ending(t, passed(""))},
 		"created and not followed":      {"-f - --wait=false", gate, ending(t, passed(""))},

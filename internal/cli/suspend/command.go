@@ -121,7 +121,7 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	if o.suspend {
 		word = "to suspend"
 	}
-	if o.suspend && state.Complete() {
+	if o.suspend && state.Ended() {
 		return fmt.Errorf("%s has ended already: there is nothing to suspend", what)
 	}
 	if state.Suspend == o.suspend {
@@ -159,8 +159,11 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		state := object.StateOf(now)
 		ready := state.Ready()
 		seen := state.ObservedGeneration == now.GetGeneration()
-		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Complete() {
+		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Ended() {
 			_, failed = fmt.Fprintf(out, "%s\n", cmp.Or(state.Restored().Message, ready.Message))
+			if failed == nil && state.Ended() && state.Failed() {
+				failed = fmt.Errorf("%s has failed meanwhile: %s", what, ready.Message)
+			}
 			return true
 		}
 		if text := ready.Reason + ": " + ready.Message; seen && text != last {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,6 +83,30 @@ func TestGolden(t *testing.T) {
 			cmd := newCommand("kubectl cephtune", &command{connect: clitest.Connecting(c.cluster), pace: clitest.Hurried(), suspend: c.suspend})
 			clitest.Golden(t, name, "$ "+cmd.Name()+" "+c.line+"\n"+clitest.Execute(t, cmd, c.line, "").String(), *update)
 		})
+	}
+}
+
+// What has failed is never suspended: waiting for that would not end.
+func TestAFailureEndsTheWait(t *testing.T) {
+	failing := func(after int) client.WithWatch {
+		looks := 0
+		return interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				err := c.Get(ctx, key, o, opts...)
+				if s, is := o.(*v1alpha1.CephTuningSweep); err == nil && is {
+					if looks++; looks > after {
+						clitest.Fail(&s.Status.Conditions, v1alpha1.ReasonClusterUnreachable, "No monitor answers.")
+					}
+				}
+				return err
+			},
+		})
+	}
+	for after, want := range map[int]string{0: "has ended already", 2: "has failed meanwhile: No monitor answers."} {
+		cmd := newCommand("kubectl cephtune", &command{connect: clitest.Connecting(failing(after)), pace: clitest.Hurried(), suspend: true})
+		if got := clitest.Execute(t, cmd, "pg-num --wait --timeout 1m", ""); got.Code() != 1 || !strings.Contains(got.Err.Error(), want) {
+			t.Errorf("after %d looks: %v, want %q", after, got.Err, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -27,5 +28,12 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	if _, err := io.WriteString(w, text); err != nil || !kept {
 		return err
 	}
-	return results.Write(ctx, from, client.ObjectKeyFromObject(b), w)
+	var details bytes.Buffer
+	if err := results.Write(ctx, from, client.ObjectKeyFromObject(b), &details); err != nil {
+		// It has ended, and what it came to is in status, whoever may read more.
+		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
+		return err
+	}
+	_, err := details.WriteTo(w)
+	return err
 }

@@ -1,14 +1,20 @@
 package watch
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -147,6 +153,23 @@ func TestGolden(t *testing.T) {
 			got := clitest.Execute(t, watching(clitest.Holding(t, c.objects...), defaultPace()), c.line, "")
 			clitest.Golden(t, name, "$ kubectl cephtune watch "+c.line+"\n"+got.String(), *update)
 		})
+	}
+}
+
+// Who may not read results sees what the benchmark came to all the same: that is in status.
+func TestAVerdictNeedsNoDetails(t *testing.T) {
+	benchmark, kept := nightly(t)
+	blind := interceptor.NewClient(clitest.Holding(t, benchmark, kept), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, is := list.(*corev1.ConfigMapList); is {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no"))
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	got := clitest.Execute(t, watching(blind, defaultPace()), "cephbenchmark/nightly", "")
+	if got.Err != nil || !strings.Contains(got.Stdout, benchmark.Status.Summary) || !strings.Contains(got.Stdout, "details cannot be shown") {
+		t.Errorf("%v\n%s", got.Err, got.Stdout)
 	}
 }
 
