@@ -12,6 +12,36 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
+// Found is a ConfigMap with a journal, or Err for one that cannot be read.
+type Found struct {
+	Name    string
+	Journal *tuning.Journal
+	Err     error
+}
+
+// In returns the journals of a namespace, of sweeps and of disruptions, whether something is
+// left to put back or not. The reader's errors are returned as they are.
+func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, error) {
+	list := &corev1.ConfigMapList{}
+	if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	var all []Found
+	for i := range list.Items {
+		cm := &list.Items[i]
+		// By name and not by label: somebody may have taken that off.
+		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, disruptionPrefix) {
+			continue
+		}
+		found := Found{Name: cm.Name}
+		if found.Journal, found.Err = tuning.Decode([]byte(cm.Data[Key])); found.Err != nil {
+			found.Err = fmt.Errorf("ConfigMap %s/%s: %w", cm.Namespace, cm.Name, found.Err)
+		}
+		all = append(all, found)
+	}
+	return all, nil
+}
+
 // List returns the journals of all clusters, whether something is left to put back or
 // not. The error names those that cannot be read, beside the ones that could: what they
 // have to put back is not known, so they count as open.

@@ -153,7 +153,7 @@ func (e *examination) reach(ctx context.Context) error {
 // examine goes through everything. What comes later does not depend on what was wrong
 // before, so that one look finds all there is.
 func (e *examination) examine(ctx context.Context) {
-	operators, err := e.operators(ctx)
+	operators, err := Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {
 		e.installer = installerOf(&operators[0])
 	}

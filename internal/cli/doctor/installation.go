@@ -61,10 +61,10 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	}
 }
 
-// operators are the Deployments of the operator, of which there should be one.
-func (e *examination) operators(ctx context.Context) ([]appsv1.Deployment, error) {
+// Operators are the Deployments of the operator in a namespace, of which there should be one.
+func Operators(ctx context.Context, from client.Reader, namespace string) ([]appsv1.Deployment, error) {
 	list := &appsv1.DeploymentList{}
-	err := e.client.List(ctx, list, client.InNamespace(e.operator), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})
+	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})
 	return list.Items, err
 }
 

@@ -19,32 +19,23 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/journals"
-	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // journals examines what sweeps have not put back.
 func (e *examination) journals(ctx context.Context) {
 	const about = "Journals"
-	list := &corev1.ConfigMapList{}
-	if err := e.client.List(ctx, list, client.InNamespace(e.operator), client.MatchingLabels{settings.LabelManagedBy: settings.ManagedBy}); err != nil {
+	all, err := journals.In(ctx, e.client, e.operator)
+	if err != nil {
 		e.unreadable(about, "The ConfigMaps of namespace "+e.operator, err)
 		return
 	}
 	open := 0
-	for i := range list.Items {
-		cm := &list.Items[i]
-		journal, has := cm.Data[journals.Key]
-		if !has {
-			continue
-		}
-		j, err := tuning.Decode([]byte(journal))
-		if err != nil {
+	for _, found := range all {
+		switch j := found.Journal; {
+		case found.Err != nil:
 			open++
-			e.found(about, Wrong, fmt.Sprintf("ConfigMap %s/%s: %v", cm.Namespace, cm.Name, err), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", cm.Namespace, cm.Name))
-			continue
-		}
-		switch {
+			e.found(about, Wrong, found.Err.Error(), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", e.operator, found.Name))
 		case j.Done():
 		case j.LetsOSDsUp():
 			open++

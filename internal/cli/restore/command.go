@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -24,7 +24,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/journals"
-	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -130,13 +129,16 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	if err != nil {
 		return err
 	}
-	found, err := o.find(ctx, c, namespace)
+	found, none, err := o.find(ctx, c, namespace)
 	known := err == nil
 	if err != nil && (!o.yes || !apierrors.IsForbidden(err)) {
 		return err // Who may not see what is open may give it up nevertheless.
 	}
 	if o.abandon {
 		return o.giveUp(ctx, c, namespace, found, known, out)
+	}
+	if err := o.confirm(ctx, c, namespace, found, none); err != nil {
+		return err
 	}
 	if err := o.write(ctx, c, found, out); err != nil {
 		return err
@@ -151,33 +153,54 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	return nil
 }
 
-// find reads the journals that are open: all of them, or those of one object.
-func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, error) {
-	list := &corev1.ConfigMapList{}
-	switch err := c.List(ctx, list, client.InNamespace(o.operator), client.MatchingLabels{settings.LabelManagedBy: settings.ManagedBy}); {
+// find reads the journals that are open: all of them, or those of one object. Its second result
+// tells that the namespace has none at all, open or not.
+func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, bool, error) {
+	all, err := journals.In(ctx, c, o.operator)
+	switch {
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("journals are in namespace %s, whose ConfigMaps you may not list; condition Restored of the sweep tells as much as the operator knows: %w", o.operator, err)
+		return nil, false, fmt.Errorf("journals are in namespace %s, whose ConfigMaps you may not list; condition Restored of the sweep tells as much as the operator knows: %w", o.operator, err)
 	case err != nil:
-		return nil, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
+		return nil, false, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
 	}
 	var open []*tuning.Journal
 	var damaged []error
-	for i := range list.Items {
-		text, has := list.Items[i].Data[journals.Key]
-		if !has {
-			continue
-		}
-		j, err := tuning.Decode([]byte(text))
-		if err != nil {
-			damaged = append(damaged, fmt.Errorf("ConfigMap %s/%s: %w", o.operator, list.Items[i].Name, err))
-			continue
-		}
-		if !j.Done() && (o.name == "" || o.isOf(j, namespace)) {
+	for _, found := range all {
+		switch j := found.Journal; {
+		case found.Err != nil:
+			damaged = append(damaged, found.Err)
+		case !j.Done() && (o.name == "" || o.isOf(j, namespace)):
 			open = append(open, j)
 		}
 	}
 	// One that cannot be read may be the one that is looked for.
-	return open, errors.Join(damaged...)
+	return open, len(all) == 0, errors.Join(damaged...)
+}
+
+// confirm makes sure that nothing is found because nothing is there, and not because it was
+// looked for in the wrong place.
+func (o *options) confirm(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, none bool) error {
+	if len(found) > 0 {
+		return nil
+	}
+	if none {
+		operators, err := doctor.Operators(ctx, c, o.operator)
+		if err == nil && len(operators) == 0 {
+			return fmt.Errorf("neither an operator nor a journal is in namespace %s: name the operator's namespace with --operator-namespace", o.operator)
+		}
+	}
+	if o.name == "" {
+		return nil
+	}
+	kind, _ := object.KindOf(o.kind)
+	named, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: o.name})
+	if err != nil {
+		return err
+	}
+	if restored := object.StateOf(named).Restored(); restored.Status == metav1.ConditionFalse {
+		return exit.UnexpectedErrorf("no journal in namespace %s is of %s %s/%s, and it says: %s: %s", o.operator, o.kind, namespace, o.name, restored.Reason, restored.Message)
+	}
+	return nil
 }
 
 // isOf reports whether a journal is of the object that was named.

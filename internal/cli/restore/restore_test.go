@@ -6,6 +6,7 @@ import (
 	"flag"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,6 +92,13 @@ func entries() []tuning.Entry {
 	}
 }
 
+func operator() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: doctor.OperatorNamespace, Name: "cephtune-manager",
+		Labels: map[string]string{"app.kubernetes.io/name": "cephtune", settings.LabelComponent: "manager"},
+	}}
+}
+
 func closed() tuning.Entry {
 	e := entries()[0]
 	e.State = tuning.Restored
@@ -104,6 +112,8 @@ func TestGolden(t *testing.T) {
 	unseen.Status.Conditions = nil
 	elsewhere := sweep(t)
 	elsewhere.Namespace = "elsewhere"
+	unlike := sweep(t)
+	clitest.Set(&unlike.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "pg_num of pool replicapool was 32.")
 	one := entries()[3]
 	for name, c := range map[string]struct {
 		line    string
@@ -114,7 +124,10 @@ func TestGolden(t *testing.T) {
 		"all":                       {"", []client.Object{sweep(t), journal(t, fsid, sweep(t), one), journal(t, other, elsewhere, one)}},
 		"of another namespace":      {"pg-num", []client.Object{sweep(t), journal(t, other, elsewhere, one)}},
 		"nothing is open":           {"", []client.Object{sweep(t), journal(t, fsid, sweep(t), closed())}},
-		"nothing is open as json":   {"-o json", nil},
+		"nothing is open as json":   {"-o json", []client.Object{operator()}},
+		"no operator is there":      {"", []client.Object{sweep(t)}},
+		"no such sweep":             {"pg-num", []client.Object{operator()}},
+		"a journal that is missing": {"pg-num", []client.Object{operator(), unlike}},
 		"the sweep is gone":         {"pg-num", []client.Object{gone, journal(t, fsid, sweep(t), one)}},
 		"OSDs are down":             {"", []client.Object{disrupting(t, fsid, "outage"), disrupting(t, other, "pg-num")}},
 		"OSDs of a benchmark":       {"cephbenchmark/outage", []client.Object{disrupting(t, fsid, "outage"), disrupting(t, other, "pg-num")}},
