@@ -21,7 +21,8 @@ import (
 )
 
 // SchemaVersion is the version of the document that this package writes, and the
-// only one that it reads.
+// only one that it reads. A field that is added leaves it as it is: who does not know the
+// field passes over it, since plugins and operators are seldom upgraded together.
 const SchemaVersion = 1
 
 // Run is one execution of all phases.

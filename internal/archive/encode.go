@@ -29,7 +29,7 @@ type VersionError struct {
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("archive: the document has schema version %d, and only version %d can be read", e.Found, SchemaVersion)
+	return fmt.Sprintf("archive: the document has schema version %d, and only version %d can be read: use a kubectl-cephtune of the operator's version", e.Found, SchemaVersion)
 }
 
 // Marshal writes a run as compressed JSON of at most [MaxBytes]; the same run always
@@ -100,8 +100,8 @@ func encode(document *Run, limit int) (data []byte, fits bool, err error) {
 	return compressed.Bytes(), len(text) <= maxDocumentBytes && compressed.Len() <= limit, nil
 }
 
-// Unmarshal reads what Marshal wrote, strictly: an unknown field, anything behind the
-// document and a result that is not valid are errors; an unknown version is a
+// Unmarshal reads what Marshal wrote. Fields that it does not know are passed over; anything
+// behind the document and a result that is not valid are errors; an unknown version is a
 // [*VersionError].
 func Unmarshal(data []byte) (*Run, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(data))
@@ -129,7 +129,6 @@ func decode(text []byte) (*Run, error) {
 		return nil, &VersionError{Found: version.SchemaVersion}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	run := &Run{}
 	if err := decoder.Decode(run); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
+const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; those of a window of a disruption are the median of the runs', whose windows are of different lengths; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
 
 // Benchmark is the report of a benchmark, whether it has ended or not. runs are those
 // whose full results are known, by number; without any, it is about status alone.

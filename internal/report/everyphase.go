@@ -168,14 +168,14 @@ func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candi
 	}
 	bounds := contrast.RatioInterval(confidenceOf(s))
 	words := fmt.Sprintf("%s (%s to %s)", estimate, signed(bounds.Low-1), signed(bounds.High-1))
-	return strings.TrimSpace(words + " " + outcome(metric, bounds, fractionOf(minimumEffect(s))))
+	return strings.TrimSpace(words + " " + outcome(metric, bounds, fraction(s.Spec.Objective.MinimumEffect, defaultMinimumEffect)))
 }
 
 // outcome says on which side of 1 an interval is, and whether it is so by the minimum
 // effect.
 func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string {
 	above, below := "better", "worse"
-	if lowerIsBetter(metric) {
+	if metric.LowerIsBetter() {
 		above, below = below, above
 	}
 	switch {
@@ -197,14 +197,6 @@ func signed(fraction float64) string {
 
 func minimumEffect(s *v1alpha1.CephTuningSweep) string {
 	return cmp.Or(string(s.Spec.Objective.MinimumEffect), "10%")
-}
-
-func fractionOf(percent string) float64 {
-	v, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
-	if err != nil {
-		return 0.1 // As its schema has it.
-	}
-	return v / 100
 }
 
 func confidenceOf(s *v1alpha1.CephTuningSweep) float64 {

@@ -271,7 +271,7 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 		t.Fatal(err)
 	}
 	b.Status.Phases = []v1alpha1.PhaseResult{combined}
-	gate, err := figure.Expect(b.Spec.Expectations, b.Status.Phases)
+	gate, err := figure.Expect(b.Spec.Expectations, b.Spec.Repetitions, b.Status.Phases)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,6 +371,25 @@ func TestPlotsShowEveryRun(t *testing.T) {
 	}
 	if marks != len(s.Status.Runs) {
 		t.Errorf("%d marks for %d runs", marks, len(s.Status.Runs))
+	}
+}
+
+// After one block there are ratios and no intervals, and a point is none.
+func TestAPlotHasNoIntervalThatNobodyKnows(t *testing.T) {
+	s := pgNum(t)
+	for i := range s.Status.Configurations {
+		s.Status.Configurations[i].Low, s.Status.Configurations[i].High = "", ""
+	}
+	d, err := report.Sweep(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := d.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := regexp.MustCompile(`pg_num=64: [0-9.]+[^<]*`).FindString(string(page)); at == "" || strings.Contains(at, " to ") {
+		t.Errorf("the plot says %q, want a ratio without an interval", at)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sweepMethod = `Configurations are compared within blocks: a block runs each of them and the baseline once, in random order, so that what changes in the cluster from hour to hour changes for all. A ratio is the mean of the blocks' ratios on the scale of logarithms; its interval is Student's, as wide as blocks differ. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin; Inconclusive means that the runs do not decide. Chances of error are shared among all configurations (Holm), and the winner of the race is confirmed in fresh blocks, on which alone its verdict rests. One run is never evidence.`
+const sweepMethod = `Configurations are compared within blocks: a block runs each of them and the baseline once, in random order, so that what changes in the cluster from hour to hour changes for all. The figure of a configuration is the geometric mean of its valid runs, each of which gives one value, also where that is a percentile. A ratio is the mean of the blocks' ratios on the scale of logarithms; its interval is Student's, as wide as blocks differ. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin; Inconclusive means that the runs do not decide. Chances of error are shared among all configurations (Holm), and the winner of the race is confirmed in fresh blocks, on which alone its verdict rests. One run is never evidence.`
 
 // Sweep is the report of a sweep, whether it has ended or not, and of what its runs say
 // beyond its objective.
@@ -91,13 +91,11 @@ func sweepTone(v v1alpha1.SweepVerdict) Tone {
 }
 
 func better(metric v1alpha1.Metric) string {
-	if lowerIsBetter(metric) {
+	if metric.LowerIsBetter() {
 		return "Less than 1 is better."
 	}
 	return "More than 1 is better."
 }
-
-func lowerIsBetter(metric v1alpha1.Metric) bool { return metric.LowerIsBetter() }
 
 // percentOf writes a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }

@@ -25,6 +25,7 @@ type estimate struct {
 	index          int
 	verdict        string
 	ratio, low, up float64
+	interval       string // "" where none is known
 }
 
 func estimates(s *v1alpha1.CephTuningSweep) []estimate {
@@ -42,10 +43,16 @@ func estimates(s *v1alpha1.CephTuningSweep) []estimate {
 		if up, err := figure.ParseDecimal(c.High); err == nil && up > 0 {
 			e.up = up
 		}
+		if c.Low != "" && c.High != "" {
+			e.interval = fmt.Sprintf(" (%.3f to %.3f)", e.low, e.up)
+		}
 		all = append(all, e)
 	}
 	return all
 }
+
+// As the schema has them.
+const defaultMinimumEffect, defaultEquivalence = 0.1, 0.05
 
 // fraction reads a percentage such as 10%.
 func fraction(p v1alpha1.Percent, otherwise float64) float64 {
@@ -66,9 +73,9 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	c := &canvas{width: plotWidth, height: float64(row*len(all)) + 60}
 	bottom := c.height - 32
 	o := s.Spec.Objective
-	margin, equal := 1+fraction(o.MinimumEffect, 0.1), 1+fraction(o.Equivalence, 0.05)
-	if lowerIsBetter(o.Metric) {
-		margin = 1 - fraction(o.MinimumEffect, 0.1)
+	margin, equal := 1+fraction(o.MinimumEffect, defaultMinimumEffect), 1+fraction(o.Equivalence, defaultEquivalence)
+	if o.Metric.LowerIsBetter() {
+		margin = 1 - fraction(o.MinimumEffect, defaultMinimumEffect)
 	}
 	values := []float64{margin, equal, 1 / equal}
 	for _, e := range all {
@@ -85,7 +92,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	c.line("mark", x.at(margin), 14, x.at(margin), bottom)
 	for i, e := range all {
 		y := 30 + float64(row*i)
-		name := fmt.Sprintf("%s: %.3f (%.3f to %.3f), %s", e.name, e.ratio, e.low, e.up, e.verdict)
+		name := fmt.Sprintf("%s: %.3f%s, %s", e.name, e.ratio, e.interval, e.verdict)
 		c.text("", "end", left-14, y+4, clipped(e.name, 44))
 		class := fmt.Sprintf("stroke c%d", e.index%colours)
 		c.line(class, max(x.at(e.low), left), y, min(x.at(e.up), right), y)
