@@ -64,6 +64,7 @@ func TestRefused(t *testing.T) {
 		"clusters without namespaces":            {"clusters: [{namespace: rook-ceph, name: c}]", []string{"benchmarkNamespaces", "such as cephtune-bench"}},
 		"benchmarks in Rook's namespace":         {"clusters: [{namespace: b, name: c}]\nbenchmarkNamespaces: [b]", []string{"b is Rook's namespace"}},
 		"benchmarks in the operator's own":       {"benchmarkNamespaces: [cephtune-system]", []string{"the operator's own"}},
+		"a check without its Role":               {"rbac: {create: false}", []string{"set uninstallCheck.enabled to false"}},
 		"the operator in Rook's namespace":       {"benchmarkNamespaces: [b]\nclusters: [{namespace: cephtune-system, name: c}]", []string{"cephtune-system is Rook's namespace"}},
 		"two clusters in one namespace":          {"benchmarkNamespaces: [b]\nclusters: [{namespace: r, name: c}, {namespace: r, name: d}]", []string{"two of clusters"}},
 		"an option of a pool that is not listed": {cluster + "options: [{name: pg_num, pool: p}]", []string{"pg_num", "existingPools"}},

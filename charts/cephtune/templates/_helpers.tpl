@@ -190,6 +190,9 @@ rules:
 {{/* What is wrong in a way that values.schema.json cannot say. */}}
 {{- define "cephtune.validate" -}}
 {{- $rookNamespaces := list -}}
+{{- if and .Values.uninstallCheck.enabled (not .Values.rbac.create) -}}
+{{- fail "rbac.create is false, and the check before uninstalling needs a Role of its own: set uninstallCheck.enabled to false as well, and look at `kubectl cephtune restore` yourself before you uninstall it" -}}
+{{- end -}}
 {{- if and .Values.clusters (not .Values.benchmarkNamespaces) -}}
 {{- fail "clusters are listed, and benchmarkNamespaces is empty: list the namespaces in which benchmarks run, such as cephtune-bench" -}}
 {{- end -}}
