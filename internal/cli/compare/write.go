@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/aligned"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/report"
 )
 
 func (c *comparison) write(out io.Writer, format string) error {
@@ -105,20 +106,15 @@ func (c *comparison) table() []byte {
 
 func (c *comparison) markdown() []byte {
 	var out strings.Builder
-	escape := strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`")
-	fmt.Fprintf(&out, "**%s**\n\n- A: %s\n- B: %s\n", c.headline(), escape.Replace(c.A.String()), escape.Replace(c.B.String()))
+	fmt.Fprintf(&out, "**%s**\n\n- A: %s\n- B: %s\n", c.headline(), report.Escape(c.A.String()), report.Escape(c.B.String()))
 	for _, line := range c.differenceLines() {
-		fmt.Fprintf(&out, "- %s\n", escape.Replace(line))
+		fmt.Fprintf(&out, "- %s\n", report.Escape(line))
 	}
 	if header, rows := c.rows(); len(rows) > 0 {
-		fmt.Fprintf(&out, "\n| %s |\n%s|\n", strings.Join(header, " | "), strings.Repeat("|---", len(header)))
-		for _, row := range rows {
-			fmt.Fprintf(&out, "| %s |\n", escape.Replace(strings.Join(row, "\x00")))
-		}
+		out.WriteString("\n" + (&report.Table{Header: header, Rows: rows}).Markdown())
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(&out, "\n%s\n", escape.Replace(note))
+		fmt.Fprintf(&out, "\n%s\n", report.Escape(note))
 	}
-	// Cells are joined by what no figure has, so that escaping leaves their borders alone.
-	return []byte(strings.ReplaceAll(out.String(), "\x00", " | "))
+	return []byte(out.String())
 }

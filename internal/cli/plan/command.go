@@ -3,6 +3,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -127,11 +128,7 @@ func (o *options) show(ctx context.Context, c client.WithWatch, planned *v1alpha
 	if err := run.Create(ctx, c, planned); err != nil {
 		return err
 	}
-	defer func() {
-		if removal := remove(ctx, c, planned); err == nil {
-			err = removal
-		}
-	}()
+	defer func() { err = errors.Join(err, remove(ctx, c, planned)) }()
 	ended, err := watch.Follow(ctx, c, watch.Request{Object: planned, Timeout: o.timeout, Output: o.output, Quiet: true, Report: watch.WritePlan}, out, errOut)
 	if err != nil {
 		return err
