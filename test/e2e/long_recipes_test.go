@@ -222,9 +222,12 @@ func TestLongRecipeFailureAndRecovery(t *testing.T) {
 	c.wantUp(t, time.Minute, 0)
 }
 
-// Runs of this one are three minutes apart at least, so that a verdict takes most of an hour.
+// A verdict takes half an hour to an hour. The OSD may be marked down once in half a minute here
+// rather than in 2 min 40 s, or runs would wait for that.
 func TestLongRecipeRecoveryProfiles(t *testing.T) {
 	c := forTest(t)
+	c.mustCeph(t, "config", "set", "osd", "osd_max_markdown_count", "30")
+	t.Cleanup(func() { c.mustCeph(t, "config", "rm", "osd", "osd_max_markdown_count") })
 	c.runSweepRecipe(t, c.sweepRecipe(t, "failure-and-recovery-profiles"))
 	c.wantUp(t, time.Minute, 1)
 }
