@@ -246,7 +246,7 @@ const (
 	SweepRunChanged SweepRunValidity = "Changed"
 	// SweepRunFailed: the tool failed.
 	SweepRunFailed SweepRunValidity = "Failed"
-	// SweepRunDiscarded: its block was interrupted.
+	// SweepRunDiscarded: its block was interrupted, or the sweep ended in the middle of it.
 	SweepRunDiscarded SweepRunValidity = "Discarded"
 )
 

@@ -106,7 +106,6 @@ func TestErrorsSayWhatWasWanted(t *testing.T) {
 	}
 	for name, call := range map[string]func() error{
 		"a detectable effect of one run": func() error { _, err := (Question{StdDev: 1, Alpha: 0.05}).Detectable(1); return err },
-		"a change point of three":        func() error { _, err := FindChangePoint([]float64{1, 2, 3}); return err },
 		"a difference of no blocks":      func() error { _, err := PairedDifferences(nil); return err },
 	} {
 		if err := call(); !errors.Is(err, ErrTooFew) {

@@ -132,19 +132,3 @@ func TestHolm(t *testing.T) {
 		}
 	}
 }
-
-// R: trend::pettitt.test(x). K = 49, and p by the formula of the paper; 20,000
-// permutations in NumPy give 0.0007, so the formula errs on the safe side here.
-func TestFindChangePoint(t *testing.T) {
-	x := []float64{8.2, 7.9, 9.1, 8.5, 8.8, 7.7, 8.3, 9.9, 10.4, 10.1, 9.8, 10.9, 10.2, 9.7}
-	got, err := FindChangePoint(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(ChangePoint{Index: 7, P: 0.014893166141848676}, got, approx); diff != "" {
-		t.Errorf("change point (-want +got):\n%s", diff)
-	}
-	if got, _ := FindChangePoint([]float64{3, 3, 3, 3, 3}); got.P != 1 {
-		t.Errorf("constant history: p = %v, want 1", got.P)
-	}
-}

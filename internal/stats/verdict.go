@@ -63,6 +63,7 @@ type PValues struct {
 	Superior float64 // against "the gain is at most the minimum effect"
 	AnyGain  float64 // against "there is no gain"
 	Loss     float64 // against "there is no loss"
+	Small    float64 // against "the gain is at least the minimum effect"
 }
 
 // Assessment is the verdict on one candidate with everything it rests on.
@@ -92,8 +93,8 @@ type Assessment struct {
 //	Invalid       any fault, or fewer than 3 runs
 //	Superior      p of "gain > minimum effect" after Holm ≤ level
 //	Equivalent    the 1−2·level interval lies inside ±ln(1+ε)
-//	Better        p of "any gain" after Holm ≤ level, and the interval
-//	              excludes the minimum effect
+//	Better        p of "any gain" after Holm ≤ level, and p of "gain < minimum
+//	              effect" after Holm ≤ level/2
 //	Inferior      p of "a loss" after Holm ≤ level/2: the interval excludes 1
 //	Inconclusive  otherwise
 //
@@ -132,8 +133,8 @@ func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	out := Assessment{
 		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, family: family, Runs: cmp.Contrast.Runs, Level: level,
 		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - level),
-		P:           PValues{Superior: gain.PGreater(c.Margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0)},
-		Holm:        PValues{1, 1, 1},
+		P:           PValues{Superior: gain.PGreater(c.Margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0), Small: gain.PLess(c.Margin())},
+		Holm:        PValues{1, 1, 1, 1},
 		PEquivalent: gain.PEquivalent(math.Log1p(c.Equivalence)),
 	}
 	if cmp.Contrast.HasNoise() && cmp.Contrast.StdErr == 0 {
@@ -160,6 +161,7 @@ func adjustForMany(as []Assessment) error {
 		func(p *PValues) *float64 { return &p.Superior },
 		func(p *PValues) *float64 { return &p.AnyGain },
 		func(p *PValues) *float64 { return &p.Loss },
+		func(p *PValues) *float64 { return &p.Small },
 	}
 	for _, question := range questions {
 		var ps []float64
@@ -182,20 +184,17 @@ func adjustForMany(as []Assessment) error {
 }
 
 func (a *Assessment) decide() {
-	c := a.criteria
-	// The same as "the interval lies below the minimum effect".
-	small := c.Gain(a.contrast).PLess(c.Margin()) <= a.Level/2
 	switch {
 	case a.Holm.Superior <= a.Level:
 		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
 	case a.PEquivalent <= a.Level:
 		a.conclude(Equivalent, Reason{Code: WithinEquivalence, Value: a.PEquivalent, Limit: a.Level})
-	case a.Holm.AnyGain <= a.Level && small:
+	case a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.Level/2:
 		a.conclude(Better, Reason{Code: GainIsSmall, Value: a.Holm.AnyGain, Limit: a.Level})
 	case a.Holm.Loss <= a.Level/2:
 		a.conclude(Inferior, Reason{Code: LossShown, Value: a.Holm.Loss, Limit: a.Level / 2})
 	default:
-		a.conclude(Inconclusive, a.whyOpen(small))
+		a.conclude(Inconclusive, a.whyOpen())
 		if a.family > 1 && a.P.Superior <= a.Level {
 			a.Reasons = append(a.Reasons, Reason{Code: AskedForMany, Value: a.P.Superior, Limit: a.Level, Count: a.family})
 		}
@@ -217,8 +216,9 @@ func (a Assessment) Unconfirmed() Assessment {
 	return a
 }
 
-func (a *Assessment) whyOpen(small bool) Reason {
+func (a *Assessment) whyOpen() Reason {
 	minimum := a.criteria.MinimumEffect
+	small := a.P.Small <= a.Level/2 // As the interval shows it.
 	switch {
 	case a.Holm.AnyGain <= a.Level:
 		return Reason{Code: GainSizeOpen, Value: a.Holm.AnyGain, Limit: a.Level}

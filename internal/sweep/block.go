@@ -15,7 +15,6 @@ type measurement struct {
 // block is an accepted attempt at a block.
 type block struct {
 	stage     Stage
-	drift     stats.Drift
 	baselines []float64 // objective of each baseline and control run, in run order
 	// logRatios hold, for each candidate that has a valid run, ln(candidate ÷
 	// interpolated baseline) of the objective, then of each constraint.
@@ -26,8 +25,8 @@ type block struct {
 
 // makeBlock compares each candidate of an attempt with the baseline at its
 // moment. Both ends must have been measured.
-func makeBlock(stage Stage, measured []measurement, drift stats.Drift) (block, error) {
-	out := block{stage: stage, drift: drift, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
+func makeBlock(stage Stage, measured []measurement) (block, error) {
+	out := block{stage: stage, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
 	metrics := len(measured[0].values)
 	for metric := range metrics {
 		controls := controlsOf(measured, metric)

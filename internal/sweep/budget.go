@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/stats"
@@ -39,10 +40,10 @@ func (b Budget) Affordable(e Estimate) bool {
 }
 
 // SmallestProvableRatio is the smallest true effect, as candidate ÷ baseline,
-// that the largest design would confirm four times out of five, given the noise
-// of runs.
-func (p *Planner) SmallestProvableRatio(noise stats.Noise) (float64, error) {
-	blocks, criteria := p.settings.ConfirmationBlocks, p.settings.confirmationCriteria()
+// that so many blocks of confirmation would prove four times out of five, given the
+// noise of runs; 0 is for those of the largest design.
+func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
+	blocks, criteria := cmp.Or(confirmation, p.settings.ConfirmationBlocks), p.settings.confirmationCriteria()
 	if blocks == 0 {
 		blocks, criteria = p.settings.MaxBlocks, p.settings.raceCriteria()
 	}

@@ -135,8 +135,8 @@ func writeSlot(b *strings.Builder, d Decision, run Run) {
 }
 
 func writeConclusion(b *strings.Builder, c *Conclusion) {
-	fmt.Fprintf(b, "conclusion: %s, winner %d, %d runs (%d failed) in %v, %d GiB\n", c.Stop, c.Winner, c.Runs, c.FailedRuns, c.Time, c.Bytes>>30)
-	fmt.Fprintf(b, "  noise %.2f%% with %d df, largest drift %.3f, %d blocks rejected\n", 100*c.Noise.CV(), c.Noise.DF, c.Controls.LargestDrift, c.Controls.RejectedBlocks)
+	fmt.Fprintf(b, "conclusion: %s, winner %d, %d runs in %v, %d GiB\n", c.Stop, c.Winner, c.Runs, c.Time, c.Bytes>>30)
+	fmt.Fprintf(b, "  noise %.2f%% with %d df, %d blocks rejected\n", 100*c.Noise.CV(), c.Noise.DF, c.Controls.RejectedBlocks)
 	for _, row := range c.Rows {
 		a := row.Assessment
 		fmt.Fprintf(b, "  %d %-12s %-12s %-18s %2d blocks, ratio %.3f [%.3f, %.3f] at %.4g%%", row.Configuration, a.Verdict, row.Stage, row.Left,

@@ -31,38 +31,41 @@ func (r Row) Sentence() string {
 		return fmt.Sprintf("%s was beaten in the race, %s against its leader, and not followed further: ratio %.3f to the baseline after %d blocks.",
 			a.Name, percent(r.Lag), a.Ratio, a.Runs)
 	}
+	if r.Left == ConstraintBroken {
+		return fmt.Sprintf("%s cannot win, since %s: ratio %.3f to the baseline after %d blocks.", a.Name, notKept(r.Constraints), a.Ratio, a.Runs)
+	}
 	return a.Sentence()
 }
 
 // ControlHistory is what the controls say about the cluster over the sweep.
 type ControlHistory struct {
-	LargestDrift   float64 // |ln(last/first control)| over accepted blocks
 	Drift          float64 // ln(baseline in the last block ÷ in the first)
 	RejectedBlocks int
-	// Change is the block after which the baseline most likely changed its
-	// level, and how sure that is; nil for fewer than four blocks. Blocks cancel
-	// such a change; it is shown because someone may want to know what happened.
-	Change *stats.ChangePoint
 }
 
 // Conclusion is the result of a sweep.
 type Conclusion struct {
 	Stop StopCode
+	// Unfinished tells that the last block was begun and not completed, so that its runs
+	// are evidence of nothing.
+	Unfinished bool
+	// ConfirmationBlocks is how many fresh blocks the confirmation was to have; 0 where
+	// there was none.
+	ConfirmationBlocks int
 	// Winner is the configuration that is Superior with every constraint Kept,
 	// by its confirmation if there is one; 0 if there is none.
 	Winner int
 	// Best is the candidate that the sentence is about: the winner, or else the one
 	// that came nearest to it; 0 if none has a valid run.
-	Best       int
-	Rows       []Row // one for each candidate, in the order of configurations
-	Noise      stats.Noise
-	Controls   ControlHistory
-	WeakOrder  bool // values were visited in turn, not at random
-	Runs       int
-	FailedRuns int
-	Time       time.Duration
-	Bytes      int64
-	Sentence   string
+	Best      int
+	Rows      []Row // one for each candidate, in the order of configurations
+	Noise     stats.Noise
+	Controls  ControlHistory
+	WeakOrder bool // values were visited in turn, not at random
+	Runs      int
+	Time      time.Duration
+	Bytes     int64
+	Sentence  string
 }
 
 func (r *replay) conclude() (*Conclusion, error) {
@@ -75,8 +78,8 @@ func (r *replay) conclude() (*Conclusion, error) {
 		return nil, err
 	}
 	out := &Conclusion{
-		Stop: r.stop, Rows: rows, Noise: noise, Controls: r.controlHistory(), WeakOrder: r.inTurn,
-		Runs: r.spent.runs, FailedRuns: r.failed, Time: r.spent.time(), Bytes: r.spent.bytes(),
+		Stop: r.stop, Unfinished: r.accepted != r.block, ConfirmationBlocks: r.confirm, Rows: rows, Noise: noise, Controls: r.controlHistory(), WeakOrder: r.inTurn,
+		Runs: r.spent.runs, Time: r.spent.time(), Bytes: r.spent.bytes(),
 	}
 	best := r.bestRow(rows)
 	if best != nil {
@@ -160,7 +163,7 @@ func (r *replay) rejection() []stats.Reason {
 
 // bestRow is the row that the sweep is about: the winner of the race, or else
 // the best candidate that is Superior with its constraints kept, or else the
-// best with any runs; nil if there is none.
+// best with any runs that breaks none, or else the best; nil if there is none.
 func (r *replay) bestRow(rows []Row) *Row {
 	criteria := r.settings.criteria(stats.Looks{})
 	rank := func(row Row) float64 {
@@ -168,8 +171,11 @@ func (r *replay) bestRow(rows []Row) *Row {
 			return math.Inf(-1)
 		}
 		gain := criteria.Gain(stats.Contrast{LogRatio: math.Log(row.Assessment.Ratio)}).LogRatio
-		if row.Assessment.Verdict == stats.Superior && constraintsKept(row.Constraints) {
+		switch j := (judgement{constraints: row.Constraints}); {
+		case row.Assessment.Verdict == stats.Superior && j.keepsConstraints():
 			gain += 1e6
+		case j.breaksConstraint():
+			gain -= 1e6
 		}
 		return gain
 	}
@@ -190,14 +196,10 @@ func (r *replay) controlHistory() ControlHistory {
 	out := ControlHistory{RejectedBlocks: r.rejected}
 	var levels []float64
 	for _, b := range r.blocks {
-		out.LargestDrift = max(out.LargestDrift, math.Abs(b.drift.LogRatio))
 		levels = append(levels, math.Log(stats.GeometricMean(b.baselines)))
 	}
 	if len(levels) > 0 {
 		out.Drift = levels[len(levels)-1] - levels[0]
-	}
-	if change, err := stats.FindChangePoint(levels); err == nil {
-		out.Change = &change
 	}
 	return out
 }
@@ -215,7 +217,7 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 			parts = append(parts, "Confirmed in fresh blocks.")
 		}
 	case best == nil:
-		parts = append(parts, "No candidate has a valid run: "+c.Stop.clause()+".")
+		parts = append(parts, "No candidate has runs enough for a verdict: "+c.Stop.clause()+".")
 	case best.Assessment.Verdict == stats.Superior:
 		parts = append(parts, best.Sentence(), "It is no winner: "+notKept(best.Constraints)+".")
 	default:

@@ -77,6 +77,44 @@ func stories() map[string]story {
 				return Valid
 			}},
 		},
+		"the-fastest-breaks-a-constraint": {
+			space: grid("16", "32", "64"),
+			settings: func(s *Settings) {
+				s.MaxBlocks = 6
+				s.Constraints = []stats.Constraint{{Name: "seq-4m", MaximumRegression: 0.1}}
+			},
+			cluster: cluster{cv: 0.01, truth: ratios(1.06, 1.4), side: ratios(1, 0.6)},
+		},
+		"a-candidate-never-works": {
+			space: grid("8", "16", "32", "64"),
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: func(_ int, s Slot) Outcome {
+				if s.Configuration == 2 {
+					return Failed
+				}
+				return Valid
+			}},
+		},
+		"a-block-begins-without-a-control": {
+			space:    grid("8", "16", "32", "64"),
+			settings: func(s *Settings) { s.MaxBlocks = 4 },
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: func(_ int, s Slot) Outcome {
+				if s.Block == 2 && s.Attempt == 1 && s.Position == 0 {
+					return NotSteady
+				}
+				return Valid
+			}},
+		},
+		"a-candidate-misses-one-block-twice": {
+			space:    grid("8", "16", "32", "64"),
+			settings: func(s *Settings) { s.MaxBlocks = 4 },
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: func(_ int, s Slot) Outcome {
+				last := s.Position == 5
+				if s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && last) {
+					return NotSteady
+				}
+				return Valid
+			}},
+		},
 		"the-cluster-drifts-once": {
 			space: grid("16", "32", "64"),
 			cluster: cluster{cv: 0.02, truth: ratios(1, 1.3), drift: func(run int) float64 {

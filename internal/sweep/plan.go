@@ -11,7 +11,7 @@ import (
 // another decision. A controller that finds another version in a sweep's status
 // finishes the block it knows the order of, or concludes; it does not hand the
 // ledger to this planner.
-const Version = 2
+const Version = 3
 
 const (
 	// MaxLedger bounds the ledger, which lives in a status.
@@ -47,7 +47,7 @@ type Settings struct {
 	// Superior then rests on the race, at its stricter level for each look.
 	ConfirmationBlocks int
 
-	MaxFailedRuns     int // one more ends the sweep
+	MaxFailedRuns     int // one more ends the sweep; those of candidates that were withdrawn do not count
 	MaxRejectedBlocks int // for drift or lost controls; one more ends the sweep
 	Budget            Budget
 	Expected          Cost // of one run, until runs have shown theirs

@@ -63,8 +63,10 @@ func TestEstimate(t *testing.T) {
 			t.Errorf("%s: affordable %v, want %v", name, got, tc.want)
 		}
 	}
-	ratio, err := p.SmallestProvableRatio(stats.Noise{StdDev: 0.05})
-	if err != nil || math.Abs(ratio-1.18) > 0.005 {
-		t.Errorf("smallest provable ratio %v, %v; want 1.18", ratio, err)
+	for blocks, want := range map[int]float64{0: 1.18, 8: 1.18, 5: 1.21, 3: 1.29} {
+		ratio, err := p.SmallestProvableRatio(stats.Noise{StdDev: 0.05}, blocks)
+		if err != nil || math.Abs(ratio-want) > 0.005 {
+			t.Errorf("smallest provable ratio in %d blocks of confirmation: %v, %v; want %v", blocks, ratio, err, want)
+		}
 	}
 }

@@ -81,14 +81,15 @@ func (p *Planner) gain(blocks []block, candidate int) (stats.Contrast, error) {
 	return p.settings.criteria(stats.Looks{}).Gain(k), err
 }
 
-// leader is the live candidate with the largest gain; 0 if none has a run.
+// leader is the live candidate with the largest gain of those with enough runs for a verdict;
+// 0 if there is none.
 func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contrast, err error) {
 	for _, c := range live {
 		k, err := p.gain(blocks, c)
 		if err != nil {
 			return 0, stats.Contrast{}, err
 		}
-		if k.Runs > 0 && (best == 0 || k.LogRatio > gain.LogRatio) {
+		if k.Runs >= stats.MinRuns && (best == 0 || k.LogRatio > gain.LogRatio) {
 			best, gain = c, k
 		}
 	}

@@ -26,7 +26,7 @@ type replay struct {
 
 	live      []int             // candidates in the race, ascending
 	left      map[int]departure // candidates that are not
-	misses    map[int][]Outcome // why a candidate missed blocks
+	faulty    map[int]*faulty   // what went wrong with the runs of candidates
 	winner    int               // of the race; 0 while it runs
 	confirm   int               // blocks of confirmation, fixed when it starts
 	spent     spent
@@ -34,9 +34,16 @@ type replay struct {
 	rejected  int // blocks
 	drifted   int // blocks rejected for drift, the last of them by lastDrift
 	lastDrift stats.Drift
+	accepted  int // the last block that was
 
 	events []Event // of the last entry
 	stop   StopCode
+}
+
+// faulty is what went wrong with the runs of a candidate.
+type faulty struct {
+	missed map[int]bool    // blocks, however often they were attempted
+	runs   map[Outcome]int // that were no evidence, repeated ones among them
 }
 
 // departure is how a candidate left the race, with what was known then. Its
@@ -50,9 +57,12 @@ type departure struct {
 }
 
 func (p *Planner) begin() (*replay, error) {
-	r := &replay{Planner: p, stage: Race, left: map[int]departure{}, misses: map[int][]Outcome{}}
-	for c := 1; c < len(p.configurations); c++ {
-		r.live = append(r.live, c)
+	r := &replay{Planner: p, stage: Race, left: map[int]departure{}, faulty: map[int]*faulty{}}
+	for c := range p.configurations {
+		r.faulty[c] = &faulty{missed: map[int]bool{}, runs: map[Outcome]int{}}
+		if c > 0 {
+			r.live = append(r.live, c)
+		}
 	}
 	return r, r.openBlock()
 }
@@ -112,30 +122,37 @@ func (r *replay) end(why StopCode) error {
 	return nil
 }
 
-// invalidRun repeats a run once in its place, and then does without it.
+// invalidRun repeats a run once in its place, and then does without it. A candidate that never
+// works is withdrawn before its failures end the sweep.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
-	name := r.configurations[slot.Configuration].Name
+	c := slot.Configuration
+	name, of := r.configurations[c].Name, r.faulty[c]
+	of.runs[outcome]++
 	if outcome == Failed {
-		if r.failed++; r.failed > r.settings.MaxFailedRuns {
-			return r.end(TooManyFailedRuns)
+		r.failed++
+	}
+	inert := outcome == Inert && c != 0
+	r.repeat++
+	again := r.repeat < triesPerSlot && !inert
+	if !again && slot.Role == Candidate {
+		of.missed[slot.Block] = true
+		if inert || len(of.missed) >= missesToWithdraw {
+			return r.withdraw(c, outcome)
 		}
 	}
-	inert := outcome == Inert && slot.Configuration != 0
-	if r.repeat++; r.repeat < triesPerSlot && !inert {
+	switch {
+	case r.failed > r.settings.MaxFailedRuns:
+		return r.end(TooManyFailedRuns)
+	case again:
 		r.note(Event{Code: RunRepeated, Candidate: name, Outcome: outcome})
 		if outcome == NotSteady {
 			r.length = 2
 		}
 		return r.affordOrEnd(1)
 	}
-	if !inert {
-		r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
-	}
-	if c := slot.Configuration; slot.Role == Candidate {
-		r.misses[c] = append(r.misses[c], outcome)
-		if inert || len(r.misses[c]) >= missesToWithdraw {
-			return r.withdraw(c, outcome)
-		}
+	r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
+	if slot.Position == 0 {
+		return r.reject(Event{Code: BlockLostControl}) // What the others gave would not count.
 	}
 	return r.nextSlot()
 }
@@ -144,7 +161,8 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 func (r *replay) withdraw(c int, outcome Outcome) error {
 	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
 	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
-	r.left[c] = departure{why: CandidateWithdrawn, faults: []stats.Reason{{Code: code, Count: len(r.misses[c])}}}
+	r.left[c] = departure{why: CandidateWithdrawn, faults: []stats.Reason{{Code: code, Count: r.faulty[c].runs[outcome]}}}
+	r.failed -= r.faulty[c].runs[Failed]
 	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
 	if r.stage == Confirmation || len(r.live) == 0 {
 		return r.end(Decided)
@@ -208,11 +226,11 @@ func (r *replay) closeBlock() error {
 		r.drifted, r.lastDrift = r.drifted+1, drift
 		return r.reject(Event{Code: BlockRejected, Value: drift.LogRatio, Limit: drift.Limit})
 	}
-	accepted, err := makeBlock(r.stage, r.measured, drift)
+	accepted, err := makeBlock(r.stage, r.measured)
 	if err != nil {
 		return err
 	}
-	r.blocks = append(r.blocks, accepted)
+	r.blocks, r.accepted = append(r.blocks, accepted), r.block
 	r.note(Event{Code: BlockAccepted, Value: drift.LogRatio})
 	if r.stage == Confirmation {
 		return r.continueConfirmation()

@@ -165,7 +165,7 @@ func noiseOf(planner *sweep.Planner, c *sweep.Conclusion) (*v1alpha1.Noise, erro
 	if c.Noise.DF == 0 {
 		return nil, nil //nolint:nilnil // It is not known.
 	}
-	smallest, err := planner.SmallestProvableRatio(c.Noise)
+	smallest, err := planner.SmallestProvableRatio(c.Noise, c.ConfirmationBlocks)
 	if err != nil {
 		return nil, err
 	}

@@ -76,14 +76,17 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 }
 
 // WriteLedger is the ledger as status has it. Runs of attempts at a block that do not
-// count are marked: Discarded if it was interrupted, and otherwise Drifted. now is what
-// the planner says after these entries.
+// count are marked: Discarded if it was interrupted or never completed, and otherwise
+// Drifted. now is what the planner says after these entries.
 func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}
 	latest := map[int]int{now.Progress.Block: now.Progress.Attempt}
-	if now.Conclusion != nil && now.Conclusion.Stop == sweep.TooManyRejectedBlocks {
+	switch end := now.Conclusion; {
+	case end != nil && end.Stop == sweep.TooManyRejectedBlocks:
 		latest[now.Progress.Block]++ // The last attempt was rejected too.
+	case end != nil && end.Unfinished:
+		discarded[attempt{now.Progress.Block, now.Progress.Attempt}] = true
 	}
 	for _, e := range ledger {
 		latest[e.Block] = max(latest[e.Block], e.Attempt)

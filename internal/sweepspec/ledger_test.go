@@ -92,6 +92,14 @@ func TestRunsThatDoNotCountAreMarked(t *testing.T) {
 			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}, Conclusion: &sweep.Conclusion{Stop: sweep.TooManyRejectedBlocks}},
 			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Drifted/Disturbed",
 		},
+		"the end in the middle of a block": {
+			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}, Conclusion: &sweep.Conclusion{Stop: sweep.TooManyFailedRuns, Unfinished: true}},
+			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Discarded/Disturbed",
+		},
+		"the end after a block": {
+			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}, Conclusion: &sweep.Conclusion{Stop: sweep.Decided}},
+			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Valid/Disturbed",
+		},
 	} {
 		if got := show(tc.now); got != tc.want {
 			t.Errorf("%s:\n%s, want\n%s", name, got, tc.want)

@@ -87,7 +87,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	plan.EstimatedDuration = &metav1.Duration{Duration: (time.Duration(runs*int64(each.Time)) + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(runs * each.Bytes)
 	plan.PlacementGroupChanges, plan.OSDRestarts = e.total.pgs, int32(min(e.total.restarts, math.MaxInt32)) //nolint:gosec // Bounded.
-	ratio, err := planner.SmallestProvableRatio(e.noise())
+	ratio, err := planner.SmallestProvableRatio(e.noise(), 0)
 	if err != nil {
 		return err
 	}
