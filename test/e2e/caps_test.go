@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 const (
@@ -206,12 +205,14 @@ func (c *cluster) withCapsKey(t *testing.T, command string) error {
 
 func (c *cluster) removeCapsTraces(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-	defer cancel()
+	// Each has time of its own, and flags come first: what keeps an OSD down would fail
+	// every test that follows.
+	ctx := context.WithoutCancel(t.Context())
 	for _, command := range [][]string{
+		{"osd", "unset-group", "noup", "osd.0"},
+		{"osd", "unset", "noscrub"},
 		{"auth", "rm", capsClient},
 		{"config-key", "rm", capsKeyOwned},
-		{"osd", "unset-group", "noup", "osd.0"},
 		{"osd", "rm-pg-upmap", "1.0"},
 		{"osd", "blocklist", "rm", capsBlocked},
 		{"balancer", "on"},

@@ -97,7 +97,13 @@ func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error
 	return "", fmt.Errorf("%q did not run in %d tries: %w", command, tries, errors.Join(errs...))
 }
 
+// toolboxTime is how long a command in the toolbox may take: many are run with a context of
+// a test, which has no end of its own.
+const toolboxTime = 2 * time.Minute
+
 func (c *cluster) toolboxOnce(ctx context.Context, command []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, toolboxTime)
+	defer cancel()
 	pod, err := c.runningPod(ctx, c.rookNamespace, "rook-ceph-tools")
 	if err != nil {
 		return "", err
