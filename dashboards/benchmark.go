@@ -240,9 +240,11 @@ func disruptions() []cog.Builder[dashboard.Panel] {
 
 // comparison compares the latest figure with those of the time range.
 func comparison(title, what, unit, empty, metric string, matchers ...string) *table.PanelBuilder {
-	in := func(function string) string {
-		return latest(fmt.Sprintf("%s(%s[$__range])", function, one(metric, matchers...)), metrics.LabelPhase, metrics.LabelDirection)
+	// Each pod of the manager has a series of its own, and a range may have seen several.
+	in := func(over, function string) string {
+		return fmt.Sprintf("%s by (%s,%s) (%s(%s[$__range]))", over, metrics.LabelPhase, metrics.LabelDirection, function, one(metric, matchers...))
 	}
+	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
 		title:       title,
 		description: "The latest " + what + " of each phase, and what it is against the mean of the time range, each run weighted by how long it was the latest one. Ranges with a change of the environment do not compare.",
@@ -257,10 +259,10 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 		{field: valueOf("highest"), title: "Highest", unit: unit},
 	},
 		instant("latest", figureOf(metric, matchers...)),
-		instant("against", fmt.Sprintf("%s / %s", figureOf(metric, matchers...), in("avg_over_time"))),
-		instant("mean", in("avg_over_time")),
-		instant("lowest", in("min_over_time")),
-		instant("highest", in("max_over_time")),
+		instant("against", fmt.Sprintf("%s / (%s)", figureOf(metric, matchers...), mean)),
+		instant("mean", mean),
+		instant("lowest", in("min", "min_over_time")),
+		instant("highest", in("max", "max_over_time")),
 	)
 }
 

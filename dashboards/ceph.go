@@ -117,8 +117,8 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 			line{id: "unclean", expression: fmt.Sprintf("sum(%s) - sum(%s)", ofCeph(cephPGs), ofCeph(cephPGsClean)), legend: "PGs not clean", color: fixed(blue)},
 			line{id: "misplaced", expression: fmt.Sprintf("sum(%s)", ofCeph(cephMisplaced)), legend: "objects misplaced", color: fixed(sky)},
 			line{id: "degraded", expression: fmt.Sprintf("sum(%s)", ofCeph(cephDegraded)), legend: "objects degraded", color: fixed(orange)},
-			line{id: "down", expression: fmt.Sprintf("count(%s == 0) or vector(0)", ofCeph(cephOSDUp)), legend: "OSDs down", color: fixed(vermillion)},
-			line{id: "out", expression: fmt.Sprintf("count(%s == 0) or vector(0)", ofCeph(cephOSDIn)), legend: "OSDs out", color: fixed(purple)},
+			line{id: "down", expression: fmt.Sprintf("count(%[1]s == 0) or 0 * count(%[1]s)", ofCeph(cephOSDUp)), legend: "OSDs down", color: fixed(vermillion)},
+			line{id: "out", expression: fmt.Sprintf("count(%[1]s == 0) or 0 * count(%[1]s)", ofCeph(cephOSDIn)), legend: "OSDs out", color: fixed(purple)},
 		).Min(0),
 	}
 }

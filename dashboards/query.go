@@ -57,8 +57,9 @@ func selector(metric string, matchers ...string) string {
 }
 
 // notOfSweeps matches benchmarks but for those that a sweep makes for its runs, one after
-// the other by the hundred: their names end with the sweep's session and the run's number.
-const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3,}"`
+// the other by the hundred: their names end with the sweep's session and the run's number, of
+// three digits. A name with a date and a time has four or six.
+const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
 // latest keeps these labels and drops those of the scrape, such as the pod. Where two
 // pods tell the same series for a moment, during an update, there is one of them.

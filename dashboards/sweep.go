@@ -263,13 +263,13 @@ func drift() *timeseries.PanelBuilder {
 	series := one(metrics.SweepConfigurationLatest, isBaseline)
 	return steps(about{
 		title:       "Drift: the baseline against its own mean",
-		description: "How far each run of the baseline, controls included, is from their mean in this time range. The baseline is the same configuration every time: what moves here is the cluster.",
+		description: "How far each run of the baseline, controls included, is from their mean in this time range, each run weighted by how long it was the latest one. The baseline is the same configuration every time: what moves here is the cluster.",
 		unit:        fraction, empty: "No run of the baseline has ended in this time range", width: 10, height: 8,
 	}, line{
 		id: "drift",
-		expression: fmt.Sprintf("%s / %s - 1",
-			latest(series, metrics.LabelConfiguration),
-			latest(fmt.Sprintf("avg_over_time(%s[$__range] @ end())", series), metrics.LabelConfiguration)),
+		// Each pod of the manager has a series of its own.
+		expression: fmt.Sprintf("%s / (sum by (%[2]s) (sum_over_time(%[3]s[$__range] @ end())) / sum by (%[2]s) (count_over_time(%[3]s[$__range] @ end()))) - 1",
+			latest(series, metrics.LabelConfiguration), metrics.LabelConfiguration, series),
 		legend: "{{configuration}}",
 		color:  fixed(grey),
 	}).AxisSoftMin(-0.05).AxisSoftMax(0.05) // A flat line gets a scale of thousands without.

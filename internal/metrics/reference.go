@@ -55,6 +55,7 @@ scrape_configs:
   kubernetes_sd_configs: [{role: endpointslice, namespaces: {names: [cephtune-system]}}]
   relabel_configs:
   - {source_labels: [__meta_kubernetes_service_name], regex: cephtune-metrics, action: keep}
+  - {source_labels: [__meta_kubernetes_endpointslice_port_name], regex: https, action: keep}
 ` + "```" + `
 
 To look at them without Prometheus:
@@ -65,6 +66,9 @@ kubectl create clusterrolebinding looks --clusterrole=cephtune-metrics-reader --
 kubectl -n cephtune-system port-forward svc/cephtune-metrics 8443:8443 &
 curl -sk -H "Authorization: Bearer $(kubectl -n cephtune-system create token looks)" https://localhost:8443/metrics | grep ^cephtune_
 ` + "```" + `
+
+Where one Prometheus, or a ruler above several, has more than one Kubernetes cluster, evaluate the alerts in
+each cluster's own: namespaces and names are not told apart by the cluster.
 
 ## What to know
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -159,6 +160,8 @@ const (
 
 func rankOf(conditions []metav1.Condition) int {
 	switch {
+	case meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionRestored):
+		return rankWorks // Alerts are about it, whatever has been made since.
 	case waits(conditions):
 		return rankWaits
 	case atWork(conditions):

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -267,6 +268,23 @@ func TestBounds(t *testing.T) {
 		if got := strings.Contains(text, `name="`+name+`"`); got != want {
 			t.Errorf("series of %s: %t, want %t", name, got, want)
 		}
+	}
+}
+
+// Whatever is made after a sweep that has left something in Ceph, its alert stays.
+func TestWhatIsNotPutBackKeepsItsPlace(t *testing.T) {
+	left := runningSweep()
+	left.CreationTimestamp.Time = noon.Add(-time.Hour)
+	left.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSuspended},
+		{Type: v1alpha1.ConditionRestored, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAbandoned},
+	}
+	objects := []client.Object{left}
+	for i := range 400 {
+		objects = append(objects, named(nightly(2), fmt.Sprintf("b%03d", i), noon.Add(time.Duration(i)*time.Minute)))
+	}
+	if text := exposition(t, collector(reader(t, objects...), quietPlatform())); !strings.Contains(text, metrics.SweepRestored+`{name="pg-num"`) {
+		t.Error("the sweep's series are left out")
 	}
 }
 

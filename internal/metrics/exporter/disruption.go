@@ -37,6 +37,9 @@ func newDisruptions(with prometheus.Registerer) disruptions {
 	for _, outcome := range []string{DisruptionMeasured, DisruptionRefused, DisruptionFailed} {
 		d.ended.WithLabelValues(outcome)
 	}
+	for _, part := range []string{"outage", "up", "active", "clean"} {
+		d.duration.WithLabelValues(part)
+	}
 	d.degraded.WithLabelValues()
 	d.recovered.WithLabelValues()
 	return d

@@ -53,6 +53,12 @@ func NewEvents(with prometheus.Registerer) *Events {
 	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned, OutcomeFailed} {
 		e.restores.WithLabelValues(outcome)
 	}
+	for _, validity := range []v1alpha1.SweepRunValidity{
+		v1alpha1.SweepRunNotSteady, v1alpha1.SweepRunDrifted, v1alpha1.SweepRunInert, v1alpha1.SweepRunDisturbed,
+		v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed, v1alpha1.SweepRunDiscarded,
+	} {
+		e.invalidRuns.WithLabelValues(kindSweep, string(validity))
+	}
 	return e
 }
 
