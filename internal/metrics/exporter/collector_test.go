@@ -279,6 +279,9 @@ func TestWhatIsNotPutBackKeepsItsPlace(t *testing.T) {
 		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSuspended},
 		{Type: v1alpha1.ConditionRestored, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAbandoned},
 	}
+	for i := range int32(20) { // More than what is left beside the others.
+		left.Status.Configurations = append(left.Status.Configurations, v1alpha1.ConfigurationResult{Index: 3 + i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1"})
+	}
 	objects := []client.Object{left}
 	for i := range 400 {
 		objects = append(objects, named(nightly(2), fmt.Sprintf("b%03d", i), noon.Add(time.Duration(i)*time.Minute)))
