@@ -461,6 +461,7 @@ type BenchmarkRun struct {
 	// number counts runs within observedRunID, from 1.
 	// +required
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
 	Number int32 `json:"number"`
 
 	// state says what became of it.
