@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -158,12 +157,17 @@ func (f facts) unrested() []quiescence.Obstacle {
 	}}
 }
 
-// mustAbort reports whether something has come up with which the run must not go on.
-func (f facts) mustAbort() bool {
+// whyAbort is what has come up with which the run must not go on; "" for nothing.
+func (f facts) whyAbort() string {
 	if f.script == nil || f.tasks == nil || f.allRunsEnded() {
-		return false
+		return ""
 	}
-	return slices.ContainsFunc(f.disturbances(f.currentRun()), func(d quiescence.Disturbance) bool { return d.Action == v1alpha1.DisturbanceAbort })
+	for _, d := range f.disturbances(f.currentRun()) {
+		if d.Action == v1alpha1.DisturbanceAbort {
+			return fmt.Sprintf("%s: %s", d.Kind, d.Message)
+		}
+	}
+	return ""
 }
 
 // letOSDsUp comes before everything that may take its time, or has to wait.
@@ -171,7 +175,7 @@ func letOSDsUp(seen facts) (plan, bool) {
 	p := plan{step: stepLetOSDsUp, progress: "letting OSDs up again", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonLettingOSDsBack, Message: "OSDs that were stopped are let up again.",
 	}}
-	return p, seen.osdsStopped() && (seen.disruption.step == disruption.StepLetBack || seen.mustAbort())
+	return p, seen.osdsStopped() && (seen.disruption.step == disruption.StepLetBack || seen.whyAbort() != "")
 }
 
 // concludeFailedDisruption ends a run whose disruption has failed: what follows of its
@@ -343,6 +347,9 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: time.Second}, nil
 	}
 	d.so.LetBack = cmp.Or(d.letBackAt, before)
+	if why := seen.whyAbort(); why != "" && d.so.Failed == "" {
+		d.so.Failed = why // Even where that would be explained now that they come back.
+	}
 	return now(), nil
 }
 

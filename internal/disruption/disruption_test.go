@@ -82,7 +82,7 @@ func TestRefuse(t *testing.T) {
 		}, "above 21m0s"},
 		"backfill that does not come": {func(_ *Cluster, p *Plan) { p.Backfill = true }, "above 11m0s"},
 		"backfill that comes":         {func(_ *Cluster, p *Plan) { p.Backfill, p.Outage = true, 12*time.Minute }, ""},
-		"backfill of what may not all go out": {func(c *Cluster, p *Plan) {
+		"backfill of what may not all go out": {func(_ *Cluster, p *Plan) {
 			p.Backfill, p.Outage, p.OSDs = true, 12*time.Minute, []int{1, 2}
 		}, "less than 0.75 of them are in (mon_osd_min_in_ratio)"},
 		"backfill where more may go out": {func(c *Cluster, p *Plan) {

@@ -100,9 +100,7 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	if known && !so.Stop.IsZero() && so.Down.IsZero() && up == 0 && look.OSDMapAt.After(so.Stop) {
 		so.Down = look.OSDMapAt
 	}
-	if p.Backfill && so.Outstanding() {
-		so = p.noteBackfill(so, look)
-	}
+	so = p.noteBackfill(so, look)
 	if known && !so.LetBack.IsZero() && so.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(so.LetBack) {
 		so.Up = look.OSDMapAt
 	}
@@ -113,8 +111,11 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	return so
 }
 
-// noteBackfill adds what Ceph does about OSDs that it takes for lost.
+// noteBackfill adds what Ceph does about OSDs that it takes for lost, where that is meant to be.
 func (p Plan) noteBackfill(so Progress, look Look) Progress {
+	if !p.Backfill || !so.Outstanding() {
+		return so
+	}
 	if i := slices.IndexFunc(look.Samples, func(s quiescence.Sample) bool {
 		return s.Status != nil && s.Time.After(so.Stop) && s.Status.InOSDs <= look.InBefore-len(p.OSDs)
 	}); i >= 0 && so.Out.IsZero() {

@@ -60,7 +60,7 @@ func (d *Disruption) warnings(at time.Time) []string {
 	switch {
 	case !d.covers(at):
 		return nil
-	case d.peers(at):
+	case d.peers(at) || d.Out:
 		return append(DisruptionWarnings(), "PG_AVAILABILITY")
 	}
 	return DisruptionWarnings()
@@ -69,17 +69,25 @@ func (d *Disruption) warnings(at time.Time) []string {
 // remainder is what of some disturbances is not the disruption's. A change of OSDs that it
 // does not explain is worse than it would be without it: another copy of the same data may
 // be gone.
-func (d *Disruption) remainder(at time.Time, status *ceph.Status, all []seen) []seen {
+func (d *Disruption) remainder(previous *Sample, sample Sample, all []seen) []seen {
+	at := sample.Time
 	if !d.covers(at) {
 		return all
 	}
+	// Where data is moved, placement groups peer when they begin with it and when they have
+	// done it. Two looks in a row are more than that takes.
+	moves := d.Out && !hasInactive(previous)
 	all = slices.DeleteFunc(all, func(s seen) bool {
-		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && d.peers(at)
+		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && (moves || d.peers(at))
 	})
-	if why := d.unexplained(at, status); why != "" {
+	if why := d.unexplained(at, sample.Status); why != "" {
 		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceAbort, atOnce: true, message: why})
 	}
 	return all
+}
+
+func hasInactive(s *Sample) bool {
+	return s != nil && s.Status != nil && list(s.Status.PGsByState, isInactive) != ""
 }
 
 // unexplained tells of OSDs that are missing and are not those of the disruption. Once

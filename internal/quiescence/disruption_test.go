@@ -35,10 +35,15 @@ func both(changes ...func(*Sample)) func(*Sample) {
 func TestADisruptionExplainsWhatItCauses(t *testing.T) {
 	stopped := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
 	back := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), LetBack: after(40), Clean: after(50)}
+	moved := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}
 	up := *back
 	up.Up, up.Clean = after(42), time.Time{}
 	inactive := both(without(1), peering)
 	out := both(without(1), func(s *Sample) { s.Status.InOSDs = 2 })
+	unavailable := func(s *Sample) {
+		peering(s)
+		s.Status.Health.Checks = append(s.Status.Health.Checks, ceph.HealthCheck{Code: "PG_AVAILABILITY", Severity: "HEALTH_WARN"})
+	}
 	lasting := func(n int, between ...func(*Sample)) []func(*Sample) {
 		all := []func(*Sample){whole, whole, whole}
 		for range n {
@@ -61,7 +66,9 @@ func TestADisruptionExplainsWhatItCauses(t *testing.T) {
 		"another OSD":                      {observed(lasting(1, without(2))...), stopped, []Kind{KindOSDChange}, true},
 		"another one, in its place":        {observed(lasting(9)...), &up, []Kind{KindOSDChange}, true},
 		"an OSD that is taken for lost":    {observed(lasting(1, out)...), stopped, []Kind{KindOSDChange}, true},
-		"one that is meant to be":          {observed(lasting(1, out)...), &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}, nil, false},
+		"one that is meant to be":          {observed(lasting(1, out)...), moved, nil, false},
+		"PGs that peer then":               {observed(lasting(5, both(out, unavailable), out, both(out, unavailable), out)...), moved, nil, false},
+		"PGs that do not get on then":      {observed(lasting(5, both(out, unavailable), both(out, unavailable))...), moved, []Kind{KindInactivePGs}, true},
 		"HEALTH_ERR":                       {observed(lasting(1, both(without(1), failed))...), stopped, []Kind{KindHealthError}, true},
 		"a warning that has nothing to do": {observed(lasting(1, both(without(1), warned("MON_DOWN", "1/3")))...), stopped, []Kind{KindHealthWarning}, false},
 		"other clients":                    {observed(lasting(1, both(without(1), busy))...), stopped, []Kind{KindForeignIO}, false},

@@ -93,7 +93,7 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 			continue
 		}
 		allowed := append(slices.Clip(allowed), o.Disruption.warnings(sample.Time)...)
-		for _, s := range o.Disruption.remainder(sample.Time, sample.Status, o.look(previous, sample, spec, allowed)) {
+		for _, s := range o.Disruption.remainder(previous, sample, o.look(previous, sample, spec, allowed)) {
 			if found[s.kind] == nil {
 				found[s.kind] = &tally{last: -1}
 			}

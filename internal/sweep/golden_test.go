@@ -86,34 +86,20 @@ func stories() map[string]story {
 			cluster: cluster{cv: 0.01, truth: ratios(1.06, 1.4), side: ratios(1, 0.6)},
 		},
 		"a-candidate-never-works": {
-			space: grid("8", "16", "32", "64"),
-			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: func(_ int, s Slot) Outcome {
-				if s.Configuration == 2 {
-					return Failed
-				}
-				return Valid
-			}},
+			space:   grid("8", "16", "32", "64"),
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: unless(Failed, func(s Slot) bool { return s.Configuration == 2 })},
 		},
 		"a-block-begins-without-a-control": {
 			space:    grid("8", "16", "32", "64"),
 			settings: func(s *Settings) { s.MaxBlocks = 4 },
-			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: func(_ int, s Slot) Outcome {
-				if s.Block == 2 && s.Attempt == 1 && s.Position == 0 {
-					return NotSteady
-				}
-				return Valid
-			}},
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: unless(NotSteady, func(s Slot) bool {
+				return s.Block == 2 && s.Attempt == 1 && s.Position == 0
+			})},
 		},
 		"a-candidate-misses-one-block-twice": {
 			space:    grid("8", "16", "32", "64"),
 			settings: func(s *Settings) { s.MaxBlocks = 4 },
-			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: func(_ int, s Slot) Outcome {
-				last := s.Position == 5
-				if s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && last) {
-					return NotSteady
-				}
-				return Valid
-			}},
+			cluster:  cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: unless(NotSteady, missesOneBlockTwice)},
 		},
 		"the-cluster-drifts-once": {
 			space: grid("16", "32", "64"),
@@ -163,6 +149,23 @@ func stories() map[string]story {
 			cluster:  cluster{cv: 0.03, truth: ratios(0.7, 1.3)},
 		},
 	}
+}
+
+// unless has runs valid but for some.
+func unless(outcome Outcome, some func(Slot) bool) func(int, Slot) Outcome {
+	return func(_ int, s Slot) Outcome {
+		if some(s) {
+			return outcome
+		}
+		return Valid
+	}
+}
+
+// missesOneBlockTwice are the runs of a candidate in two attempts at a block, of which the first
+// has no control at its end.
+func missesOneBlockTwice(s Slot) bool {
+	last := s.Position == 5
+	return s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && last)
 }
 
 func (s story) play(t *testing.T) (plan Plan, ledger []Run, decisions []Decision) {
