@@ -94,10 +94,7 @@ func TestLongBenchmarkWithBackfill(t *testing.T) {
 	t.Cleanup(func() { c.mustCeph(t, "config", "rm", "mon", "mon_osd_down_out_interval") })
 	// Two OSDs hold no three copies, so that the cluster would not be whole without the third.
 	c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "2")
-	t.Cleanup(func() {
-		c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "3")
-		c.awaitSettledPGs(t)
-	})
+	t.Cleanup(func() { c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "3") })
 
 	b := c.disrupted("backfill", 2)
 	b.Spec.Template.Target.ScratchPool.Replicated.Size = 2
