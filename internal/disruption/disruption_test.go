@@ -265,6 +265,22 @@ func TestBackfill(t *testing.T) {
 			t.Errorf("%s: out %v, backfilled %v; want %v and %v", name, so.Out, so.Backfilled, tc.out, tc.backfilled)
 		}
 	}
+	stale := []quiescence.Sample{sample(101, 0, clean), sample(103, 0, clean), sample(105, 0, clean)}
+	back := append(slices.Clip(stale), sample(107, 40, "active+remapped+backfilling"), sample(112, 0, clean), sample(117, 0, clean))
+	idle := append(slices.Clip(stale), sample(115, 0, clean), sample(121, 0, clean))
+	for name, tc := range map[string]struct {
+		samples []quiescence.Sample
+		want    time.Time
+	}{
+		"it is told late that data is moved back": {stale, time.Time{}},
+		"it was moved back":                       {back, at(112)},
+		"nothing was":                             {idle, at(101)},
+	} {
+		so := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), LetBack: at(100), Up: at(100.5)}
+		if got := wholeFrom(tc.samples, so); !got.Equal(tc.want) {
+			t.Errorf("%s: whole from %v, want %v", name, got, tc.want)
+		}
+	}
 	got := Measure(Evidence{Progress: Progress{Start: begin, Stop: at(40), Out: at(70), Backfilled: at(80), LetBack: at(100)}})
 	if got.SecondsToOut != "30" || got.SecondsToBackfilled != "10" {
 		t.Errorf("out after %q s, moved after %q s; want 30 and 10", got.SecondsToOut, got.SecondsToBackfilled)

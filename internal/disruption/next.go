@@ -105,7 +105,7 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 		so.Up = look.OSDMapAt
 	}
 	if !so.Up.IsZero() && so.Clean.IsZero() {
-		so.Clean = cleanFrom(look.Samples, so.Up)
+		so.Clean = wholeFrom(look.Samples, so)
 	}
 	so.Failed = p.failure(so, look, now)
 	return so
@@ -214,6 +214,24 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 		}
 	}
 	return -1
+}
+
+// wholeFrom is when the cluster was whole again with the OSDs; zero if it is not yet. Where it
+// was whole without them, Ceph goes on telling that for some seconds before it tells of the
+// data that it moves back.
+func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
+	from := so.Up
+	if so.Backfilled.IsZero() {
+		return cleanFrom(samples, from)
+	}
+	if i := slices.IndexFunc(samples, func(s quiescence.Sample) bool {
+		return s.Status != nil && s.Time.After(so.Up) && !AllClean(s.Status)
+	}); i >= 0 {
+		from = samples[i].Time
+	} else if len(samples) == 0 || samples[len(samples)-1].Time.Sub(so.Up) < quiescence.PeeringGrace {
+		return time.Time{}
+	}
+	return cleanFrom(samples, from)
 }
 
 // cleanFrom is the time of the first of two samples in a row that have all placement
