@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,7 +70,7 @@ func documentedSweeps(t *testing.T) map[string]string {
 			return err
 		}
 		for i, block := range yamlBlock.FindAllStringSubmatch(readFile(t, file), -1) {
-			add(filepath.Base(file)+strings.Repeat("'", i), block[1])
+			add(fmt.Sprintf("%s, block %d", file, i+1), block[1])
 		}
 		return nil
 	})

@@ -99,7 +99,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 		return w.failed
 	case err != nil && ctx.Err() != nil:
 		return exit.UnexpectedErrorf("%s is not gone yet: %w; the operator goes on with it, and was at: %s", w.what, err, w.last)
-	case err == nil && w.gone && w.left != "":
+	case err == nil && w.left != "":
 		return exit.UnexpectedErrorf("not everything in Ceph is as it was: %s", w.left)
 	}
 	return err
@@ -143,7 +143,6 @@ type waiting struct {
 	abandoned bool
 	// left is what is not as it was, as far as it was seen; "" for nothing.
 	left string
-	gone bool
 }
 
 func (w *waiting) tell(text string) {
@@ -163,7 +162,6 @@ func (w *waiting) look(now client.Object) bool {
 		if w.left != "" {
 			text = w.what + " is gone."
 		}
-		w.gone = true
 		w.tell(text)
 		return true
 	}
