@@ -43,6 +43,8 @@ type Engine struct {
 	mu sync.Mutex
 	// inherited is when a journal of an earlier process was first seen.
 	inherited time.Time
+	// halfSaved says that the journal was last saved with an error: one copy may have it.
+	halfSaved bool
 }
 
 // Options are what an Engine needs beside the cluster.
@@ -157,7 +159,8 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 			return err
 		}
 	}
-	if alike(known, j) == nil {
+	// What another process wrote, or this one in vain, one of the copies may not have.
+	if alike(known, j) == nil && j.Writer == e.writer && !e.halfSaved {
 		return nil
 	}
 	if err := e.save(ctx, j); err != nil {
@@ -271,7 +274,9 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	}
 	j.Epoch, j.Writer = e.epoch(j, fence), e.writer
 	j.Revision++
-	return e.store.Save(ctx, j)
+	err = e.store.Save(ctx, j)
+	e.halfSaved = err != nil
+	return err
 }
 
 // epoch is that in which a journal is written now. The guard has just said that the lock is

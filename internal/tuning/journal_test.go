@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -453,4 +454,66 @@ func TestALostLockChangesNothing(t *testing.T) {
 	if len(w.cluster.Calls("SetBalancer"))+len(w.cluster.Calls("SetKey")) > 0 {
 		t.Error("something was written")
 	}
+}
+
+// A process that ends between the two copies leaves one, and so does a Ceph that does not take
+// the other. Nothing is changed before both have it.
+func TestBothCopiesHaveTheJournalBeforeAChange(t *testing.T) {
+	change := config("osd_max_backfills", "4")
+	both := func(t *testing.T, w *world) {
+		t.Helper()
+		w.cluster.Act(func(c *cephtest.Cluster) {
+			c.Before = func(verb string) error {
+				if _, kept := c.Keys[journalKey]; verb == "SetConfig" && !kept {
+					return errors.New("Ceph is changed, and has no copy of the journal")
+				}
+				return nil
+			}
+		})
+	}
+	t.Run("the process has ended", func(t *testing.T) {
+		w := newWorld(t)
+		left := newJournal(cephtest.FSID, ourSweep)
+		if err := left.intend(change, Unset()); err != nil {
+			t.Fatal(err)
+		}
+		left.Epoch, left.Revision, left.Writer = 1, 1, "process-0"
+		if err := w.kept.Save(t.Context(), left); err != nil {
+			t.Fatal(err)
+		}
+		both(t, w)
+		if err := w.retried(t, w.process(nil), change); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("Ceph does not take it", func(t *testing.T) {
+		w := newWorld(t)
+		e := w.process(nil)
+		w.cluster.Act(func(c *cephtest.Cluster) {
+			c.Before = func(verb string) error {
+				if verb == "SetKey" {
+					return errors.New("no monitor answers")
+				}
+				return nil
+			}
+		})
+		if _, err := e.Apply(t.Context(), ourSweep, []Change{change}); err == nil {
+			t.Fatal("Ceph took no journal, and nobody was told")
+		}
+		both(t, w)
+		if err := w.retried(t, e, change); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// retried applies a change once what an earlier process asked for has ended.
+func (w *world) retried(t *testing.T, e *Engine, change Change) error {
+	t.Helper()
+	_, err := e.Apply(t.Context(), ourSweep, []Change{change})
+	if wait, is := errors.AsType[*WaitError](err); is {
+		w.now = wait.Until.Add(time.Second)
+		_, err = e.Apply(t.Context(), ourSweep, []Change{change})
+	}
+	return err
 }
