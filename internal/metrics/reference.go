@@ -32,18 +32,24 @@ The flag ` + "`--metrics-bind-address=:8443`" + ` of the manager, which config/m
 the path /metrics of the Service cephtune-metrics, by HTTPS, to whoever the API server says
 may get that path: to those who are bound to the ClusterRole cephtune-metrics-reader.
 
-With the Prometheus operator, as kube-prometheus-stack brings it, apply config/prometheus: a
-ServiceMonitor and the alerts. Prometheus's own service account needs the role, and the
-stack takes only what has the label of its release:
+With the Prometheus operator, as kube-prometheus-stack brings it, that is a ServiceMonitor and the
+alerts. With Helm they are [values of the chart](../charts/cephtune/README.md), serviceMonitor.enabled and
+prometheusRule.enabled; do not apply config/prometheus as well, whose objects have the same names. Without
+Helm, apply config/prometheus. The stack takes only what has the label of its release:
 
 ` + "```console" + `
 kubectl apply -k config/prometheus
 kubectl -n cephtune-system label servicemonitor,prometheusrule cephtune-manager release=kube-prometheus-stack
-kubectl create clusterrolebinding prometheus-reads-cephtune --clusterrole=cephtune-metrics-reader \
-  --serviceaccount=monitoring:kube-prometheus-stack-prometheus
 ` + "```" + `
 
-Any other Prometheus does with this:
+The stack's service account may get /metrics of everything. That of any other Prometheus has to be given the role:
+
+` + "```console" + `
+kubectl create clusterrolebinding prometheus-reads-cephtune --clusterrole=cephtune-metrics-reader \
+  --serviceaccount=monitoring:prometheus
+` + "```" + `
+
+A Prometheus without its operator does with this:
 
 ` + "```yml" + `
 scrape_configs:

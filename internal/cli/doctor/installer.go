@@ -8,6 +8,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
+// deploy applies the manifests. Without its arguments it would have the operator run images
+// of a release, which the cluster may not be able to pull.
+const deploy = "make deploy IMG=OPERATOR-IMAGE TOOLS_IMG=TOOLS-IMAGE"
+
 // What Helm, and the chart, put on what they make.
 const (
 	annotationRelease = "meta.helm.sh/release-name"

@@ -161,7 +161,7 @@ func (e *examination) monitoring(ctx context.Context) {
 		e.unreadable("Prometheus", "The ServiceMonitors of namespace "+e.operator, err)
 	case len(monitors.Items) == 0:
 		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so the Prometheus operator does not know of the metrics.", e.operator), e.mend("set serviceMonitor.enabled: true, with the label that Prometheus looks for in serviceMonitor.additionalLabels,",
-			"add ../prometheus to resources in config/default/kustomization.yaml, and apply it again: make deploy"))
+			"kubectl apply -k config/prometheus"))
 	default:
 		e.found("Prometheus", OK, "A ServiceMonitor names the operator's metrics.", "")
 	}

@@ -41,7 +41,7 @@ or there was another error; 2 wrong usage; 3 it has ended and its expectations a
 met, the verdict is one on which spec.failOn has it fail or not what --expect names, or it
 has not ended within --timeout. With --wait=false, 0 means that it was created.`
 
-const examples = `  # Four minutes of 4 MiB writes to a scratch pool
+const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
 
   # The same on a single host
