@@ -168,11 +168,13 @@ e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another 
 ifeq ($(origin KUBECONFIG),command line)
 	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 else
+	test/lab/lab up # What is tested is this checkout.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 endif
 
 .PHONY: e2e-long
 e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps, a quarter of an hour and more each, and rarer targets.
+	test/lab/lab up
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 7h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.

@@ -35,7 +35,7 @@ const (
 
 	// How long a benchmark may take on a machine that is busy with something else too:
 	// until its clients measure, until it has ended, until everything is removed.
-	startWithin    = 2 * time.Minute
+	startWithin    = 6 * time.Minute // of which three may pass in waiting for quiet
 	runWithin      = 12 * time.Minute
 	teardownWithin = 2 * time.Minute
 	// conditionWithin is how long it may take until a benchmark says what it waits

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -152,8 +154,12 @@ func TestBenchmarkOutlivesItsManager(t *testing.T) {
 	b := c.benchmark("manager", c.replicatedScratch(), radosWrite("write"))
 	c.create(t, b)
 	c.awaitMeasuring(t, b)
+	clients := c.clientPods(t)
 
 	c.endManager(t)
+	if now := c.clientPods(t); !maps.Equal(now, clients) || len(now) == 0 {
+		t.Errorf("the clients were %v, and are %v now", clients, now)
+	}
 
 	ended := v1alpha1.ConditionComplete
 	c.poll(t, b, 3*time.Minute, "to end with another manager", func(context.Context) error {
@@ -170,6 +176,22 @@ func TestBenchmarkOutlivesItsManager(t *testing.T) {
 	}
 	wantPlausible(t, b, load{phase: "write", blockBytes: 64 << 10, inFlight: 16, metrics: radosBenchMetrics()})
 	c.wantRuns(t, b)
+}
+
+// clientPods are the clients that run, by name, with their UIDs.
+func (c *cluster) clientPods(t *testing.T) map[string]types.UID {
+	t.Helper()
+	var pods corev1.PodList
+	if err := c.List(t.Context(), &pods, client.InNamespace(benchNamespace), made()); err != nil {
+		t.Fatal(err)
+	}
+	uids := map[string]types.UID{}
+	for _, pod := range pods.Items {
+		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero() {
+			uids[pod.Name] = pod.UID
+		}
+	}
+	return uids
 }
 
 // endManager has the manager's pod deleted, and waits for another.

@@ -234,7 +234,7 @@ func (c *cluster) occupy(t *testing.T, pool string) string {
 // its images, the trash included.
 func (c *cluster) occupied(t *testing.T, pool string) string {
 	t.Helper()
-	script := `set -e
+	script := `set -eo pipefail
 		rados -p "$1" ls --all | sort
 		echo images:; rbd -p "$1" ls; rbd -p "$1" trash ls --all
 		rbd export --no-progress "$1/theirs" - | sha256sum

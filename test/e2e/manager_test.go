@@ -31,7 +31,8 @@ func TestManagerAnswers(t *testing.T) {
 		if got := manager.Spec.Template.Spec.Containers[0].Image; got != c.operatorImage {
 			return fmt.Errorf("its image is %s, want %s", got, c.operatorImage)
 		}
-		if manager.Status.AvailableReplicas == 0 || manager.Status.ObservedGeneration != manager.Generation {
+		rolled := manager.Status.ObservedGeneration == manager.Generation && manager.Status.UpdatedReplicas == manager.Status.Replicas
+		if manager.Status.AvailableReplicas == 0 || !rolled {
 			return fmt.Errorf("its status is %+v", manager.Status)
 		}
 		return nil

@@ -6,10 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
 )
+
+// prefix begins the names of what the tests make.
+const prefix = "cephtune-e2e"
 
 // settings say which cluster the tests use, and what of it.
 type settings struct {
@@ -49,7 +57,7 @@ func settingsFromEnvironment(lookup func(string) (string, bool)) (settings, erro
 
 // check fails early, and in words, where every test would fail late.
 func (s settings) check() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c, err := connect(s)
 	if err != nil {
@@ -59,6 +67,60 @@ func (s settings) check() error {
 	if err != nil {
 		return fmt.Errorf("Ceph does not answer through Rook's toolbox in namespace %s: %w", s.rookNamespace, err)
 	}
+	if err := c.awaitNothingLeft(ctx); err != nil {
+		return err
+	}
 	_, err = fmt.Println("Ceph says:", health)
 	return err
+}
+
+// awaitNothingLeft waits until nothing is left of an earlier run of the tests: they would take it for
+// how the cluster was.
+func (c *cluster) awaitNothingLeft(ctx context.Context) error {
+	for {
+		left, err := c.leftovers(ctx)
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("an earlier run, or somebody else, has left %s: remove it first", strings.Join(left, ", "))
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// leftovers are what the operator and the tests make and change, where the tests are not at work.
+func (c *cluster) leftovers(ctx context.Context) ([]string, error) {
+	left, err := c.tracesInCeph(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pools []string
+	if err := c.cephJSON(ctx, &pools, "osd", "pool", "ls"); err != nil {
+		return nil, err
+	}
+	for _, pool := range pools {
+		if strings.HasPrefix(pool, prefix) {
+			left = append(left, "pool "+pool)
+		}
+	}
+	for _, list := range []client.ObjectList{&v1alpha1.CephBenchmarkList{}, &v1alpha1.CephTuningSweepList{}} {
+		if err := c.List(ctx, list, client.InNamespace(benchNamespace)); err != nil {
+			return nil, err
+		}
+		objects, err := meta.ExtractList(list)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range objects {
+			if o, is := object.(client.Object); is && strings.HasPrefix(o.GetName(), prefix) {
+				left = append(left, fmt.Sprintf("%T %s", o, o.GetName()))
+			}
+		}
+	}
+	return left, nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -163,8 +165,8 @@ func (c *cluster) changeSweep(t testing.TB, s *v1alpha1.CephTuningSweep, edit fu
 	}
 }
 
-// killManager ends the manager's pod without a chance to say goodbye, and waits for
-// another.
+// killManager ends the manager's process without a chance to say goodbye, and waits until it
+// was started again.
 func (c *cluster) killManager(t *testing.T) {
 	t.Helper()
 	pods, err := c.managerPods(t.Context())
@@ -172,11 +174,62 @@ func (c *cluster) killManager(t *testing.T) {
 		t.Fatalf("the manager has %d pods: %v", len(pods), err)
 	}
 	for i := range pods {
-		if err := client.IgnoreNotFound(c.Delete(t.Context(), &pods[i], client.GracePeriodSeconds(0))); err != nil {
-			t.Fatalf("kill the manager: %v", err)
+		before := managerStatus(&pods[i])
+		c.kill(t, &pods[i], before.ContainerID)
+		eventually(t, 2*time.Minute, "the manager to be started again", func(ctx context.Context) error {
+			if err := c.Get(ctx, client.ObjectKeyFromObject(&pods[i]), &pods[i]); err != nil {
+				return err
+			}
+			if now := managerStatus(&pods[i]); now.RestartCount == before.RestartCount || !now.Ready {
+				return fmt.Errorf("it was started %d times, and is ready: %t", now.RestartCount, now.Ready)
+			}
+			return nil
+		})
+	}
+}
+
+func managerStatus(pod *corev1.Pod) corev1.ContainerStatus {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name == "manager" {
+			return status
 		}
 	}
-	c.awaitManager(t)
+	return corev1.ContainerStatus{}
+}
+
+// kill sends SIGKILL to all processes of a container, from a pod that sees those of the node.
+// Deleting the pod would not do: the kubelet asks a process to end before it kills it.
+func (c *cluster) kill(t *testing.T, pod *corev1.Pod, containerID string) {
+	t.Helper()
+	_, id, named := strings.Cut(containerID, "://")
+	if !named || id == "" {
+		t.Fatalf("pod %s has no container to kill: %q", pod.Name, containerID)
+	}
+	const script = `kill -KILL $(grep -l -- "$1" /proc/[0-9]*/cgroup | cut -d/ -f3)`
+	killer := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.rookNamespace, GenerateName: "cephtune-e2e-kill-"},
+		Spec: corev1.PodSpec{
+			NodeName: pod.Spec.NodeName, HostPID: true, RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{
+				Name: "kill", Image: c.toolsImage, Command: []string{"bash", "-c", script, "-", id},
+				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(0))},
+			}},
+			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		},
+	}
+	if err := c.Create(t.Context(), killer); err != nil {
+		t.Fatalf("kill container %s: %v", id, err)
+	}
+	t.Cleanup(func() { c.deleteAndWait(t, killer) })
+	eventually(t, time.Minute, "the pod that kills to have done so", func(ctx context.Context) error {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(killer), killer); err != nil {
+			return err
+		}
+		if killer.Status.Phase != corev1.PodSucceeded {
+			return fmt.Errorf("it is %s: %+v", killer.Status.Phase, killer.Status.ContainerStatuses)
+		}
+		return nil
+	})
 }
 
 // createOwnPool makes a pool whose number of PGs and autoscaler are nobody's but Ceph's:
