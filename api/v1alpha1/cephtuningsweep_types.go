@@ -344,8 +344,9 @@ type Strategy struct {
 	// +kubebuilder:default=true
 	Racing *bool `json:"racing,omitempty"`
 
-	// confirmationBlocks is the number of fresh blocks of winner and baseline
-	// on which alone the verdict of the winner rests.
+	// confirmationBlocks is the most fresh blocks of winner and baseline, on which
+	// alone the verdict of the winner rests. How many it is to be is fixed when the
+	// race is over.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3

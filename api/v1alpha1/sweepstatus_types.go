@@ -285,7 +285,7 @@ type ConfigurationResult struct {
 	Name string `json:"name"`
 
 	// runs is the number of runs that the verdict rests on, one for each block;
-	// of the baseline it is that of all its valid runs.
+	// of the baseline it is that of its valid runs in blocks that count.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -35,8 +35,7 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	found := quiescence.Check(quiescence.Facts{
 		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: f.df(),
 		OSDMap: f.survey.osdMap, OSDs: f.targetOSDs(), Versions: f.survey.versions,
-		MaxPGsPerOSD: quiescence.MaxPGsPerOSD(f.survey.config),
-		OwnPools:     f.targetPools(), Demand: f.demand(),
+		Config: f.survey.config, OwnPools: f.targetPools(), Demand: f.demand(),
 	}, f.spec.Quiescence, f.expectedWarnings())
 	return slices.Concat(found, f.noRoom(), f.unrested())
 }
@@ -54,7 +53,7 @@ func (f facts) demand() quiescence.Demand {
 	case target.ExistingPool != nil:
 		d.Pool = f.dataPool()
 	case target.ScratchPool != nil:
-		d.PGReplicas = rook.PGReplicas(*f.scratchPool())
+		d.PGReplicas = placement.PGReplicas(*f.scratchPool())
 	}
 	return d
 }
@@ -75,7 +74,7 @@ func (f facts) scratchPool() *v1alpha1.ScratchPool {
 	if pool == nil {
 		return nil
 	}
-	sized := rook.Sized(*pool, f.survey.osds)
+	sized := placement.Sized(*pool, f.survey.osds)
 	return &sized
 }
 
@@ -148,7 +147,7 @@ func (f facts) expectedWarnings() []quiescence.Expectation {
 	if pool == nil {
 		return nil
 	}
-	own := rook.Pools(*pool)
+	own := placement.Pools(*pool)
 	expected := quiescence.PoolWarnings(own, f.knownPools())
 	if f.job != nil { // The pools are there: before, it is others that hold so many objects.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})

@@ -307,7 +307,7 @@ func failWithoutDomains(seen facts) (plan, bool) {
 	if pool == nil || seen.job != nil {
 		return plan{}, false
 	}
-	if err := placement.Apart(seen.survey.tree, placement.WishOf(*pool, 0)); err != nil {
+	if err := placement.Apart(seen.survey.tree, placement.WishOf(*pool)); err != nil {
 		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
 	}
 	return plan{}, false

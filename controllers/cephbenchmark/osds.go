@@ -45,7 +45,7 @@ func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connect
 	if err != nil {
 		return placement.Chosen{}, err
 	}
-	chosen, err := placement.Choose(tree, placement.WishOf(*seen.spec.Template.Target.ScratchPool, 0))
+	chosen, err := placement.Choose(tree, placement.WishOf(*seen.spec.Template.Target.ScratchPool))
 	if err != nil {
 		return placement.Chosen{}, err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/placement"
-	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -45,7 +44,7 @@ func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []swe
 
 // placeable says why a pool cannot be where it is to be.
 func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
-	wish := placement.WishOf(rook.Sized(pool, p.known.OSDs), 0)
+	wish := placement.WishOf(placement.Sized(pool, p.known.OSDs))
 	if pool.OSDs == nil {
 		return placement.Apart(p.tree, wish)
 	}

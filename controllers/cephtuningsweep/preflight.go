@@ -16,8 +16,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -103,7 +103,7 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 		return nil, err
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
-	p.cluster.OSDs = p.known.OSDs
+	p.cluster.OSDs, p.cluster.Config = p.known.OSDs, config
 	p.lacks = r.missingCaps(ctx, seen)
 	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
 		if p.tree, err = r.Ceph.OSDTree(ctx, at); err != nil {
@@ -193,7 +193,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 // facts are what the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: len(p.known.OSDs), Drawn: p.drawn,
+		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn,
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
 	for _, name := range sweepspec.AskedOfCeph(spec) {
@@ -304,7 +304,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]sweep.Value) int {
 	added := 0
 	if template, err := sweepspec.Template(spec, values, 1); err == nil && template.Target.ScratchPool != nil {
-		added = rook.PGReplicas(rook.Sized(*template.Target.ScratchPool, p.known.OSDs))
+		added = placement.PGReplicas(placement.Sized(*template.Target.ScratchPool, p.known.OSDs))
 	}
 	for _, change := range sweepspec.Changes(spec, values) {
 		if change.Config != nil || change.Option != "pg_num" {

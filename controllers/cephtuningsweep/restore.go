@@ -264,7 +264,7 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 			pools[v1alpha1.PoolName(pool)] = object
 		}
 	}
-	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.next.Conclusion, f.ledger, pools)
+	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.next.Conclusion, pools)
 	if err != nil {
 		return nil, fmt.Errorf("conclude: %w", err)
 	}

@@ -398,7 +398,7 @@ func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
 	came := effect{again: time.Millisecond, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Runs = sweepspec.WriteLedger(ledger, next)
 		standing.Write(s)
-		progress := sweepspec.ProgressOf(next, "")
+		progress := sweepspec.ProgressOf(next)
 		eta := metav1.NewTime(f.now.Add(next.Progress.TimeLeft + f.reserve()))
 		progress.EstimatedCompletionTime = &eta
 		s.Progress = &progress

@@ -53,9 +53,8 @@ type Pool struct {
 	PGs int
 }
 
-// WishOf is what a scratch pool asks for. A pool that is made without a number of placement
-// groups gets defaultPGs, or 0 if that is not known.
-func WishOf(pool v1alpha1.ScratchPool, defaultPGs int) Wish {
+// WishOf is what a scratch pool as [Sized] returns it asks for.
+func WishOf(pool v1alpha1.ScratchPool) Wish {
 	wish := Wish{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
 	if pool.OSDs != nil {
 		wish.Count = int(pool.OSDs.Count)
@@ -64,10 +63,11 @@ func WishOf(pool v1alpha1.ScratchPool, defaultPGs int) Wish {
 		}
 	}
 	pgs := func(parameters map[string]v1alpha1.ParameterValue) int {
-		if n, err := strconv.Atoi(string(parameters["pg_num"])); err == nil {
-			return n
+		n, err := strconv.Atoi(string(parameters[paramPGNum]))
+		if err != nil {
+			return 0
 		}
-		return defaultPGs
+		return n
 	}
 	switch ec, replicated := pool.ErasureCoded, pool.Replicated; {
 	case ec != nil:

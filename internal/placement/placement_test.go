@@ -274,12 +274,12 @@ func TestWishOf(t *testing.T) {
 			Wish{Count: 3, Pools: []Pool{{Copies: 2, PGs: 16}}, FailureDomain: "osd", DeviceClass: "hdd", Seed: 9},
 		},
 		"chunks, with metadata": {
-			v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1, Metadata: v1alpha1.MetadataPool{Size: 3}}, OSDs: &v1alpha1.OSDSelection{Count: 4}},
-			Wish{Count: 4, Pools: []Pool{{Copies: 3, PGs: 32}, {Copies: 3}}, FailureDomain: "host"},
+			v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1, Metadata: v1alpha1.MetadataPool{Size: 3}}, Parameters: pg, OSDs: &v1alpha1.OSDSelection{Count: 4}},
+			Wish{Count: 4, Pools: []Pool{{Copies: 3, PGs: 16}, {Copies: 3}}, FailureDomain: "host"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, WishOf(tc.pool, 32)); diff != "" {
+			if diff := cmp.Diff(tc.want, WishOf(tc.pool)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -30,8 +30,8 @@ type Facts struct {
 	DF       *ceph.DF
 	PoolIO   []ceph.PoolIO
 	Versions *ceph.Versions
-	// MaxPGsPerOSD is mon_max_pg_per_osd; 0 for the default.
-	MaxPGsPerOSD int
+	// Config is the central configuration.
+	Config []ceph.ConfigEntry
 	// OwnPools are the benchmark's: I/O in them is no foreign I/O.
 	OwnPools []string
 	// Demand is what the benchmark adds.

@@ -180,7 +180,10 @@ var checkCases = map[string]struct {
 		change: func(f *Facts) { f.Demand.PGReplicas = 3*(200-33) + 1 },
 		want:   []obstacle{{code: "TooManyPGs", says: "201 PGs each, more than 80% of mon_max_pg_per_osd 250", stays: true}},
 	},
-	"a higher limit of PGs": {change: func(f *Facts) { f.Demand.PGReplicas, f.MaxPGsPerOSD = 3*(200-33)+1, 1000 }},
+	"a higher limit of PGs": {change: func(f *Facts) {
+		f.Demand.PGReplicas = 3*(200-33) + 1
+		f.Config = []ceph.ConfigEntry{{Section: "global", Name: "mon_max_pg_per_osd", Value: "1000"}}
+	}},
 	"room on one OSD, where there is room on three": {
 		change: func(f *Facts) { f.OSDs[2].UsedBytes, f.Demand.OnOSDs = 0, 1 },
 		want:   []obstacle{{code: "NoRoom", says: "18Gi, with copies", stays: true}},

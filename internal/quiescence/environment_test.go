@@ -33,7 +33,7 @@ func inputs() Inputs {
 			{Section: "global", Name: "some_secret", Value: "hidden"},
 		},
 		Images: map[string]string{"tools": "sha256:1", "runner": "sha256:2"},
-		Nodes:  []Node{{Name: "b", Kernel: "6.1"}, {Name: "a", Kernel: "6.1"}},
+		Nodes:  []Node{{Name: "b"}, {Name: "a"}},
 	}
 }
 
@@ -123,12 +123,13 @@ func TestFingerprintChanges(t *testing.T) {
 			[]string{"config osd.1 osd_mclock_max_capacity_iops_ssd: 30000, and was 20000"},
 		},
 		"an image": {func(in *Inputs) { in.Images = map[string]string{"tools": "sha256:3", "runner": "sha256:2"} }, []string{"image tools: sha256:3, and was sha256:1"}},
-		"a kernel": {func(in *Inputs) { in.Nodes[0].Kernel = "6.6" }, []string{"node b: unknown, kernel 6.6, unknown, and was unknown, kernel 6.1, unknown"}},
+		"another node": {
+			func(in *Inputs) { in.Nodes[0].Name = "c" },
+			[]string{"node b: was with clients, and is not there any more", "node c: with clients, and was not there before"},
+		},
 		"a load beside the phases": {
-			func(in *Inputs) {
-				in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c", Kernel: "6.1", OSImage: "Debian"}}
-			},
-			[]string{"background: fio, and was not there before", "node of the background c: unknown, kernel 6.1, Debian, and was not there before"},
+			func(in *Inputs) { in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c"}} },
+			[]string{"background: fio, and was not there before", "node of the background c: with clients, and was not there before"},
 		},
 		"data that are rolled back": {
 			func(in *Inputs) { in.InitialState = v1alpha1.InitialStateRollback },

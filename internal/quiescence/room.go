@@ -168,10 +168,7 @@ func pgsPerOSD(in input) *Obstacle {
 	if in.Demand.PGReplicas == 0 || len(osds) == 0 {
 		return nil
 	}
-	limit := in.MaxPGsPerOSD
-	if limit <= 0 {
-		limit = DefaultMaxPGsPerOSD
-	}
+	limit := MaxPGsPerOSD(in.Config)
 	replicas := in.Demand.PGReplicas
 	for _, osd := range osds {
 		replicas += osd.PGs

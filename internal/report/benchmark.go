@@ -288,7 +288,7 @@ func detailTable(d *quiescence.Detail) *Table {
 		table.Rows = append(table.Rows, []string{section + " " + entry.Name, entry.Value})
 	}
 	for _, node := range d.Nodes {
-		table.Rows = append(table.Rows, []string{"node " + node.Name, strings.Join([]string{node.Architecture, node.Kernel, node.OSImage}, ", ")})
+		table.Rows = append(table.Rows, []string{"node of clients", node.Name})
 	}
 	if d.InitialState != "" {
 		table.Rows = append(table.Rows, []string{"initial state of the data", string(d.InitialState)})
@@ -300,7 +300,7 @@ func detailTable(d *quiescence.Detail) *Table {
 		table.Rows = append(table.Rows, []string{"background", d.Background})
 	}
 	for _, node := range d.BackgroundNodes {
-		table.Rows = append(table.Rows, []string{"node of the background " + node.Name, strings.Join([]string{node.Architecture, node.Kernel, node.OSImage}, ", ")})
+		table.Rows = append(table.Rows, []string{"node of the background", node.Name})
 	}
 	names := make([]string, 0, len(d.Images))
 	for name := range d.Images {

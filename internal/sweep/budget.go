@@ -43,11 +43,8 @@ func (b Budget) Affordable(e Estimate) bool {
 // that so many blocks of confirmation would prove four times out of five, given the
 // noise of runs; 0 is for those of the largest design.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
-	blocks, criteria := cmp.Or(confirmation, p.settings.ConfirmationBlocks), p.settings.confirmationCriteria()
-	if blocks == 0 {
-		blocks, criteria = p.settings.MaxBlocks, p.settings.raceCriteria()
-	}
-	return stats.SmallestProvableRatio(criteria, noise, blocks)
+	blocks := cmp.Or(confirmation, p.settings.ConfirmationBlocks)
+	return stats.SmallestProvableRatio(p.settings.confirmationCriteria(), noise, blocks)
 }
 
 // spent is what the ledger has cost so far.

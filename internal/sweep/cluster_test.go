@@ -58,12 +58,28 @@ func ratios(rs ...float64) func(int) float64 {
 	}
 }
 
+// grid is a space of one parameter, whose baseline is 32.
 func grid(values ...string) Space {
-	p := Parameter{Name: "pg_num"}
-	for _, v := range values {
-		p.Values = append(p.Values, Set(v))
+	space := Space{Baseline: map[string]Value{"pg_num": Set("32")}}
+	for i, v := range values {
+		space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + v, Values: map[string]Value{"pg_num": Set(v)}, Turn: i + 1})
+		if v == "32" {
+			space.BaselineTurn = i + 1
+		}
 	}
-	return Space{Parameters: []Parameter{p}, Baseline: map[string]Value{"pg_num": Set("32")}}
+	return space
+}
+
+// placementsByDepth is a space of a parameter that is hard to change and one that is not.
+func placementsByDepth() Space {
+	space := Space{Baseline: map[string]Value{"pg_num": Set("32"), "iodepth": Set("16")}, InTurn: true, BaselineTurn: 2}
+	for i, pgs := range []string{"16", "32", "64"} {
+		for _, depth := range []string{"16", "32"} {
+			values := map[string]Value{"pg_num": Set(pgs), "iodepth": Set(depth)}
+			space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + pgs + " iodepth=" + depth, Values: values, Turn: i + 1})
+		}
+	}
+	return space
 }
 
 func defaults() Settings {

@@ -43,8 +43,19 @@ type ControlHistory struct {
 	RejectedBlocks int
 }
 
-// Conclusion is the result of a sweep.
+// Standing is the table of configurations.
+type Standing struct {
+	Rows []Row // one for each candidate, in the order of configurations
+	// Best is the candidate that the sweep is about: the winner, or else the one that
+	// comes nearest to it; 0 if none has a valid run.
+	Best int
+	// BaselineRuns is the number of the baseline's runs in the blocks that count.
+	BaselineRuns int
+}
+
+// Conclusion is the result of a sweep. Its sentence is about the best.
 type Conclusion struct {
+	Standing
 	Stop StopCode
 	// Unfinished tells that the last block was begun and not completed, so that its runs
 	// are evidence of nothing.
@@ -54,11 +65,7 @@ type Conclusion struct {
 	ConfirmationBlocks int
 	// Winner is the configuration that is Superior with every constraint Kept,
 	// by its confirmation if there is one; 0 if there is none.
-	Winner int
-	// Best is the candidate that the sentence is about: the winner, or else the one
-	// that came nearest to it; 0 if none has a valid run.
-	Best      int
-	Rows      []Row // one for each candidate, in the order of configurations
+	Winner    int
 	Noise     stats.Noise
 	Controls  ControlHistory
 	WeakOrder bool // values were visited in turn, not at random
@@ -73,22 +80,36 @@ func (r *replay) conclude() (*Conclusion, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.rows()
+	standing, err := r.standing()
 	if err != nil {
 		return nil, err
 	}
 	out := &Conclusion{
-		Stop: r.stop, Unfinished: r.accepted != r.block, ConfirmationBlocks: r.confirm, Rows: rows, Noise: noise, Controls: r.controlHistory(), WeakOrder: r.inTurn,
+		Standing: standing,
+		Stop:     r.stop, Unfinished: r.accepted != r.block, ConfirmationBlocks: r.confirm,
+		Noise: noise, Controls: r.controlHistory(), WeakOrder: r.inTurn,
 		Runs: r.spent.runs, Time: r.spent.time(), Bytes: r.spent.bytes(),
 	}
-	best := r.bestRow(rows)
-	if best != nil {
-		out.Best = best.Configuration
-	}
+	best := r.bestRow(out.Rows)
 	if best != nil && best.Assessment.Verdict == stats.Superior && constraintsKept(best.Constraints) {
 		out.Winner = best.Configuration
 	}
 	out.Sentence = out.sentence(best, r.settings.MinimumEffect)
+	return out, nil
+}
+
+func (r *replay) standing() (Standing, error) {
+	rows, err := r.rows()
+	if err != nil {
+		return Standing{}, err
+	}
+	out := Standing{Rows: rows}
+	if best := r.bestRow(rows); best != nil {
+		out.Best = best.Configuration
+	}
+	for _, b := range r.blocks {
+		out.BaselineRuns += len(b.baselines)
+	}
 	return out, nil
 }
 
@@ -106,9 +127,7 @@ func (r *replay) rows() ([]Row, error) {
 		if d, ok := r.left[c]; ok && d.why != CandidateWithdrawn {
 			j = d.judgement
 		}
-		if r.settings.ConfirmationBlocks > 0 {
-			j.assessment = j.assessment.Unconfirmed()
-		}
+		j.assessment = j.assessment.Unconfirmed()
 		if c == r.winner {
 			if confirmed, rests, err := r.confirmation(); err != nil {
 				return nil, err

@@ -121,13 +121,7 @@ func stories() map[string]story {
 			}},
 		},
 		"hard-to-change-values-are-visited-in-turn": {
-			space: Space{
-				Parameters: []Parameter{
-					{Name: "pg_num", InTurn: true, Values: []Value{Set("16"), Set("32"), Set("64")}},
-					{Name: "iodepth", Values: []Value{Set("16"), Set("32")}},
-				},
-				Baseline: map[string]Value{"pg_num": Set("32"), "iodepth": Set("16")},
-			},
+			space:    placementsByDepth(),
 			settings: func(s *Settings) { s.MaxBlocks = 4 },
 			cluster:  cluster{cv: 0.03, truth: ratios(1, 1, 1, 1.3, 1.3)},
 		},
@@ -137,11 +131,6 @@ func stories() map[string]story {
 				s.Budget = Budget{Time: 75 * time.Minute, Reserve: 5 * time.Minute}
 			},
 			cluster: cluster{cv: 0.05, truth: ratios(1.27, 1.3, 1.3, 1.28)},
-		},
-		"without-confirmation": {
-			space:    grid("16", "32", "64"),
-			settings: func(s *Settings) { s.ConfirmationBlocks = 0 },
-			cluster:  cluster{cv: 0.03, truth: ratios(0.9, 1.3)},
 		},
 		"without-racing": {
 			space:    grid("16", "32", "64"),

@@ -85,7 +85,7 @@ func TestForeignLedgersAreRefused(t *testing.T) {
 }
 
 func TestARunAfterTheEndIsRefused(t *testing.T) {
-	plan, ledger, _ := stories()["without-confirmation"].play(t)
+	plan, ledger, _ := stories()["without-racing"].play(t)
 	extra := ledger[len(ledger)-1]
 	if _, err := Next(plan, append(ledger, extra)); !errors.Is(err, ErrLedger) {
 		t.Errorf("a run after the end: %v, want ErrLedger", err)

@@ -59,22 +59,15 @@ func (p *Planner) Next(ledger []Run) (Decision, error) {
 	return r.decision()
 }
 
-// Standings are the rows of the table of configurations after the runs so far, as
-// they would be if the sweep ended here. They are for people who watch: nothing is
-// decided by them but what the events said, and a row that leads may well not win.
-// best is the configuration that a conclusion would be about, 0 for none.
-func (p *Planner) Standings(ledger []Run) (rows []Row, best int, err error) {
+// Standing is the table of configurations after the runs so far, as it would be if the
+// sweep ended here. It is for people who watch: nothing is decided by it but what the
+// events said, and a row that leads may well not win.
+func (p *Planner) Standing(ledger []Run) (Standing, error) {
 	r, err := p.read(ledger)
 	if err != nil {
-		return nil, 0, err
+		return Standing{}, err
 	}
-	if rows, err = r.rows(); err != nil {
-		return nil, 0, err
-	}
-	if row := r.bestRow(rows); row != nil {
-		best = row.Configuration
-	}
-	return rows, best, nil
+	return r.standing()
 }
 
 func (r *replay) decision() (Decision, error) {

@@ -87,7 +87,7 @@ func TestOrderOfASeedNeverChanges(t *testing.T) {
 
 func TestValuesInTurnGoUpAndDown(t *testing.T) {
 	space := grid("8", "16", "32", "64")
-	space.Parameters[0].InTurn = true
+	space.InTurn = true
 	p, err := New(Plan{Version: Version, Space: space, Settings: defaults()})
 	if err != nil {
 		t.Fatal(err)
@@ -98,28 +98,6 @@ func TestValuesInTurnGoUpAndDown(t *testing.T) {
 		2: {0, 3, 0, 2, 1, 0},
 		3: {0, 1, 2, 0, 3, 0},
 	} {
-		var got []int
-		for _, s := range p.order(Race, block, 1, []int{1, 2, 3}) {
-			got = append(got, s.Configuration)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("block %d: order %v, want %v", block, got, want)
-		}
-	}
-}
-
-func TestBundlesInTurnKeepTheirPlaces(t *testing.T) {
-	bundle := func(pgs string, turn int) Bundle {
-		return Bundle{Name: "pgs-" + pgs, Values: map[string]Value{"pg_num": Set(pgs)}, Turn: turn}
-	}
-	p, err := New(Plan{Version: Version, Settings: defaults(), Space: Space{
-		Bundles: []Bundle{bundle("128", 3), bundle("16", 0), bundle("64", 2)}, BundlesInTurn: true,
-		Baseline: map[string]Value{"pg_num": Set("32")}, BaselineTurn: 1,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for block, want := range map[int][]int{1: {0, 2, 0, 3, 1, 0}, 2: {0, 1, 3, 0, 2, 0}} {
 		var got []int
 		for _, s := range p.order(Race, block, 1, []int{1, 2, 3}) {
 			got = append(got, s.Configuration)

@@ -43,8 +43,7 @@ type Settings struct {
 	// 0 means 4.
 	ControlInterval int
 	// ConfirmationBlocks is the most fresh blocks spent on confirming the
-	// winner; how many it is follows from the race. 0 means no confirmation, and
-	// Superior then rests on the race, at its stricter level for each look.
+	// winner; how many it is follows from the race.
 	ConfirmationBlocks int
 
 	MaxFailedRuns     int // one more ends the sweep; those of candidates that were withdrawn do not count
@@ -94,7 +93,7 @@ func New(plan Plan) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Planner{configurations: configurations, inTurn: plan.Space.inTurn(), settings: plan.Settings}
+	p := &Planner{configurations: configurations, inTurn: plan.Space.InTurn, settings: plan.Settings}
 	if smallest, _ := p.Estimate(); smallest.Runs > MaxLedger {
 		return nil, fmt.Errorf("%w: the smallest design takes %d runs, at most %d", ErrPlan, smallest.Runs, MaxLedger)
 	}
@@ -121,8 +120,8 @@ func (s Settings) validate() error {
 		return fmt.Errorf("%d constraints, at most %d", len(s.Constraints), MaxConstraints)
 	case s.MinBlocks < stats.MinRuns || s.MaxBlocks < s.MinBlocks:
 		return fmt.Errorf("blocks from %d to %d, want at least %d", s.MinBlocks, s.MaxBlocks, stats.MinRuns)
-	case s.ConfirmationBlocks != 0 && s.ConfirmationBlocks < stats.MinRuns:
-		return fmt.Errorf("%d confirmation blocks, want none or at least %d", s.ConfirmationBlocks, stats.MinRuns)
+	case s.ConfirmationBlocks < stats.MinRuns:
+		return fmt.Errorf("%d confirmation blocks, want at least %d", s.ConfirmationBlocks, stats.MinRuns)
 	case s.ControlInterval < 0:
 		return fmt.Errorf("a control every %d runs", s.ControlInterval)
 	case s.MaxFailedRuns < 0 || s.MaxRejectedBlocks < 0:
@@ -158,6 +157,6 @@ func (s Settings) raceCriteria() stats.Criteria {
 // confirmationCriteria judge fresh blocks of one candidate, once.
 func (s Settings) confirmationCriteria() stats.Criteria {
 	c := s.criteria(stats.Looks{})
-	c.MaxRuns = max(s.ConfirmationBlocks, stats.MinRuns)
+	c.MaxRuns = s.ConfirmationBlocks
 	return c
 }

@@ -18,6 +18,7 @@ func TestPlansThatCannotBeSwept(t *testing.T) {
 		"confidence in per cent":        func(p *Plan) { p.Settings.Confidence = 95 },
 		"two blocks":                    func(p *Plan) { p.Settings.MinBlocks = 2 },
 		"fewer blocks than the fewest":  func(p *Plan) { p.Settings.MaxBlocks = 3 },
+		"no confirmation":               func(p *Plan) { p.Settings.ConfirmationBlocks = 0 },
 		"two confirmation blocks":       func(p *Plan) { p.Settings.ConfirmationBlocks = 2 },
 		"a negative budget":             func(p *Plan) { p.Settings.Budget.Bytes = -1 },
 		"a negative limit of failures":  func(p *Plan) { p.Settings.MaxFailedRuns = -1 },

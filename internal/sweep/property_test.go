@@ -63,14 +63,14 @@ func TestAnySweepEndsWithinItsBounds(t *testing.T) {
 func randomPlan(rng *rand.Rand) Plan {
 	values := []string{"8", "16", "64", "128", "256", "512", "1024"}
 	space := grid(values[:1+rng.IntN(len(values))]...)
-	space.Parameters[0].InTurn = rng.IntN(3) == 0
+	space.InTurn = rng.IntN(3) == 0
 	s := defaults()
 	s.Seed = rng.Uint64()
 	s.Direction = stats.Direction(rng.IntN(2))
 	s.MinBlocks = 3 + rng.IntN(3)
 	s.MaxBlocks = s.MinBlocks + rng.IntN(8)
 	s.Racing = rng.IntN(4) > 0
-	s.ConfirmationBlocks = []int{0, 3, 5, 8}[rng.IntN(4)]
+	s.ConfirmationBlocks = []int{3, 5, 8}[rng.IntN(3)]
 	s.MaxFailedRuns, s.MaxRejectedBlocks = rng.IntN(5), rng.IntN(4)
 	if rng.IntN(2) == 0 {
 		s.Budget = Budget{Time: time.Duration(rng.IntN(300)) * time.Minute, Reserve: 5 * time.Minute, Bytes: int64(rng.IntN(2)) << 40}
@@ -143,7 +143,7 @@ func checkConclusion(t *testing.T, plan Plan, c *Conclusion) {
 	}
 	for _, row := range c.Rows {
 		a := row.Assessment
-		if a.Verdict == stats.Superior && s.ConfirmationBlocks > 0 && row.Stage != Confirmation {
+		if a.Verdict == stats.Superior && row.Stage != Confirmation {
 			t.Errorf("%s is Superior without confirmation", a.Name)
 		}
 		if a.Runs < stats.MinRuns && a.Verdict != stats.Invalid {

@@ -276,8 +276,6 @@ func (r *replay) continueRace() error {
 	alone := r.settings.Racing && len(r.live) == 1 && rounds >= r.settings.MinBlocks
 	full := rounds >= r.settings.MaxBlocks
 	switch {
-	case r.settings.ConfirmationBlocks == 0:
-		return r.continueWithoutConfirmation(alone, full)
 	case worthwhile && (alone || full || !r.affordsRoundAndConfirmation()):
 		return r.startConfirmation(leader, gain)
 	case full:
@@ -303,23 +301,6 @@ func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 // worthConfirming says whether a gain in the race may prove to be a win.
 func (r *replay) worthConfirming(gain stats.Contrast) bool {
 	return gain.Runs >= stats.MinRuns && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
-}
-
-// continueWithoutConfirmation ends a race whose last candidate has passed.
-func (r *replay) continueWithoutConfirmation(alone, full bool) error {
-	if full {
-		return r.end(MaxBlocksReached)
-	}
-	if alone {
-		js, err := r.judgeRace()
-		if err != nil {
-			return err
-		}
-		if js[r.live[0]].assessment.Verdict == stats.Superior {
-			return r.end(Decided)
-		}
-	}
-	return r.openBlock()
 }
 
 // look lets those candidates leave that can no longer win.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 )
 
 // ErrPlan is wrapped by errors about a space or settings that cannot be swept.
@@ -36,17 +34,6 @@ func (v Value) String() string {
 	return v.Text
 }
 
-// Parameter is one axis of a grid.
-type Parameter struct {
-	Name   string
-	Values []Value // in the order in which InTurn visits them
-	// InTurn is for parameters that are hard to change, such as pg_num in place:
-	// blocks visit its values up and down in turn instead of at random. Drift
-	// that runs with the values is then partly taken for their effect; this is
-	// the weaker design, and the conclusion says so.
-	InTurn bool
-}
-
 // Bundle is a named set of values. Parameters that it does not mention stay as
 // they are in the baseline.
 type Bundle struct {
@@ -57,14 +44,16 @@ type Bundle struct {
 	Turn int
 }
 
-// Space is what a sweep chooses from: a grid of parameters, or bundles.
+// Space is what a sweep chooses from.
 type Space struct {
-	Parameters []Parameter
-	Bundles    []Bundle
-	// BundlesInTurn visits bundles up and down by their Turn, see Parameter.InTurn.
+	Bundles []Bundle
+	// InTurn is for values that are hard to change, such as pg_num in place: blocks
+	// visit bundles up and down by their Turn instead of at random. Drift that runs
+	// with the values is then partly taken for their effect; this is the weaker
+	// design, and the conclusion says so.
+	InTurn bool
 	// BaselineTurn is the place of the baseline among them.
-	BundlesInTurn bool
-	BaselineTurn  int
+	BaselineTurn int
 	// Baseline is what others are compared with. A parameter that it does not
 	// mention is unset in it.
 	Baseline map[string]Value
@@ -82,25 +71,19 @@ type Configuration struct {
 const BaselineName = "baseline"
 
 // Configurations lists what is measured: the baseline at index 0, then the
-// candidates, with the last parameter of a grid varying fastest. A candidate
-// with the baseline's values is the baseline, and not listed again.
+// candidates in the order of their bundles. A candidate with the baseline's values
+// is the baseline, and not listed again.
 //
 // It returns an error wrapping ErrPlan for a space that is empty, ambiguous or
 // larger than MaxCandidates.
 func (s Space) Configurations() ([]Configuration, error) {
-	if (len(s.Parameters) == 0) == (len(s.Bundles) == 0) {
-		return nil, fmt.Errorf("%w: want either parameters or bundles", ErrPlan)
-	}
-	candidates, err := s.bundles()
-	if len(s.Parameters) > 0 {
-		candidates, err = s.grid()
-	}
-	if err != nil {
-		return nil, err
-	}
-	baseline := Configuration{Name: BaselineName, Values: s.completed(nil), turn: s.baselineTurn()}
+	baseline := Configuration{Name: BaselineName, Values: s.completed(nil), turn: s.BaselineTurn}
 	all := []Configuration{baseline}
-	for _, c := range candidates {
+	for _, b := range s.Bundles {
+		if b.Name == "" || b.Name == BaselineName {
+			return nil, fmt.Errorf("%w: a configuration cannot be named %q", ErrPlan, b.Name)
+		}
+		c := Configuration{Name: b.Name, Values: s.completed(b.Values), turn: b.Turn}
 		if maps.Equal(c.Values, baseline.Values) {
 			continue
 		}
@@ -120,67 +103,10 @@ func (s Space) Configurations() ([]Configuration, error) {
 	return all, nil
 }
 
-func (s Space) grid() ([]Configuration, error) {
-	size, names := 1, map[string]bool{}
-	for _, p := range s.Parameters {
-		if p.Name == "" || names[p.Name] {
-			return nil, fmt.Errorf("%w: parameter %q is unnamed or named twice", ErrPlan, p.Name)
-		}
-		names[p.Name] = true
-		// Multiplying before comparing could overflow on a hostile spec.
-		if size *= len(p.Values); size == 0 || size > 2*MaxCandidates {
-			return nil, fmt.Errorf("%w: parameter %q makes the grid empty or larger than %d", ErrPlan, p.Name, MaxCandidates)
-		}
-	}
-	for name := range s.Baseline {
-		if !names[name] {
-			return nil, fmt.Errorf("%w: the baseline sets %q, which is no parameter", ErrPlan, name)
-		}
-	}
-	all := make([]Configuration, size)
-	for i := range all {
-		all[i] = s.cell(i)
-	}
-	return all, nil
-}
-
-// cell is the i-th point of the grid, with the last parameter varying fastest.
-func (s Space) cell(i int) Configuration {
-	c := Configuration{Values: map[string]Value{}}
-	labels := make([]string, len(s.Parameters))
-	stride := 1
-	for k, p := range slices.Backward(s.Parameters) {
-		level := i % len(p.Values)
-		i /= len(p.Values)
-		c.Values[p.Name] = p.Values[level]
-		labels[k] = p.Name + "=" + p.Values[level].String()
-		if p.InTurn {
-			c.turn += stride * (level + 1)
-			stride *= len(p.Values) + 1
-		}
-	}
-	c.Name = strings.Join(labels, " ")
-	return c
-}
-
-func (s Space) bundles() ([]Configuration, error) {
-	all := make([]Configuration, len(s.Bundles))
-	for i, b := range s.Bundles {
-		if b.Name == "" || b.Name == BaselineName {
-			return nil, fmt.Errorf("%w: a configuration cannot be named %q", ErrPlan, b.Name)
-		}
-		all[i] = Configuration{Name: b.Name, Values: s.completed(b.Values), turn: b.Turn}
-	}
-	return all, nil
-}
-
 // completed is the baseline with some values replaced. Parameters that neither
 // mentions are unset, so that configurations can be compared value by value.
 func (s Space) completed(values map[string]Value) map[string]Value {
 	out := map[string]Value{}
-	for _, p := range s.Parameters {
-		out[p.Name] = Unset()
-	}
 	for _, b := range s.Bundles {
 		for name := range b.Values {
 			out[name] = Unset()
@@ -189,27 +115,4 @@ func (s Space) completed(values map[string]Value) map[string]Value {
 	maps.Copy(out, s.Baseline)
 	maps.Copy(out, values)
 	return out
-}
-
-// baselineTurn is the place of the baseline among values visited in turn; in a
-// grid 0, before the first, for a value that is not among them.
-func (s Space) baselineTurn() int {
-	if len(s.Bundles) > 0 {
-		return s.BaselineTurn
-	}
-	turn, stride := 0, 1
-	for _, p := range slices.Backward(s.Parameters) {
-		if p.InTurn {
-			turn += stride * (slices.Index(p.Values, s.Baseline[p.Name]) + 1)
-			stride *= len(p.Values) + 1
-		}
-	}
-	return turn
-}
-
-func (s Space) inTurn() bool {
-	if len(s.Bundles) > 0 {
-		return s.BundlesInTurn
-	}
-	return slices.ContainsFunc(s.Parameters, func(p Parameter) bool { return p.InTurn })
 }

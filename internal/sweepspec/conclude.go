@@ -3,7 +3,6 @@ package sweepspec
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -27,8 +26,6 @@ type Outcome struct {
 	Noise          *v1alpha1.Noise
 	Constraints    []v1alpha1.ConstraintResult
 	Patches        []v1alpha1.WinnerPatch
-	// Winner has its values where there is one; nil otherwise.
-	Winner *sweep.Configuration
 }
 
 // Write puts an outcome into status.
@@ -41,16 +38,16 @@ func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
 // verdicts only of configurations that have left the race with one. Nobody should take
 // a lead for a result.
 func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
-	rows, best, err := planner.Standings(Runs(ledger))
+	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Configurations: table(planner, rows, ledger)}
-	for i, row := range rows {
+	out := Outcome{Configurations: table(planner, standing)}
+	for i, row := range standing.Rows {
 		if row.Left == "" {
 			out.Configurations[i+1].Verdict, out.Configurations[i+1].Reason = "", ""
 		}
-		if row.Configuration == best && row.Assessment.Ratio > 0 {
+		if row.Configuration == standing.Best && row.Assessment.Ratio > 0 {
 			out.Best = out.Configurations[i+1].Name
 			out.Effect = effectOf(math.Log(row.Assessment.Ratio))
 		}
@@ -60,11 +57,11 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 
 // Conclude is the outcome of a sweep that has ended. pools tell the CephBlockPool of
 // each pool that exists, where that has another name.
-func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []Entry, pools map[v1alpha1.PoolName]string) (Outcome, error) {
+func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
 		Summary:        ellipsis.Cut(c.Sentence, maxSummary),
-		Configurations: table(planner, c.Rows, ledger),
+		Configurations: table(planner, c.Standing),
 	}
 	noise, err := noiseOf(planner, c)
 	if err != nil {
@@ -83,9 +80,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, ledger []
 		out.Constraints = constraintResults(spec, row.Constraints)
 	}
 	if c.Winner != 0 {
-		winner := planner.Configurations()[c.Winner]
-		out.Winner = &winner
-		if out.Patches, err = Patches(spec, winner.Values, pools); err != nil {
+		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools); err != nil {
 			return Outcome{}, err
 		}
 		if without := withoutPatch(spec); without != "" {
@@ -114,16 +109,13 @@ func withoutPatch(spec *Spec) string {
 }
 
 // table is a row for each configuration, the baseline first.
-func table(planner *sweep.Planner, rows []sweep.Row, ledger []Entry) []v1alpha1.ConfigurationResult {
-	baselineRuns := int32(0)
-	for _, e := range ledger {
-		if e.Configuration == 0 && e.Outcome == sweep.Valid {
-			baselineRuns++
-		}
-	}
+func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.ConfigurationResult {
 	configurations := planner.Configurations()
-	out := []v1alpha1.ConfigurationResult{{Index: 0, Name: NameOf(0, configurations[0]), Runs: baselineRuns}}
-	for _, row := range rows {
+	out := []v1alpha1.ConfigurationResult{{
+		Index: 0, Name: NameOf(0, configurations[0]),
+		Runs: int32(min(standing.BaselineRuns, sweep.MaxLedger)), //nolint:gosec // Bounded.
+	}}
+	for _, row := range standing.Rows {
 		a := row.Assessment
 		result := v1alpha1.ConfigurationResult{
 			Index:   int32(row.Configuration), //nolint:gosec // At most 64.
@@ -193,7 +185,7 @@ func constraintResults(spec *Spec, results []stats.ConstraintResult) []v1alpha1.
 }
 
 // ProgressOf is how far a sweep is, but for when it will be done.
-func ProgressOf(d sweep.Decision, step string) v1alpha1.Progress {
+func ProgressOf(d sweep.Decision) v1alpha1.Progress {
 	done, total := d.Progress.Runs, d.Progress.Runs+d.Progress.RunsLeft
 	summary := fmt.Sprintf("%d/%d runs", done, total)
 	if d.Progress.Stage == sweep.Confirmation && d.Action == sweep.RunSlot {
@@ -202,6 +194,5 @@ func ProgressOf(d sweep.Decision, step string) v1alpha1.Progress {
 	return v1alpha1.Progress{
 		Summary: summary, CompletedRuns: int32(min(done, sweep.MaxLedger)), //nolint:gosec // Bounded.
 		TotalRuns: int32(min(total, math.MaxInt32)), //nolint:gosec // Bounded.
-		Step:      ellipsis.Cut(strings.TrimSpace(step), 128),
 	}
 }

@@ -20,11 +20,11 @@ var yamlBlock = regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```")
 // Whoever applies a sweep that is written down somewhere sees it begin, and not that its own
 // budget refuses it: on 12 OSDs with the caches that they have by default.
 func TestDocumentedSweepsCanBeCarriedOut(t *testing.T) {
-	const osds, cacheBytes, freeBytes = 12, 4 << 30, 20 << 40
+	const count, cacheBytes, freeBytes = 12, 4 << 30, 20 << 40
 	found := 0
 	for where, text := range documentedSweeps(t) {
 		s := admitted(t, []byte(text))
-		data, _, err := quiescence.DatasetBytes(s.Spec.Template.Dataset, int(s.Spec.Template.Clients.Count), osds*cacheBytes, freeBytes)
+		data, _, err := quiescence.DatasetBytes(s.Spec.Template.Dataset, int(s.Spec.Template.Clients.Count), count*cacheBytes, freeBytes)
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
@@ -32,7 +32,7 @@ func TestDocumentedSweepsCanBeCarriedOut(t *testing.T) {
 		for _, name := range AskedOfCeph(&s.Spec) {
 			present[name] = sweep.Set("32")
 		}
-		plan, err := Draft(&s.Spec, Facts{OSDs: osds, DatasetBytes: data, Present: present, Drawn: 1})
+		plan, err := Draft(&s.Spec, Facts{OSDs: osds(count), DatasetBytes: data, Present: present, Drawn: 1})
 		if err != nil {
 			t.Errorf("%s: %v", where, err)
 			continue

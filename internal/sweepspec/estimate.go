@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
-	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -27,7 +27,7 @@ const (
 	restoreTime   = 2 * time.Minute
 	writeRate     = 100 << 20 // bytes per second that a cluster takes
 	smallRate     = 2000      // writes per second, of small blocks
-	defaultPGs    = 32        // of a pool that names no number
+	unknownPGs    = 32        // of a pool in place of which nobody knows the number
 	stepsOfBlock  = 2         // there and back, for a block of the confirmation
 	percentOfSome = 100       // readPercent is one of these
 )
@@ -116,13 +116,6 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 // confines reports whether runs put the PGs of their pools on chosen OSDs.
 func (e *estimator) confines() bool {
 	return e.spec.Template.Target.ScratchPool.OSDs != nil || VariesOSDCount(e.spec)
-}
-
-func (e *estimator) noise() stats.Noise {
-	if e.facts.Noise.DF > 0 {
-		return e.facts.Noise
-	}
-	return stats.Noise{StdDev: stats.LogStdDev(AssumedNoise)}
 }
 
 // ofTemplate is how long a run of it takes, and how many bytes it writes.
@@ -302,7 +295,7 @@ func (e *estimator) step(from, to map[string]sweep.Value) effort {
 		restart = restart || slices.Contains(e.facts.NeedRestart, p.Name)
 	}
 	if restart {
-		sum.restarts = int64(e.facts.OSDs)
+		sum.restarts = int64(len(e.facts.OSDs))
 	}
 	return sum
 }
@@ -315,9 +308,9 @@ func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
 			setScratch(pool, *p.PoolOption, values[string(p.Name)])
 		}
 	}
-	sum := e.pgs(plannerValue(pool.Parameters[string(optionPGNum)]))
-	if pool.ErasureCoded != nil {
-		sum += e.pgs(plannerValue(pool.ErasureCoded.Metadata.Parameters[string(optionPGNum)]))
+	sum := int64(0)
+	for _, made := range placement.Pools(placement.Sized(*pool, e.facts.OSDs)) {
+		sum += int64(made.PGNum)
 	}
 	return sum
 }
@@ -325,7 +318,7 @@ func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
 func (e *estimator) pgs(v sweep.Value) int64 {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	if err != nil {
-		return defaultPGs
+		return unknownPGs
 	}
 	return n
 }

@@ -39,7 +39,7 @@ func stories() map[string]story {
 	return map[string]story{
 		"pg-num-on-scratch-pools": {
 			sweep: func(t testing.TB) *v1alpha1.CephTuningSweep { return sampleOf(t, "pg_num") },
-			facts: Facts{OSDs: 3, DatasetBytes: 4 * gib}, cv: 0.04,
+			facts: Facts{OSDs: osds(3), DatasetBytes: 4 * gib}, cv: 0.04,
 			truth: func(v map[string]sweep.Value, figure int) float64 {
 				if figure == 0 {
 					return map[string]float64{"8": 0.7, "16": 0.85, "64": 1.4}[v["pg_num"].Text]
@@ -59,7 +59,7 @@ func stories() map[string]story {
 				s.Spec.Strategy.Seed = new(int64(7))
 				return s
 			},
-			facts: Facts{OSDs: 3, DatasetBytes: gib}, cv: 0.05,
+			facts: Facts{OSDs: osds(3), DatasetBytes: gib}, cv: 0.05,
 			truth: func(v map[string]sweep.Value, _ int) float64 {
 				return map[string]float64{"lz4": 1.3, "zstd": 0.7}[v["algorithm"].Text]
 			},
@@ -70,7 +70,7 @@ func stories() map[string]story {
 				s.Spec.Strategy.Seed = new(int64(3))
 				return s
 			},
-			facts: Facts{OSDs: 6, DatasetBytes: gib, Present: Present{"profile": sweep.Set("balanced")}}, cv: 0.03,
+			facts: Facts{OSDs: osds(6), DatasetBytes: gib, Present: Present{"profile": sweep.Set("balanced")}}, cv: 0.03,
 			truth: func(v map[string]sweep.Value, _ int) float64 {
 				ratio := 1.0
 				if v["profile"].Text == "high_client_ops" {
@@ -94,7 +94,7 @@ func stories() map[string]story {
 				s.Spec.Mode, s.Spec.Strategy.Seed = v1alpha1.SweepModeRun, new(int64(5))
 				return s
 			},
-			facts: Facts{OSDs: 3, Present: Present{"pg_num": sweep.Set("64")}, Noise: stats.Noise{StdDev: 0.03, DF: 20}}, cv: 0.03,
+			facts: Facts{OSDs: osds(3), Present: Present{"pg_num": sweep.Set("64")}}, cv: 0.03,
 			pools: map[v1alpha1.PoolName]string{"replicapool": "replicapool-cr"},
 			truth: func(v map[string]sweep.Value, _ int) float64 {
 				return map[string]float64{"32": 0.9, "128": 1.02}[v["pg_num"].Text]
@@ -187,10 +187,10 @@ func (s story) play(t testing.TB) string {
 		for _, e := range next.Events {
 			fmt.Fprintf(&b, "  %s\n", e)
 		}
-		progress := ProgressOf(next, "")
+		progress := ProgressOf(next)
 		status.Progress = &progress
 		if next.Action == sweep.Conclude {
-			outcome, err := Conclude(&object.Spec, planner, next.Conclusion, ledger, s.pools)
+			outcome, err := Conclude(&object.Spec, planner, next.Conclusion, s.pools)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -129,6 +130,15 @@ func draft(t testing.TB, spec *Spec, facts Facts) (*v1alpha1.SweepPlan, *sweep.P
 		t.Fatal(err)
 	}
 	return plan, planner
+}
+
+// osds are so many, of one device class.
+func osds(count int) []ceph.OSD {
+	all := make([]ceph.OSD, count)
+	for i := range all {
+		all[i] = ceph.OSD{ID: i, DeviceClass: "ssd"}
+	}
+	return all
 }
 
 // text is something as YAML.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -21,14 +22,11 @@ type Facts struct {
 	// Present is what the parameters of AskedOfCeph are at present.
 	Present Present
 	// OSDs are those that serve the target.
-	OSDs int
+	OSDs []ceph.OSD
 	// DatasetBytes are those of each client, where a phase needs a dataset.
 	DatasetBytes int64
 	// NeedRestart are parameters that OSDs only take when they start.
 	NeedRestart []v1alpha1.ParameterName
-	// Noise of runs, from an earlier sweep; without degrees of freedom one of 5 % is
-	// assumed.
-	Noise stats.Noise
 	// Drawn is a random number, for a sweep without a seed of its own.
 	Drawn uint64
 	// Refusals are what preflight would refuse, as sentences.
@@ -87,7 +85,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	plan.EstimatedDuration = &metav1.Duration{Duration: (time.Duration(runs*int64(each.Time)) + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(runs * each.Bytes)
 	plan.PlacementGroupChanges, plan.OSDRestarts = e.total.pgs, int32(min(e.total.restarts, math.MaxInt32)) //nolint:gosec // Bounded.
-	ratio, err := planner.SmallestProvableRatio(e.noise(), 0)
+	ratio, err := planner.SmallestProvableRatio(stats.Noise{StdDev: stats.LogStdDev(AssumedNoise)}, 0)
 	if err != nil {
 		return err
 	}

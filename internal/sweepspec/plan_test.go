@@ -2,6 +2,7 @@ package sweepspec
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestASeedIsDrawnWhereThereIsNone(t *testing.T) {
 // The sample for the lab is what people try first: it is the smallest design that there
 // is, and its budget is enough for it.
 func TestTheLabsSampleIsSmall(t *testing.T) {
-	plan, err := Draft(&sampleOf(t, "lab").Spec, Facts{OSDs: 3})
+	plan, err := Draft(&sampleOf(t, "lab").Spec, Facts{OSDs: osds(3)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestEstimates(t *testing.T) {
 		"a read writes its dataset only": {config, Facts{Present: Present{"a": sweep.Set("2")}, DatasetBytes: 2 << 30}, func(p *v1alpha1.SweepPlan) string {
 			return p.RunBytesWritten.String()
 		}},
-		"OSDs start anew for each change": {config, Facts{Present: Present{"a": sweep.Set("2")}, OSDs: 3, NeedRestart: []v1alpha1.ParameterName{"a"}}, func(p *v1alpha1.SweepPlan) string {
+		"OSDs start anew for each change": {config, Facts{Present: Present{"a": sweep.Set("2")}, OSDs: osds(3), NeedRestart: []v1alpha1.ParameterName{"a"}}, func(p *v1alpha1.SweepPlan) string {
 			// In each block to one value, to the other and back, or with the baseline
 			// between them; in one of the confirmation there and back.
 			if p.OSDRestarts < 3*3*3+3*3*2 || p.OSDRestarts > 3*3*4+3*3*2 || p.RestoreDuration.Duration < 3*time.Minute {
@@ -121,9 +122,11 @@ func TestEstimates(t *testing.T) {
 		"a budget of too little": {`{budget: {duration: 5m, bytesWritten: 1Mi}}`, Facts{Refusals: []string{"The cluster is not healthy."}}, func(p *v1alpha1.SweepPlan) string {
 			return strings.Join(p.Refusals, "\n")
 		}},
-		"a quiet cluster proves more": {`{}`, Facts{Noise: stats.Noise{StdDev: 0.001, DF: 9}}, func(p *v1alpha1.SweepPlan) string {
-			return string(p.SmallestEffect)
-		}},
+		"PGs of pools that name no number": {
+			`{template: {target: {scratchPool: {replicated: {size: 3}}}}, parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}],
+				strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3}}`,
+			Facts{OSDs: osds(12)}, func(p *v1alpha1.SweepPlan) string { return fmt.Sprint(p.PlacementGroupChanges / int64(p.MaximumRuns)) },
+		},
 	} {
 		want := map[string]string{
 			"a read writes its dataset only":  "2Gi",
@@ -132,7 +135,7 @@ func TestEstimates(t *testing.T) {
 			"a budget of too little": "The cluster is not healthy.\n" +
 				"budget.duration 5m0s is less than the smallest design takes: 40 runs and the restore, about 2h12m0s.\n" +
 				"budget.bytesWritten 1Mi is less than the smallest design writes: 40 runs, about 234Gi.",
-			"a quiet cluster proves more": "10.15%",
+			"PGs of pools that name no number": "128",
 		}[name]
 		t.Run(name, func(t *testing.T) {
 			plan, _ := draft(t, &specOf(t, tc.patch).Spec, tc.facts)

@@ -281,7 +281,7 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 		at, _ := slices.BinarySearchFunc(places, place(values), slices.Compare)
 		return at
 	}
-	space.BundlesInTurn, space.BaselineTurn = true, turn(space.Baseline)
+	space.InTurn, space.BaselineTurn = true, turn(space.Baseline)
 	for i := range space.Bundles {
 		space.Bundles[i].Turn = turn(space.Bundles[i].Values)
 	}

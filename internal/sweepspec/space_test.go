@@ -30,12 +30,12 @@ func show(t *testing.T, spec *Spec, now Present) []string {
 	for _, b := range baseline {
 		lines = append(lines, fmt.Sprintf("baseline %s=%s", b.Name, b.Value))
 	}
-	if space.BundlesInTurn {
+	if space.InTurn {
 		lines = append(lines, fmt.Sprintf("in turn, the baseline at %d", space.BaselineTurn))
 	}
 	for _, b := range space.Bundles {
 		line := b.Name
-		if space.BundlesInTurn {
+		if space.InTurn {
 			line += fmt.Sprintf(" at %d", b.Turn)
 		}
 		lines = append(lines, line)

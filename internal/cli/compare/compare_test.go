@@ -225,7 +225,7 @@ func TestKindsAreAboutEverything(t *testing.T) {
 	b := quiescence.Describe(quiescence.Inputs{
 		FSID: "g", RookVersion: "v1.18.0", Versions: &ceph.Versions{Overall: map[string]int{"19.2.3": 1}},
 		OSDs: []ceph.OSD{{ID: 0, DeviceClass: "ssd", TotalBytes: 2}}, ConfinedTo: []int{1},
-		Pools: []ceph.Pool{{Name: "p", Size: 2}}, Images: map[string]string{"tools": "b"}, Nodes: []quiescence.Node{{Name: "n", Kernel: "6"}},
+		Pools: []ceph.Pool{{Name: "p", Size: 2}}, Images: map[string]string{"tools": "b"}, Nodes: []quiescence.Node{{Name: "m"}},
 		Config:       []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "2"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "99000"}},
 		InitialState: v1alpha1.InitialStateFresh, OSDCaches: v1alpha1.OSDCachesDropBeforePhase,
 		Background: "fio", BackgroundNodes: []quiescence.Node{{Name: "n"}},

@@ -37,7 +37,7 @@ func kinds() []kind {
 		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
 		{"initial-state", "how runs find the data, and phases the caches of OSDs", regexp.MustCompile(`^initial state |^OSD caches `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
-		{"nodes", "nodes of the clients, and their kernels", regexp.MustCompile(`^node `)},
+		{"nodes", "the nodes that clients are on", regexp.MustCompile(`^node `)},
 		{"phases", "what was asked for, clients, data and disruption included", regexp.MustCompile(`^phase `)},
 		{"background", "the load beside the phases", regexp.MustCompile(`^background:`)},
 	}

@@ -1,4 +1,4 @@
-package rook
+package placement
 
 import (
 	"strconv"
@@ -7,6 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/settings"
 )
+
+const paramPGNum = "pg_num"
 
 // The numbers of PGs of a scratch pool that names none. Ceph aims at 100 for each OSD, of
 // all pools together (mon_target_pg_per_osd), and a scratch pool is beside others.
@@ -73,7 +75,7 @@ func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 	switch ec, replicated := spec.ErasureCoded, spec.Replicated; {
 	case ec != nil:
 		return []ceph.Pool{
-			pool(settings.ScratchPool, int(metadataSize(*ec)), ec.Metadata.Parameters),
+			pool(settings.ScratchPool, int(ec.Metadata.Size), ec.Metadata.Parameters),
 			pool(settings.ScratchDataPool, int(ec.DataChunks+ec.CodingChunks), spec.Parameters),
 		}
 	case replicated != nil:

@@ -1,4 +1,4 @@
-package rook
+package placement
 
 import (
 	"testing"
