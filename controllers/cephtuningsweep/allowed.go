@@ -26,18 +26,12 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	}
 	const ask = "Ask the administrator for one (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)"
 	switch {
-	case changesCeph(spec):
+	case sweepspec.ChangesCeph(&spec):
 		return "The operator has no identity that may change settings of Ceph. " + ask + ", or vary the load or a scratch pool alone."
 	case spec.Quiescence.Scrub == v1alpha1.ScrubPause:
 		return "The operator has no identity that may pause scrubs. " + ask + ", or set quiescence.scrub to Record."
 	}
 	return ""
-}
-
-// changesCeph reports whether a sweep varies settings of something that is there before
-// it and after it.
-func changesCeph(spec v1alpha1.CephTuningSweepSpec) bool {
-	return len(sweepspec.Changes(&spec, nil)) > 0
 }
 
 // heldPools are the existing pools whose autoscaler would change what is varied.

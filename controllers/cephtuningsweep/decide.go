@@ -116,11 +116,13 @@ func decide(seen facts) plan {
 		standDownFailing,     // what it changed comes first
 		standDownSuspended,   // and waits
 		idleSuspended,        //
+		standDownConcluded,   // the planner has a verdict, which nothing takes away
 		stallOnSettings,      // what the administrator does not allow
 		stallInNamespace,     // where benchmarks may not run
 		stallAbandoned,       // which would put nothing back
 		begin,                // a new run ID, or one that was suspended
 		protect,              // before anything is changed
+		failInOtherCluster,   // of the same name
 		waitForCluster,       // a CephCluster that is not there
 		failAfterTrouble,     // a Ceph that does not answer any more
 		failAfterUpgrade,     // whose runs would be of two clusters
@@ -133,7 +135,6 @@ func decide(seen facts) plan {
 		makePlan,             // from what the cluster is like
 		failWithoutPlan,      // what cannot be carried out
 		keepWinner,           // if that was asked for
-		standDownConcluded,   // the planner has a verdict
 		failOutOfRoom,        // which the fastest would be cut off by
 		enterRun,             // a benchmark that has ended
 		watchRun,             // one that goes on
@@ -152,6 +153,9 @@ func decide(seen facts) plan {
 func (f facts) orGiveUp(p plan) plan {
 	if p.patience.within == 0 || f.memory.waitsFor != p.patience.what || f.now.Sub(f.memory.waitsSince) <= p.patience.within {
 		return p
+	}
+	if f.keeps() {
+		return plan{step: stepGiveUpKeeping, again: time.Millisecond}
 	}
 	return fail(p.patience.late.Reason, p.patience.late.Message)
 }
@@ -185,7 +189,8 @@ func standDownFailing(seen facts) (plan, bool) {
 }
 
 func standDownSuspended(seen facts) (plan, bool) {
-	return seen.standDown(endsPaused, "Putting everything back, because the sweep is suspended."), seen.atWork() && seen.sweep.Spec.Suspend
+	return seen.standDown(endsPaused, "Putting everything back, because the sweep is suspended."),
+		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // What was begun is ended, or half of it stays.
 }
 
 func idleSuspended(seen facts) (plan, bool) {
@@ -224,11 +229,15 @@ func stallInNamespace(seen facts) (plan, bool) {
 // stallAbandoned keeps a run from changing what nobody would put back: the annotation stays
 // on a sweep until somebody takes it off.
 func stallAbandoned(seen facts) (plan, bool) {
-	return plan{step: stepStall, outcome: kstatus.Outcome{
+	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.saysAbandoned()
+}
+
+func stillAbandoned(s *v1alpha1.CephTuningSweep) kstatus.Outcome {
+	return kstatus.Outcome{
 		Reason: v1alpha1.ReasonAbandoned,
 		Message: fmt.Sprintf("Putting back was given up with the annotation %[1]s, which would hold for this run as well. Take it off first: "+
-			"`kubectl -n %s annotate cephsweep %s %[1]s-`.", v1alpha1.AnnotationAbandonRestore, seen.sweep.Namespace, seen.sweep.Name),
-	}}, !seen.atWork() && seen.saysAbandoned()
+			"`kubectl -n %s annotate cephsweep %s %[1]s-`.", v1alpha1.AnnotationAbandonRestore, s.Namespace, s.Name),
+	}
 }
 
 func begin(seen facts) (plan, bool) {
@@ -237,6 +246,11 @@ func begin(seen facts) (plan, bool) {
 
 func protect(seen facts) (plan, bool) {
 	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
+}
+
+// failInOtherCluster ends a sweep whose CephCluster was replaced by one of the same name.
+func failInOtherCluster(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonClusterChanged, seen.otherCeph+". Change runID to start afresh on it."), seen.otherCeph != ""
 }
 
 func waitForCluster(seen facts) (plan, bool) {
@@ -264,7 +278,7 @@ func (f facts) stuck() bool {
 }
 
 func (f facts) noHeadway() string {
-	return fmt.Sprintf("The sweep did not get on for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, f.memory.trouble)
+	return fmt.Sprintf("The sweep did not get on for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
 }
 
 // failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be,
@@ -364,7 +378,8 @@ func failWithoutPlan(seen facts) (plan, bool) {
 
 func standDownConcluded(seen facts) (plan, bool) {
 	p := seen.standDown(endsComplete, "The verdict is in status. Putting everything back.")
-	return p, seen.next.Action == sweep.Conclude
+	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // Such as a budget that does not hold the first run.
+	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
 }
 
 // keepWinner brings the cluster into the winning configuration and leaves it there.
@@ -385,11 +400,12 @@ func keepWinner(seen facts) (plan, bool) {
 	}}, true
 }
 
-// keeps reports whether the winner is to be applied still: before the verdict is in status,
-// which follows upon it, also for a sweep that was suspended in the middle of it.
+// keeps reports whether the winner is to be applied still, and may be: before the verdict is
+// in status, which follows upon it, also for a sweep that was suspended in the middle of it.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
-		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) {
+		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
+		f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
 		return false
 	}
 	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
@@ -414,14 +430,22 @@ func enterRun(seen facts) (plan, bool) {
 }
 
 func watchRun(seen facts) (plan, bool) {
-	return plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}, seen.child != nil
+	p := plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}
+	if seen.child != nil && hasOutcome(seen.child) {
+		p = p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, fmt.Sprintf("run %d to be removed", seen.run()), kstatus.Outcome{
+			Reason: v1alpha1.ReasonCleaningUp, Message: fmt.Sprintf("Benchmark %s has ended, and could not remove what it has made within %v: %s",
+				seen.child.Name, seen.sweep.Spec.Quiescence.Timeout.Duration, kstatus.Told(seen.child.Status.Conditions).Message),
+		})
+	}
+	return p, seen.child != nil
 }
 
 func standDownOutOfWindow(seen facts) (plan, bool) {
 	if seen.openErr != nil {
 		return fail(v1alpha1.ReasonNotPossible, seen.openErr.Error()), true
 	}
-	return seen.standDown(endsClosed, "The window for changes has closed. Putting everything back."), seen.outOfWindow() && seen.underWay()
+	return seen.standDown(endsClosed, "The window for changes has closed. Putting everything back."),
+		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 
 // outOfWindow reports whether nothing may begin. What has begun ends.

@@ -309,6 +309,42 @@ func TestDecide(t *testing.T) {
 			}},
 			want: stepApply, wantMessage: "high_client_ops",
 		},
+		"a verdict, where nothing is allowed any more": {
+			seen: []func(*facts){concluded, func(f *facts) { f.settings.Clusters = nil }}, want: stepStandDown, wantThen: endsComplete,
+		},
+		"a verdict, and the cluster is not there":   {seen: []func(*facts){concluded, notThere, waited("cluster")}, want: stepStandDown, wantThen: endsComplete},
+		"a verdict, and somebody else has the lock": {seen: []func(*facts){concluded, unlocked}, want: stepStandDown, wantThen: endsComplete},
+		"a winner to be kept, and the cluster is not there for too long": {
+			seen: []func(*facts){concluded, notThere, waited("cluster"), func(f *facts) {
+				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
+			}},
+			want: stepGiveUpKeeping,
+		},
+		"a winner to be kept that is not allowed any more": {
+			seen: []func(*facts){concluded, func(f *facts) {
+				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner, f.settings.Clusters = v1alpha1.CompletionKeepBest, 1, nil
+			}},
+			want: stepStandDown, wantThen: endsComplete,
+		},
+		"another Ceph cluster of the same name": {
+			seen: []func(*facts){func(f *facts) {
+				f.otherCeph, f.rookErr = "CephCluster c is another one", errors.New("it is another one")
+			}},
+			want: stepFail, wantReason: v1alpha1.ReasonClusterChanged, wantMessage: "Change runID",
+		},
+		"a suspension that has begun is ended, though it was taken back": {
+			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsPaused }}, want: stepStandDown, wantThen: endsPaused,
+		},
+		"so is the end of a window that is open again": {
+			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsClosed }}, want: stepStandDown, wantThen: endsClosed,
+		},
+		"a benchmark that removes what it has made": {
+			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), waited("plan")}, want: stepWatch,
+		},
+		"one that cannot": {
+			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), waited("run 1 to be removed")},
+			want: stepFail, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "could not remove",
+		},
 		"a winner that was kept": {
 			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1

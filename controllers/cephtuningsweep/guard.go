@@ -56,17 +56,16 @@ func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status 
 
 // endsFor ends a sweep that must not go on. One that has its verdict keeps that, and only its
 // winner does not stay.
-func (r *Reconciler) endsFor(ctx context.Context, seen facts, danger *dangerError) (effect, error) {
+func (r *Reconciler) endsFor(ctx context.Context, seen facts, why kstatus.Outcome) (effect, error) {
 	if seen.keeps() {
-		return r.without(ctx, seen, sweepspec.Evidence{Failure: danger.Error()})
+		return r.without(ctx, seen, sweepspec.Evidence{Failure: why.Message})
 	}
-	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()}), nil
+	return failed(why), nil
 }
 
 // watch looks after the cluster and its users while the benchmark runs, and notes where
 // the clients are.
 func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
-	came := effect{}
 	if err := r.noteNodes(ctx, seen); err != nil {
 		return effect{}, err
 	}
@@ -83,7 +82,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	}
 	limits := seen.sweep.Spec.Guardrails.ForeignClients
 	if len(limits) == 0 {
-		return came, nil
+		return effect{}, nil
 	}
 	if err := r.lookAtForeign(ctx, seen); err != nil {
 		return effect{}, err
@@ -95,7 +94,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	if breach != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonGuardrailBroken, Message: breach.Message}), nil
 	}
-	return came, nil
+	return effect{}, nil
 }
 
 // maxForeign is how many looks at the users of the cluster are kept: two decide, and some

@@ -66,7 +66,8 @@ type memory struct {
 	// letsUp lets OSDs up again that others have left down, by these connections.
 	letsUp   *tuning.Engine
 	letsUpBy tuning.Cluster
-	// nobodyLeftDown tells that Ceph was asked whether there are any, and knew of none.
+	// nobodyLeftDown tells that Ceph was asked whether there are any since the lock was
+	// taken, and knew of none but the sweep's own.
 	nobodyLeftDown bool
 
 	lock     *lock.Grant
@@ -83,6 +84,11 @@ type memory struct {
 	slot   slotMemory
 	// cannotKeep says that the winner could not be left applied.
 	cannotKeep bool
+	// pauses is the stand-down that a suspension or the end of the window has begun; "" for
+	// none. It is ended also where the sweep may go on meanwhile. standsDownSince is when the
+	// current one began.
+	pauses          ending
+	standsDownSince time.Time
 	// restored is how far the cluster is with settling after everything was put back.
 	restored tuning.Settling
 	// restarts are those of OSDs after everything was put back.

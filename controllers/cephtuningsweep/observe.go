@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,7 +38,10 @@ type facts struct {
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	locked  bool
+	// otherCeph says that the CephCluster is not the one any more that the sweep was planned
+	// for; "" if it is.
+	otherCeph string
+	locked    bool
 
 	// journal is what has to be put back in the Ceph cluster, by whomever; nil if nothing
 	// has. It is the copy in Kubernetes, or what only Ceph had when the lock was taken.
@@ -169,20 +173,21 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 
 // observeCluster looks at Rook's CephCluster, the lock and the journal.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
-	info, err := r.Rook.Cluster(ctx, seen.sweep.Spec.ClusterRef)
-	if err != nil {
-		seen.rookErr = err
-		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+	seen.observeRook(r.Rook.Cluster(ctx, seen.sweep.Spec.ClusterRef))
+	fsid := seen.fsid()
+	if fsid == "" && seen.rookErr == nil {
+		fsid = seen.rook.FSID
 	}
-	seen.rook = &info
-	if info.FSID == "" {
-		seen.rookErr = fmt.Errorf("CephCluster %s/%s has no Ceph cluster yet: Rook is in phase %s", info.Namespace, info.Name, info.Phase)
+	if fsid == "" {
 		return nil
 	}
-	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
-	if seen.journal, err = r.Journals.Load(ctx, info.FSID); err != nil {
+	// Also where Rook cannot be asked, or has another Ceph cluster: what the sweep has changed
+	// it has changed in the one that it was planned for.
+	var err error
+	if seen.journal, err = r.Journals.Load(ctx, fsid); err != nil {
 		return err
 	}
+	seen.locked = seen.rookErr == nil && seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
 	if seen.journal == nil {
 		seen.journal = seen.memory.leftInCeph
 	}
@@ -191,6 +196,22 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	}
 	seen.otherIsThere, err = r.isThere(ctx, seen.journal.Sweep)
 	return err
+}
+
+// observeRook takes what Rook says of the CephCluster, or why it cannot be used.
+func (f *facts) observeRook(info rook.ClusterInfo, err error) {
+	planned := f.fsid()
+	switch {
+	case err != nil:
+		f.rookErr = err
+		return
+	case info.FSID == "":
+		f.rookErr = fmt.Errorf("CephCluster %s/%s has no Ceph cluster yet: Rook is in phase %s", info.Namespace, info.Name, info.Phase)
+	case planned != "" && planned != info.FSID:
+		f.otherCeph = fmt.Sprintf("CephCluster %s/%s is another Ceph cluster now, %s: the sweep was planned for, and has measured, %s", info.Namespace, info.Name, info.FSID, planned)
+		f.rookErr = errors.New(f.otherCeph)
+	}
+	f.rook = &info
 }
 
 // isThere reports whether a sweep is at work that has changed the cluster: it puts that back
@@ -274,6 +295,12 @@ func (f facts) changedCeph() bool {
 		return false
 	}
 	return restored.Reason != v1alpha1.ReasonAbandoned && restored.Reason != v1alpha1.ReasonOSDsNotRestarted
+}
+
+// hasOutcome reports whether a benchmark has measured all that it will.
+func hasOutcome(b *v1alpha1.CephBenchmark) bool {
+	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
+	return is(v1alpha1.ConditionComplete) || is(v1alpha1.ConditionFailed)
 }
 
 // childHasEnded reports whether nothing of a benchmark goes on any more, its teardown

@@ -28,11 +28,11 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	grant, err := r.acquire(ctx, seen)
 	switch held := seen.memory.lock; {
 	case err != nil && held != nil && seen.now.After(held.Expires):
-		return lockLost(fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)), nil
+		return r.lockLost(ctx, seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err))
 	case err != nil:
 		return effect{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)
 	case !grant.Held && (held != nil || seen.child != nil || seen.changedCeph()):
-		return lockLost(fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)), nil
+		return r.lockLost(ctx, seen, fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder))
 	case !grant.Held:
 		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
@@ -100,8 +100,8 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 
 // lockLost ends a sweep that must not do anything any more but put back, once it has the
 // lock again.
-func lockLost(message string) effect {
-	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
+func (r *Reconciler) lockLost(ctx context.Context, seen facts, message string) (effect, error) {
+	return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }
 
 // acquire asks for the lock, and keeps in mind that it is held.
@@ -129,7 +129,7 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 // release lets the next one have the cluster. Who has not got it needs no way to Ceph for
 // that, which may be gone for good.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
-	seen.memory.lookedInCeph, seen.memory.leftInCeph = false, nil
+	seen.memory.lookedInCeph, seen.memory.leftInCeph, seen.memory.nobodyLeftDown = false, nil, false
 	if grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder()); err != nil || !grant.Held {
 		return err
 	}

@@ -130,6 +130,8 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.finished && p.then == endsGone: // Nobody will read them.
+	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // Nothing follows before somebody says so.
+		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)
 		kstatus.MarkEnded(conditions, s.Generation)

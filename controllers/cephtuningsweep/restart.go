@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -124,7 +125,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 		err = r.endangeredByRestarts(ctx, seen, look, changes)
 	}
 	if danger, is := errors.AsType[*dangerError](err); is {
-		return r.endsFor(ctx, seen, danger)
+		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
 	}
 	switch {
 	case err != nil:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -26,6 +27,8 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	if err != nil {
 		return effect{}, err
 	}
+	seen.noteStandDown(p.then)
+	r.renewLock(ctx, seen)
 	came, done, err := r.cleared(ctx, seen, p)
 	if err != nil {
 		return effect{edit: concluded}, err
@@ -43,6 +46,31 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	return came, nil
 }
 
+// noteStandDown keeps in mind since when everything is put back, and that a pause is to be
+// ended. What the run that is next was brought to is not so any more.
+func (f facts) noteStandDown(then ending) {
+	m := f.memory
+	m.slot = slotMemory{}
+	if m.standsDownSince.IsZero() {
+		m.standsDownSince = f.now
+	}
+	if then == endsPaused || then == endsClosed {
+		m.pauses = then
+	}
+}
+
+// renewLock keeps the lock for as long as everything is put back, which may take hours where
+// PGs merge. Where it cannot be renewed, that is no reason to stop: it is made sure of before
+// each change.
+func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
+	if seen.memory.lock == nil || !seen.reachable() || seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter {
+		return
+	}
+	if grant, err := r.acquire(ctx, seen); err == nil && !grant.Held {
+		seen.memory.lock = nil
+	}
+}
+
 // inTurn is both edits, of which some may be nil.
 func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
@@ -57,12 +85,12 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 // cleared reports whether nothing of the sweep's is left in the cluster, and what that
 // came to.
 func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	if waits, err := r.endChildren(ctx, seen); err != nil || waits != "" {
-		return goesOn(p, p.outcome.Message+" "+waits), false, err
-	}
+	waits, err := r.endChildren(ctx, seen)
 	switch {
 	case seen.abandons():
 		return r.abandon(ctx, seen, p)
+	case err != nil, waits != "" && (!seen.changedCeph() || seen.now.Sub(seen.memory.standsDownSince) < childrenFirst):
+		return goesOn(p, p.outcome.Message+" "+waits), false, err
 	case !seen.reachable() && seen.changedCeph():
 		return goesOn(p, seen.whyUnreachable()), false, nil
 	case !seen.reachable(): // The lock expires by itself.
@@ -76,7 +104,10 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 		}
 		came = back
 	}
-	err := r.release(ctx, seen)
+	if waits != "" {
+		return goesOn(p, p.outcome.Message+" "+waits), false, nil
+	}
+	err = r.release(ctx, seen)
 	if seen.deleted() && !seen.changedCeph() { // It expires by itself, and Ceph may be gone for good.
 		err = nil
 	}
@@ -99,8 +130,12 @@ func goesOn(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
+// childrenFirst is how long benchmarks have to remove what they have made before settings are
+// put back under them. What they measure then counts for nothing, and what they wait for may
+// never come: a node that is gone, or an OSD that does not start with what is to be put back.
+const childrenFirst = 5 * time.Minute
+
 // endChildren removes benchmarks that have not ended, and what they have made with them.
-// Nothing is put back under a benchmark that still runs.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
@@ -190,9 +225,7 @@ func back(report tuning.Report) []tuning.Change {
 // it is at rest, or has had its time.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
-	patience := seen.patience(r.Patience(want), true)
-	patience.Polls, patience.Soak = min(patience.Polls, 2), 0
-	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, patience)
+	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, seen.patience(r.Patience(want), false))
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything was put back; what goes on is not the sweep's.
 	}
@@ -206,11 +239,14 @@ func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect,
 		r.memories.forget(client.ObjectKeyFromObject(seen.sweep))
 		return effect{finished: true}, r.unprotect(ctx, seen.sweep)
 	case endsReplaced:
+		if seen.saysAbandoned() { // stallAbandoned has it wait.
+			return effect{finished: true}, nil
+		}
 		return begun(seen), r.removeChildren(ctx, seen)
 	case endsPaused, endsClosed:
-		seen.memory.slot, seen.memory.restored = slotMemory{}, tuning.Settling{}
+		seen.memory.pauses, seen.memory.standsDownSince, seen.memory.restored = "", time.Time{}, tuning.Settling{}
 		came, err := seen.interrupted()
-		came.finished = p.then == endsPaused
+		came.finished = p.then == endsPaused || seen.saysAbandoned()
 		return came, err
 	case endsFailed:
 		failing := seen.failing()

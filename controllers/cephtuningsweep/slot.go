@@ -118,7 +118,7 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), slot.changed))
 	if danger, is := errors.AsType[*dangerError](err); is {
-		return r.endsFor(ctx, seen, danger)
+		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
 	}
 	switch {
 	case err != nil:

@@ -43,6 +43,7 @@ func lifeStories() map[string]story {
 		"suspended, and resumed":                                   suspendedAndResumed,
 		"suspended in the first run of a block":                    suspendedInTheFirstRun,
 		"suspended from the beginning":                             suspendedFromTheBeginning,
+		"suspended, and resumed while it puts back":                resumedWhileItPutsBack,
 		"the window is closed at the start":                        theWindowIsClosed,
 		"the window closes in the middle of a block":               theWindowCloses,
 		"the nodes and the data of the first run are those of all": nodesAndDataStay,
@@ -377,6 +378,29 @@ func suspendedInTheFirstRun(w *world) {
 		if child.UID == old.UID && runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 {
 			w.t.Errorf("the benchmark from before the suspension, %s, counts as a run after it: %v", old.Name, s.Status.Runs)
 		}
+	}
+	w.wantState(before)
+}
+
+// Half of what was put back is no state to measure in.
+func resumedWhileItPutsBack(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) {
+		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
+	})
+	s := w.create("s", pgsInPlace)
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
+		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
+	})
+	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "ERANGE") })
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.bench.set(func(b *bench) { b.holdIf = nil })
+	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 256 })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 || runsThatAre(s, v1alpha1.SweepRunChanged) > 0 {
+		w.t.Errorf("runs %v, want the block discarded, and none Changed", s.Status.Runs)
 	}
 	w.wantState(before)
 }

@@ -1,10 +1,12 @@
 package cephtuningsweep
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
+	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,6 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
@@ -24,6 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 func restoreStories() map[string]story {
@@ -47,6 +51,10 @@ func restoreStories() map[string]story {
 		"Ceph refuses to take a value back":                     cephRefusesTheRestore,
 		"ceph-mgr is away for too long":                         theManagerOfCephIsAway,
 		"deleted when the keys are gone":                        deletedWithoutKeys,
+		"a benchmark that does not go":                          aBenchmarkThatDoesNotGo,
+		"given up for another run, which waits":                 givenUpForAnotherRun,
+		"another Ceph cluster in its place":                     anotherCephCluster,
+		"deleted after changes that status does not tell of":    deletedBeforeStatusTells,
 	}
 }
 
@@ -510,4 +518,101 @@ func cephRefusesTheRestore(w *world) {
 		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantState(before)
+}
+
+// What a benchmark waits for may never come: a node that is gone, or an OSD that does not start
+// with what is to be put back.
+func aBenchmarkThatDoesNotGo(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	child := w.awaitChild()
+	keeps := func(finalizers ...string) {
+		w.t.Helper()
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, jsonOf(w.t, finalizers)))
+		if err := w.Patch(w.t.Context(), child.DeepCopy(), patch); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	keeps("test/stays")
+	w.delete(s)
+	w.await(s, "waiting for its benchmark", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "to remove what it has made")
+	})
+	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {
+		w.t.Error("settings were put back under a benchmark that had no time to end")
+	}
+	w.advance(s, childrenFirst+time.Second)
+	w.await(s, "restored, and waiting still", func(s *v1alpha1.CephTuningSweep) bool {
+		return is(v1alpha1.ConditionRestored)(s) && strings.Contains(messageOf(s), "to remove what it has made")
+	})
+	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
+		w.t.Errorf("osd_mclock_profile is %q, want it as before", now)
+	}
+	keeps()
+	w.awaitGone(s)
+	w.wantState(before)
+}
+
+// What was given up must not be taken for how it was by the run that comes next.
+func givenUpForAnotherRun(w *world) {
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "RemoveConfig" {
+				return &ceph.Error{Verb: verb, Errno: 13, Message: "Error EACCES: access denied"}
+			}
+			return nil
+		}
+	})
+	w.goOn()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		s.Spec.RunID = "2"
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
+	})
+	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonAbandoned, "Take it off first")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile")
+	if s.Status.ObservedRunID != "1" {
+		w.t.Errorf("run %s has begun", s.Status.ObservedRunID)
+	}
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { delete(s.Annotations, v1alpha1.AnnotationAbandonRestore) })
+	w.await(s, "in its next run", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.ObservedRunID == "2" })
+}
+
+func anotherCephCluster(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.rook.set(func(f *fakeRook) { f.fsid = "5f0c0ffe-0000-4000-8000-000000000000" })
+	w.await(s, "told apart", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "another Ceph cluster now") && strings.Contains(messageOf(s), "cannot be put back")
+	})
+	w.rook.set(func(f *fakeRook) { f.fsid = "" })
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterChanged, "Change runID")
+	w.wantState(before)
+}
+
+// The manager is killed after a change, and Rook cannot be asked when it is back.
+func deletedBeforeStatusTells(w *world) {
+	before := w.state()
+	w.killAt(tuning.StepChanged, 1)
+	s := w.create("s", profile)
+	w.awaitDeath()
+	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("the API server is busy") })
+	w.delete(s)
+	w.restart()
+	w.await(s, "waiting for the cluster", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "cannot be put back") })
+	w.rook.set(func(f *fakeRook) { f.clusterIs = nil })
+	w.waitOutJournal(s)
+	w.awaitGone(s)
+	w.wantState(before)
+}
+
+func jsonOf(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -278,6 +278,7 @@ type fakeRook struct {
 	mu sync.Mutex
 	// clusterIs is what is wrong with the CephCluster, connectionIs with the Secrets of keys.
 	clusterIs, connectionIs error
+	fsid                    string // of another Ceph cluster in its place; "" for none
 	owned                   rook.Owned
 	monCaps                 string // of the tuner; "" is for caps that allow everything
 	ceph                    *cephtest.Cluster
@@ -300,7 +301,7 @@ func (f *fakeRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (ro
 		return rook.ClusterInfo{}, f.clusterIs
 	}
 	return rook.ClusterInfo{
-		Namespace: ref.Namespace, Name: ref.Name, FSID: cephtest.FSID,
+		Namespace: ref.Namespace, Name: ref.Name, FSID: cmp.Or(f.fsid, cephtest.FSID),
 		Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2",
 	}, nil
 }
