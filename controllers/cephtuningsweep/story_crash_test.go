@@ -31,7 +31,7 @@ func crashStories() map[string]story {
 
 func (w *world) killedAt(step tuning.Step) {
 	before := w.state()
-	w.killAt(step, 1)
+	w.killAt(step)
 	s := w.create("s", profile)
 	w.awaitDeath()
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
@@ -81,7 +81,7 @@ func killedBeforeTheEntry(w *world) {
 func killedWhileDeleted(w *world) {
 	before := w.state()
 	s := w.inMidRun()
-	w.killAt(tuning.StepPutBack, 1)
+	w.killAt(tuning.StepPutBack)
 	w.delete(s)
 	w.awaitDeath()
 	w.awaitGone(s)

@@ -54,7 +54,7 @@ func keepStories() map[string]story {
 		},
 		"a winner stays, and the manager is killed between the copies of the journal": func(w *world) {
 			w.bench.set(func(b *bench) { b.speed = w.faster() })
-			w.killAt(tuning.StepCopyRemoved, 1)
+			w.killAt(tuning.StepCopyRemoved)
 			s := w.create("s", keep)
 			w.awaitDeath()
 			w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))

@@ -595,7 +595,7 @@ func anotherCephCluster(w *world) {
 // The manager is killed after a change, and Rook cannot be asked when it is back.
 func deletedBeforeStatusTells(w *world) {
 	before := w.state()
-	w.killAt(tuning.StepChanged, 1)
+	w.killAt(tuning.StepChanged)
 	s := w.create("s", profile)
 	w.awaitDeath()
 	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("the API server is busy") })

@@ -206,17 +206,11 @@ func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
 	return cephtest.ErrKilled
 }
 
-// killAt has the manager die the nth time that it reaches a step.
-func (w *world) killAt(step tuning.Step, n int) {
+// killAt has the manager die when it next reaches a step.
+func (w *world) killAt(step tuning.Step) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	passed := 0
-	w.kill = func(s tuning.Step) bool {
-		if s == step {
-			passed++
-		}
-		return passed == n
-	}
+	w.kill = func(s tuning.Step) bool { return s == step }
 }
 
 // awaitDeath waits until the manager was killed, and starts the next.

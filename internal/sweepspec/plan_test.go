@@ -125,7 +125,8 @@ func TestEstimates(t *testing.T) {
 		"PGs of pools that name no number": {
 			`{template: {target: {scratchPool: {replicated: {size: 3}}}}, parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}],
 				strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3}}`,
-			Facts{OSDs: osds(12)}, func(p *v1alpha1.SweepPlan) string { return fmt.Sprint(p.PlacementGroupChanges / int64(p.MaximumRuns)) },
+			Facts{OSDs: osds(12)},
+			func(p *v1alpha1.SweepPlan) string { return fmt.Sprint(p.PlacementGroupChanges / int64(p.MaximumRuns)) },
 		},
 	} {
 		want := map[string]string{
