@@ -3,6 +3,7 @@
 # images share. Sourced.
 # shellcheck shell=bash
 
+# shellcheck disable=SC2034 # Who sources this reads it.
 IMAGE_PATH='"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]'
 
 # layer FOLDER TAR packs a folder as root's, the same bytes each time.

@@ -4,6 +4,7 @@
 
 set -euo pipefail
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # Parts read it.
 CHECKOUT=$(cd "$LAB/../.." && pwd)
 # shellcheck source=versions.env
 . "$LAB/versions.env"
@@ -41,8 +42,9 @@ part() {
 
 # need_node fails where there is no Node.js for what is built and run with it.
 need_node() {
-	command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' ||
+	if ! command -v npm >/dev/null || ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then
 		die "Node.js 20 or newer is missing, or npm: on Debian the packages nodejs and npm"
+	fi
 }
 
 # cache_entry NAME INPUT… prints the cache folder for what is made from the
