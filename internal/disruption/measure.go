@@ -130,7 +130,7 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	}
 	from, inactive := so.Up, false
 	for _, s := range samples {
-		if s.Status == nil || s.Time.Before(so.LetBack) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
+		if s.Time.Before(so.LetBack) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
 			continue
 		}
 		now := hasInactive(s.Status)
@@ -159,7 +159,7 @@ func hasInactive(s *ceph.Status) bool {
 func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 	sum, last, missing := 0.0, so.Stop, 0.0
 	for _, s := range samples {
-		if s.Status == nil || s.Time.Before(so.Stop) || s.Time.After(so.Clean) {
+		if s.Time.Before(so.Stop) || s.Time.After(so.Clean) {
 			continue
 		}
 		now := float64(s.Status.DegradedObjects)

@@ -117,7 +117,7 @@ func (p Plan) noteBackfill(so Progress, look Look) Progress {
 		return so
 	}
 	if i := slices.IndexFunc(look.Samples, func(s quiescence.Sample) bool {
-		return s.Status != nil && s.Time.After(so.Stop) && s.Status.InOSDs <= look.InBefore-len(p.OSDs)
+		return s.Time.After(so.Stop) && s.Status.InOSDs <= look.InBefore-len(p.OSDs)
 	}); i >= 0 && so.Out.IsZero() {
 		so.Out = look.Samples[i].Time
 	}
@@ -174,7 +174,7 @@ func (p Plan) cameUpEarly(so Progress, look Look) bool {
 		return false
 	}
 	return slices.ContainsFunc(look.Samples, func(s quiescence.Sample) bool {
-		return s.Status != nil && s.Time.After(so.Down) && s.Status.UpOSDs > look.UpBefore-len(p.OSDs)
+		return s.Time.After(so.Down) && s.Status.UpOSDs > look.UpBefore-len(p.OSDs)
 	})
 }
 
@@ -225,7 +225,7 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 		return cleanFrom(samples, from)
 	}
 	if i := slices.IndexFunc(samples, func(s quiescence.Sample) bool {
-		return s.Status != nil && s.Time.After(so.Up) && !AllClean(s.Status)
+		return s.Time.After(so.Up) && !AllClean(s.Status)
 	}); i >= 0 {
 		from = samples[i].Time
 	} else if len(samples) == 0 || samples[len(samples)-1].Time.Sub(so.Up) < quiescence.PeeringGrace {
@@ -241,7 +241,7 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {
 		switch {
-		case s.Status == nil || s.Time.Before(from):
+		case s.Time.Before(from):
 		case !AllClean(s.Status):
 			first = time.Time{}
 		case first.IsZero():
@@ -256,6 +256,6 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 // wasUnclean tells whether anything was missing while the OSDs were down.
 func wasUnclean(samples []quiescence.Sample, so Progress) bool {
 	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
-		return s.Status != nil && s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !AllClean(s.Status)
+		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !AllClean(s.Status)
 	})
 }

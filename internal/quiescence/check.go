@@ -18,8 +18,8 @@ const DefaultMaxPGsPerOSD = 250
 // itself Ceph refuses pools, and PGs stay inactive when an OSD is lost.
 const pgShare = 80
 
-// Facts are what is known of a cluster before a run. Whatever is nil was not
-// observed, which is an obstacle.
+// Facts are what is known of a cluster before a run: all of it, since a look that Ceph
+// answers in part only is none.
 type Facts struct {
 	// Phase is the phase of the CephCluster, such as "Ready", or "Connected" for an
 	// external one.
@@ -80,12 +80,6 @@ type rule func(input) *Obstacle
 // facts, or nothing. Warnings that the caller brings up itself, such as
 // POOL_NO_REDUNDANCY for a pool without copies, are expected.
 func Check(facts Facts, spec v1alpha1.Quiescence, expected []Expectation) []Obstacle {
-	if missing := facts.missing(); len(missing) > 0 {
-		return []Obstacle{{
-			Code: "NotObserved", Waits: true,
-			Message: "nothing is known of " + strings.Join(missing, ", ") + " yet",
-		}}
-	}
 	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings()), expected: expected}
 	var obstacles []Obstacle
 	for _, rule := range []rule{
@@ -99,20 +93,6 @@ func Check(facts Facts, spec v1alpha1.Quiescence, expected []Expectation) []Obst
 	}
 	slices.SortFunc(obstacles, func(a, b Obstacle) int { return cmp.Compare(a.Code, b.Code) })
 	return obstacles
-}
-
-func (f Facts) missing() []string {
-	var missing []string
-	for name, absent := range map[string]bool{
-		"its status": f.Status == nil, "its OSD map": f.OSDMap == nil, "its OSDs": f.OSDs == nil,
-		"its room": f.DF == nil, "the I/O of its pools": f.PoolIO == nil, "its versions": f.Versions == nil,
-	} {
-		if absent {
-			missing = append(missing, name)
-		}
-	}
-	slices.Sort(missing)
-	return missing
 }
 
 func waits(code, format string, args ...any) *Obstacle {

@@ -78,10 +78,6 @@ var checkCases = map[string]struct {
 }{
 	"nothing":                          {change: func(*Facts) {}},
 	"an external cluster is Connected": {change: func(f *Facts) { f.Phase = "Connected" }},
-	"nothing was observed": {
-		change: func(f *Facts) { *f = Facts{} },
-		want:   []obstacle{{code: "NotObserved", says: "its OSD map, its OSDs, its room, its status, its versions, the I/O of its pools"}},
-	},
 	"HEALTH_ERR": {
 		change: func(f *Facts) {
 			f.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{

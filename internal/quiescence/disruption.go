@@ -87,16 +87,13 @@ func (d *Disruption) remainder(previous *Sample, sample Sample, all []seen) []se
 }
 
 func hasInactive(s *Sample) bool {
-	return s != nil && s.Status != nil && list(s.Status.PGsByState, isInactive) != ""
+	return s != nil && list(s.Status.PGsByState, isInactive) != ""
 }
 
 // unexplained tells of OSDs that are missing and are not those of the disruption. Once
 // those are up again, all have to be: otherwise another one that goes while data recovers
 // would pass for them.
 func (d *Disruption) unexplained(at time.Time, status *ceph.Status) string {
-	if status == nil {
-		return ""
-	}
 	down, in := d.OSDs, d.InOSDs
 	if !d.Up.IsZero() && at.After(d.Up) {
 		down = 0

@@ -31,7 +31,7 @@ const (
 	KindUnobserved    Kind = "Unobserved"
 )
 
-// Sample is a look at the cluster.
+// Sample is a look at the cluster. A look to which Ceph gave no answer is none.
 type Sample struct {
 	Time    time.Time         `json:"time"`
 	Status  *ceph.Status      `json:"status"`
@@ -129,7 +129,7 @@ func severity(action v1alpha1.DisturbanceAction) int {
 
 // before are the codes about something that is over and that were there first.
 func before(samples []Sample) []string {
-	if len(samples) == 0 || samples[0].Status == nil {
+	if len(samples) == 0 {
 		return nil
 	}
 	var codes []string
@@ -167,9 +167,6 @@ func (t *tally) add(index int, at time.Time, s seen) {
 // look finds what disturbs in one sample.
 func (o Observation) look(previous *Sample, sample Sample, spec v1alpha1.Quiescence, allowed []string) []seen {
 	status := sample.Status
-	if status == nil {
-		return []seen{{kind: KindUnobserved, action: v1alpha1.DisturbanceRecord, message: "Ceph did not answer"}}
-	}
 	all := append(healthSeen(status, spec, allowed, o.Expected), pgsSeen(status, spec)...)
 	if changed := osdsChanged(previous, status); changed != "" {
 		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceInvalidate, message: changed})
@@ -246,7 +243,7 @@ func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 // osdsChanged tells of OSDs that came or went since the sample before. The times
 // tell of one that did both in between.
 func osdsChanged(previous *Sample, status *ceph.Status) string {
-	if previous == nil || previous.Status == nil {
+	if previous == nil {
 		return ""
 	}
 	was := previous.Status
@@ -263,9 +260,7 @@ func (o Observation) gap() *tally {
 	last := o.Start
 	times := make([]time.Time, 0, len(o.Samples)+1)
 	for _, sample := range o.Samples {
-		if sample.Status != nil {
-			times = append(times, sample.Time)
-		}
+		times = append(times, sample.Time)
 	}
 	for _, at := range append(times, o.End) {
 		if at.Sub(last) > MaxGap {

@@ -62,7 +62,6 @@ func oneOddPool(o Observation) Observation {
 
 func busy(s *Sample)   { s.PoolIO[1].WriteOperationsPerSecond = 1 }
 func failed(s *Sample) { s.Status.Health.Status = "HEALTH_ERR" }
-func unseen(s *Sample) { s.Status = nil }
 
 var (
 	recovering = inState(map[string]int{"active+clean": 32, "active+remapped+backfilling": 1})
@@ -164,7 +163,6 @@ var judgeCases = map[string]struct {
 	"what was before the phase": {of: from(7, observed(recovering, failed, nil))},
 	"the manager is away":       {of: observed(func(s *Sample) { s.Status.ManagerActive = false; peering(s) }), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
 	"a manager that is new":     {of: observed(inState(map[string]int{"unknown": 33})), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
-	"no answer":                 {of: observed(nil, unseen, nil), want: []judged{{KindUnobserved, record, 5, 5, 1}}},
 	"a gap":                     {of: observed(nil, func(s *Sample) { s.Time = after(31) }), want: []judged{{KindUnobserved, record, 0, 31, 0}}},
 	"no gap":                    {of: observed(nil, func(s *Sample) { s.Time = after(30) })},
 	"a gap at the start":        {of: Observation{Start: start, End: after(31)}, want: []judged{{KindUnobserved, record, 0, 31, 0}}},

@@ -1,0 +1,41 @@
+package cephbenchmark
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+)
+
+// Whoever judges samples finds a status in each.
+func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
+	fake := quietCeph()
+	for _, verb := range []string{"Status", "PoolIO", "Strays", "DF", "OSDPerf", "OSDMap", ""} {
+		w := &watch{
+			ceph: fake, now: time.Now, between: true, strays: true,
+			connect: func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil },
+		}
+		w.look(t.Context()) // with the survey
+		fake.Change(func(a *cephtest.Answers) { a.Errors[verb] = errors.New("no monitor answers") })
+		if verb == "OSDMap" { // which the survey alone asks for
+			w.survey = nil
+		}
+		w.look(t.Context())
+		fake.Change(func(a *cephtest.Answers) { clear(a.Errors) })
+		seen, want := w.view(), 1
+		if verb == "" {
+			want = 2
+		}
+		if len(seen.samples) != want || (seen.err == nil) != (verb == "") {
+			t.Errorf("without an answer to %q there are %d samples, %v, want %d", verb, len(seen.samples), seen.err, want)
+		}
+		for _, sample := range seen.samples {
+			if sample.Status == nil || sample.PoolIO == nil {
+				t.Errorf("without an answer to %q: a sample %+v", verb, sample)
+			}
+		}
+	}
+}
