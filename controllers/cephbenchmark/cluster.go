@@ -331,14 +331,3 @@ func nodesOf(pods []corev1.Pod) []quiescence.Node {
 	}
 	return nodes
 }
-
-// allClean reports whether all placement groups can be read and written, with all
-// their copies; scrubbing ones can.
-func allClean(byState map[string]int) bool {
-	for state, count := range byState {
-		if count > 0 && !strings.HasPrefix(state, "active+clean") {
-			return false
-		}
-	}
-	return len(byState) > 0
-}

@@ -248,7 +248,7 @@ func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 		err = d.engine.Close(ctx)
 		d.closed = err == nil
 		return err
-	case len(seen.samples) > 0 && disruption.AllClean(seen.samples[len(seen.samples)-1].Status):
+	case len(seen.samples) > 0 && seen.samples[len(seen.samples)-1].Status.AllClean():
 		d.recoveredLast, _ = r.ceph.Recovered(ctx, at) // As before the stop.
 	}
 	return nil

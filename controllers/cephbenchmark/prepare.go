@@ -134,7 +134,7 @@ func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connec
 	if err != nil {
 		return false, err
 	}
-	if !allClean(status.PGsByState) {
+	if !status.AllClean() {
 		seen.memory.cleanSince = time.Time{}
 		return false, nil
 	}

@@ -67,6 +67,8 @@ func TestRefuse(t *testing.T) {
 		"an OSD that is down":                  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[1].Up = false }, "osd.1 is down already"},
 		"an OSD that is out":                   {func(c *Cluster, _ *Plan) { c.Status.InOSDs = 2 }, "1 of 3 OSDs are out"},
 		"data that is not whole":               {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+recovering"] = 1 }, "active+clean"},
+		"data that is not where it is to be":   {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+clean+remapped"] = 1 }, "active+clean"},
+		"data that nobody has heard of":        {func(c *Cluster, _ *Plan) { c.Status.PGsByState["stale+active+clean"] = 1 }, "active+clean"},
 		"nobody who tells":                     {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no active ceph-mgr"},
 		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Outage = 9*time.Minute + time.Second }, "1m0s shorter"},
 		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Outage = 9 * time.Minute }, ""},
@@ -185,6 +187,8 @@ func TestNext(t *testing.T) {
 	early[0].Status.UpOSDs, early[1].Status.UpOSDs = 2, 3
 	recovering := []quiescence.Sample{sample(60, 9, degraded), sample(104, 9, "active+recovering+degraded")}
 	whole := append(slices.Clip(recovering), sample(110, 0, clean), sample(112, 0, clean))
+	onlyCopy := []quiescence.Sample{sample(60, 0, "stale+active+clean"), sample(110, 0, clean), sample(112, 0, clean)}
+	remapped := append(slices.Clip(recovering), sample(110, 0, "active+clean+remapped"), sample(112, 0, clean))
 	for name, tc := range map[string]struct {
 		so     Progress
 		look   Look
@@ -218,6 +222,8 @@ func TestNext(t *testing.T) {
 		"it is whole":                 {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
 		"the phase ends before it is": {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make it longer"},
 		"nothing was missing":         {so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107, want: StepDone, failed: "do they hold any"},
+		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"data still has to move":      {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
 		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
 		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepLetBack, failed: "no"},
 	} {
@@ -316,7 +322,7 @@ func TestMeasure(t *testing.T) {
 		Progress: so, Ramp: 10 * time.Second, Total: &result.Direction{Series: course, LatencyWindows: spans},
 		Samples: []quiescence.Sample{
 			sample(39, 0, clean), sample(42, 100, peering), sample(50, 100, degraded), sample(98, 300, degraded),
-			sample(103, 300, peering, clean), sample(104, 300, "active+recovering+degraded"), sample(120, 0, clean), sample(122, 0, clean),
+			sample(102.5, 300, peering, clean), sample(103, 300, "stale+active+clean", clean), sample(104, 300, "active+recovering+degraded"), sample(120, 0, clean), sample(122, 0, clean),
 		},
 		Before: &ceph.Recovered{Objects: 1000}, After: &ceph.Recovered{Objects: 1240},
 	})

@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,7 +132,7 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 		if s.Time.Before(so.LetBack) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
 			continue
 		}
-		now := hasInactive(s.Status)
+		now := s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 		if inactive && !now && s.Time.After(from) {
 			from = s.Time
 		}
@@ -143,15 +142,6 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 		return time.Time{} // It still had some when it was last seen.
 	}
 	return from
-}
-
-func hasInactive(s *ceph.Status) bool {
-	for state, n := range s.PGsByState {
-		if n > 0 && state != "unknown" && !strings.Contains("+"+state+"+", "+active+") {
-			return true
-		}
-	}
-	return false
 }
 
 // degradedSeconds is the integral of the copies that were missing, over the time from the

@@ -225,7 +225,7 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 		return cleanFrom(samples, from)
 	}
 	if i := slices.IndexFunc(samples, func(s quiescence.Sample) bool {
-		return s.Time.After(so.Up) && !AllClean(s.Status)
+		return s.Time.After(so.Up) && !s.Status.AllClean()
 	}); i >= 0 {
 		from = samples[i].Time
 	} else if len(samples) == 0 || samples[len(samples)-1].Time.Sub(so.Up) < quiescence.PeeringGrace {
@@ -242,7 +242,7 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	for _, s := range samples {
 		switch {
 		case s.Time.Before(from):
-		case !AllClean(s.Status):
+		case !s.Status.AllClean():
 			first = time.Time{}
 		case first.IsZero():
 			first = s.Time
@@ -256,6 +256,6 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 // wasUnclean tells whether anything was missing while the OSDs were down.
 func wasUnclean(samples []quiescence.Sample, so Progress) bool {
 	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
-		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !AllClean(s.Status)
+		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !s.Status.AllClean()
 	})
 }

@@ -115,7 +115,7 @@ func (p Plan) notWhole(c Cluster) string {
 		return "there is no active ceph-mgr, so that nobody tells how the data is"
 	case c.Status.InOSDs < c.Status.OSDs:
 		return fmt.Sprintf("%d of %d OSDs are out", c.Status.OSDs-c.Status.InOSDs, c.Status.OSDs)
-	case !AllClean(c.Status):
+	case !c.Status.AllClean():
 		return "not all placement groups are active+clean"
 	}
 	return ""
@@ -184,15 +184,4 @@ func (p Plan) unsafe(c Cluster) string {
 		return ""
 	}
 	return "Ceph says that they are not ok to stop: " + c.Stop.Reason
-}
-
-// AllClean tells whether all placement groups have all their copies; scrubs do not matter.
-func AllClean(s *ceph.Status) bool {
-	for state, n := range s.PGsByState {
-		words := strings.Split(state, "+")
-		if n > 0 && (!slices.Contains(words, "active") || !slices.Contains(words, "clean")) {
-			return false
-		}
-	}
-	return len(s.PGsByState) > 0
 }

@@ -211,7 +211,7 @@ func pgsUnclean(in input) *Obstacle {
 	if in.Status.PGs == 0 {
 		return waits("PGsUnclean", "Ceph knows of no PG yet")
 	}
-	found := list(in.Status.PGsByState, isUnclean)
+	found := in.Status.ListPGs(ceph.PGState.IsUnclean)
 	if found == "" && in.Status.MisplacedObjects == 0 && in.Status.DegradedObjects == 0 {
 		return nil
 	}
@@ -224,7 +224,7 @@ func pgsUnclean(in input) *Obstacle {
 // pgsScrubbing is an obstacle where a scrub would spoil the run: it would still go
 // on.
 func pgsScrubbing(in input) *Obstacle {
-	found := list(in.Status.PGsByState, isScrubbing)
+	found := in.Status.ListPGs(ceph.PGState.IsScrubbing)
 	if found == "" || (in.spec.Scrub != v1alpha1.ScrubInvalidate && in.spec.Scrub != v1alpha1.ScrubAbort) {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (d *Disruption) remainder(previous *Sample, sample Sample, all []seen) []se
 }
 
 func hasInactive(s *Sample) bool {
-	return s != nil && list(s.Status.PGsByState, isInactive) != ""
+	return s != nil && s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
 // unexplained tells of OSDs that are missing and are not those of the disruption. Once

@@ -30,7 +30,7 @@ type Inactive struct {
 // HasInactive reports whether it is worth asking for them. Of a cluster without a manager
 // nobody knows.
 func HasInactive(s *ceph.Status) bool {
-	return s.ManagerActive && count(s.PGsByState, isInactive) > 0
+	return s.ManagerActive && s.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
 // Next takes another look at placement groups, and returns what is known after it, and the
@@ -43,7 +43,7 @@ func (i Inactive) Next(at time.Time, pgs []ceph.PG) (Inactive, *Danger) {
 	next := Inactive{looked: at, since: map[string]time.Time{}}
 	var stay []string
 	for _, pg := range pgs {
-		if pg.State == "" || !isInactive(pg.State) {
+		if pg.State == "" || !ceph.PGState(pg.State).IsInactive() {
 			continue
 		}
 		since, before := known[pg.ID]

@@ -200,28 +200,28 @@ func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string,
 // pgsSeen does not judge PGs that a manager knows nothing of: after a failover that
 // is all of them for some seconds, although clients notice nothing.
 func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
-	if !status.ManagerActive || count(status.PGsByState, isUnknown) > 0 {
+	if !status.ManagerActive || status.CountPGs(ceph.PGState.IsUnknown) > 0 {
 		return []seen{{
 			kind: KindUnobserved, action: v1alpha1.DisturbanceRecord,
 			message: "the active ceph-mgr changed or is missing, so that nothing is known of PGs and I/O",
 		}}
 	}
 	var all []seen
-	if found := list(status.PGsByState, isInactive); found != "" {
+	if found := status.ListPGs(ceph.PGState.IsInactive); found != "" {
 		all = append(all, seen{kind: KindInactivePGs, action: v1alpha1.DisturbanceAbort, message: "PGs are inactive: " + found, atOnce: true})
 	}
 	moving := status.MisplacedObjects + status.DegradedObjects + status.RecoveryBytesPerSecond + status.RecoveryObjectsPerSecond
-	if found := list(status.PGsByState, isRecovering); found != "" || moving > 0 {
+	if found := status.ListPGs(ceph.PGState.IsRecovering); found != "" || moving > 0 {
 		all = append(all, seen{
 			kind: KindRecovery, action: cmp.Or(spec.Recovery, v1alpha1.DisturbanceInvalidate),
 			message: fmt.Sprintf("data is recovered or moved: PGs: %s; %d objects misplaced, %d degraded, %d bytes per second",
 				cmp.Or(found, "none"), status.MisplacedObjects, status.DegradedObjects, status.RecoveryBytesPerSecond),
 		})
 	}
-	if found := list(status.PGsByState, isScrubbing); found != "" {
+	if found := status.ListPGs(ceph.PGState.IsScrubbing); found != "" {
 		all = append(all, seen{kind: KindScrub, action: scrubAction(spec.Scrub), message: "PGs are scrubbed: " + found})
 	}
-	if found := list(status.PGsByState, isTrimming); found != "" {
+	if found := status.ListPGs(ceph.PGState.IsTrimming); found != "" {
 		all = append(all, seen{kind: KindSnapTrim, action: v1alpha1.DisturbanceRecord, message: "snapshots are trimmed: " + found})
 	}
 	return all

@@ -2,8 +2,6 @@ package tuning
 
 import (
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +116,7 @@ func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, tru
 // unrest lists it. PGs that nobody has counted yet are news where nothing else is.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
-	if texts := unclean(status.PGsByState); texts != "" {
+	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {
 		pending = append(pending, fmt.Sprintf("PGs that are not active+clean: %s", texts))
 	}
 	if status.MisplacedObjects > 0 {
@@ -150,20 +148,6 @@ func splitting(sample Sample, change Change) []string {
 		text += ", and no manager is active to go on with it"
 	}
 	return []string{text}
-}
-
-// cleanPG are the states in which nothing is missing or on its way; scrubs and the
-// trimming of snapshots are for quiescence to judge.
-var cleanPG = regexp.MustCompile(`^active(\+(clean|deep|scrubbing|snaptrim|snaptrim_wait))+$`)
-
-func unclean(byState map[string]int) string {
-	var texts []string
-	for _, state := range slices.Sorted(maps.Keys(byState)) {
-		if byState[state] > 0 && (!cleanPG.MatchString(state) || !strings.Contains(state, "+clean")) {
-			texts = append(texts, fmt.Sprintf("%d %s", byState[state], state))
-		}
-	}
-	return strings.Join(texts, ", ")
 }
 
 func total(byState map[string]int) int {
