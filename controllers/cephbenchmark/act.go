@@ -80,7 +80,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepProtect:
 		return now(), r.protect(ctx, seen.benchmark)
 	case stepBegin:
-		return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}, nil
+		return r.beginSession(seen), nil
 	case stepLock:
 		return r.takeLock(ctx, seen)
 	case stepPrepare:
@@ -124,6 +124,14 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 	}
 	b.Status = *status
 	return nil
+}
+
+// beginSession starts the status of a run ID. Of its session nothing is made yet.
+func (r *Reconciler) beginSession(seen facts) effect {
+	b := seen.benchmark
+	begun := r.live.session(client.ObjectKeyFromObject(b), sessionOf(b.UID, b.Spec.RunID).name)
+	begun.memory.fromBeginning = true
+	return effect{again: time.Millisecond, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
 }
 
 // beginStatus starts a new status, unless the run was only paused.

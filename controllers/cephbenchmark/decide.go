@@ -93,6 +93,8 @@ const (
 	endsHere  ending = ""        // with the outcome that is in status
 	endsPause ending = "Pause"   // until it is resumed
 	endsGone  ending = "Deleted" // with the object
+	// endsReplaced ends with the beginning of another run ID.
+	endsReplaced ending = "Replaced"
 )
 
 // rule decides, if it applies.
@@ -111,6 +113,7 @@ func decide(seen facts) plan {
 		pauseWhileSuspended,      // after the phase at work
 		stallOnSettings,          // what the administrator does not allow
 		stallInNamespace,         // where benchmarks may not run
+		tearDownReplaced,         // what nobody asks for any more, and has left something
 		begin,                    // a new run ID, or one that was paused
 		protect,                  // before anything is made
 		letOSDsUp,                // that were stopped, when it is time
@@ -243,12 +246,21 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// begin starts a run ID. One that is replaced before there are clients has measured
-// nothing: the spec that it was for is gone, and nobody asks for it any more.
-func begin(seen facts) (plan, bool) {
-	replaced := seen.job == nil && !seen.jobLost && seen.benchmark.Status.ObservedRunID != seen.benchmark.Spec.RunID
-	return plan{step: stepBegin, outcome: preparing("Looking at the cluster.")}, !seen.atWork() || replaced
+// tearDownReplaced comes before the next run ID begins: by then nobody knows any more what
+// this one has called its images and objects.
+func tearDownReplaced(seen facts) (plan, bool) {
+	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the run before has left", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",
+	}}, seen.replaced() && seen.leftBehind
 }
+
+// begin starts a run ID, in place of one that was paused, has ended, or is replaced and has
+// left nothing.
+func begin(seen facts) (plan, bool) {
+	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
+}
+
+func lookingAtCluster() kstatus.Outcome { return preparing("Looking at the cluster.") }
 
 func protect(seen facts) (plan, bool) {
 	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
@@ -277,9 +289,9 @@ func waitForSurvey(seen facts) (plan, bool) {
 	case seen.survey != nil:
 		return plan{}, false
 	case seen.err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
-		return plan{step: stepLock, outcome: preparing("Looking at the cluster.")}, true
+		return plan{step: stepLock, outcome: lookingAtCluster()}, true
 	case seen.err == nil:
-		return plan{step: stepWait, outcome: preparing("Looking at the cluster.")}, true
+		return plan{step: stepWait, outcome: lookingAtCluster()}, true
 	}
 	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.err.Error(), 5*time.Second)
 	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "survey", p.outcome), true

@@ -306,6 +306,10 @@ func TestDecide(t *testing.T) {
 			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID = nil, "2" }),
 			want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
+		"unless that has left something, which goes first": {
+			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID, f.leftBehind = nil, "2", true }),
+			want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "the run before",
+		},
 		"a read that ran out of objects spoils its run": {
 			seen: atWork(withTask(task.Failed, "EndedEarly")), want: stepConcludeRun,
 		},

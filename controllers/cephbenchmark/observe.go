@@ -74,6 +74,9 @@ type facts struct {
 
 	disruption disruptionView
 
+	// leftBehind tells of a run that is replaced whether it may have left something.
+	leftBehind bool
+
 	runners map[int]runnerView
 	logs    map[int]*podLog // of clients that only they tell of
 	tasks   clientTasks     // nil if not all runners have answered yet
@@ -106,6 +109,9 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return seen, nil
 	}
 	r.observeCluster(ctx, &seen)
+	if err := r.observeReplaced(ctx, &seen); err != nil {
+		return facts{}, err
+	}
 	if err := r.observeRunners(ctx, &seen); err != nil {
 		return facts{}, err
 	}
@@ -248,6 +254,14 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
 }
 
+// observeReplaced asks whether a run that is replaced may have left something.
+func (r *Reconciler) observeReplaced(ctx context.Context, seen *facts) (err error) {
+	if seen.replaced() {
+		seen.leftBehind, err = r.mayBeInCeph(ctx, *seen)
+	}
+	return err
+}
+
 // connection finds the way to a cluster anew each time, because monitors move and
 // keys are rotated.
 func (r *Reconciler) connection(cluster settings.Cluster, identity string) connect {
@@ -342,6 +356,12 @@ func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
 // is about.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
+}
+
+// replaced reports whether another run is asked for while this one has no clients: it
+// measures nothing, the spec that it was for is gone, and nobody asks for it any more.
+func (f facts) replaced() bool {
+	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }
 
 // tearingDown reports whether all that is left is to remove what was made.

@@ -22,6 +22,8 @@ type Rook interface {
 	// EnsureScratchPool makes the scratch pool, and reports whether Rook calls it
 	// ready, or why it does not. The OSD map is of now.
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner rook.Owner, osdMap *ceph.OSDMap) (ready bool, why string, err error)
+	// OwnsScratchPool reports whether it is there, and that owner made it.
+	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner rook.Owner) (bool, error)
 	// DeleteScratchPool removes it, if that owner made it, and reports whether it is
 	// gone, or why it is not.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner rook.Owner, osdMap *ceph.OSDMap) (gone bool, why string, err error)

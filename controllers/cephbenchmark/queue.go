@@ -71,7 +71,7 @@ func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant
 	if left, err := r.leftInCeph(ctx, seen); err != nil || left != "" {
 		return queued(left), err
 	}
-	seen.memory.lock, seen.memory.lockedAt = &grant, seen.now
+	seen.memory.lock, seen.memory.lockedAt, seen.memory.hadLock = &grant, seen.now, true
 	return now(), nil
 }
 

@@ -133,9 +133,14 @@ type memory struct {
 	trouble    string
 	// removal is the latest wait for PGs that OSDs remove.
 	removal removalWait
-	// lock is the grant of the cluster's lock, while this session has it.
+	// fromBeginning tells that this process has followed the session since there was nothing
+	// that it had made, and so knows all that it has.
+	fromBeginning bool
+	// lock is the grant of the cluster's lock, while this session has it, and hadLock tells
+	// that it has, or had.
 	lock     *lock.Grant
 	lockedAt time.Time // when it was asked for last
+	hadLock  bool
 	// leftInCeph is what a sweep has left in Ceph alone, and leftInCephAt when it was
 	// found.
 	leftInCeph   *tuning.Journal
@@ -156,9 +161,11 @@ type memory struct {
 	// toldAt is when status was written last.
 	toldAt time.Time
 	// madeJob is the last Job that was made, or found, and replacedJob one that the
-	// operator itself has deleted since. secretMade tells that there is its Secret,
+	// operator itself has deleted since; jobRemoved tells that it has with the last one, after
+	// everything else. secretMade tells that there is its Secret,
 	// usedBefore what the OSDs used before anything was made, in bytes.
 	madeJob, replacedJob types.UID
+	jobRemoved           bool
 	secretMade           bool
 	usedBefore           int64
 	// besideMade is the Job of the background, and besideLeft tells that it could not

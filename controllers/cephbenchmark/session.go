@@ -16,6 +16,9 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
+// sessionPrefix begins the names of all sessions.
+const sessionPrefix = "cephtune-"
+
 // session is the execution of one run ID: its pods, and the names of everything
 // that it makes. It follows from the object alone.
 type session struct {
@@ -27,7 +30,7 @@ type session struct {
 // sessionOf returns the session of a benchmark's run ID.
 func sessionOf(uid types.UID, runID v1alpha1.RunID) session {
 	sum := sha256.Sum256([]byte(string(uid) + "/" + string(runID)))
-	return session{name: "cephtune-" + hex.EncodeToString(sum[:5])}
+	return session{name: sessionPrefix + hex.EncodeToString(sum[:5])}
 }
 
 // key is the secret that the manager shares with the session's runners. It is

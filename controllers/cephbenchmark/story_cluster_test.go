@@ -294,12 +294,16 @@ func cephWarnsOfAnotherPoolToo(w *world) {
 
 func theScratchPoolIsSomebodyElses(w *world) {
 	w.rook.owner = rook.Owner{Kind: "CephTuningSweep", Namespace: "far", Name: "away", UID: stranger}
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images[settings.ScratchPool] = []string{"cephtune-0123456789-0-w1x64m-0"} })
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonPreparing, "CephTuningSweep far/away")
 	w.wait(16 * time.Minute)
 	w.untilFailed(b, v1alpha1.ReasonNotPrepared, "CephTuningSweep far/away")
 	if w.rook.poolOwner().UID != stranger {
 		w.t.Error("the pool of somebody else is gone")
+	}
+	if calls := w.ceph.Calls("RemoveImage"); len(calls) > 0 {
+		w.t.Errorf("images in the pool of somebody else were removed: %+v", calls)
 	}
 }
 

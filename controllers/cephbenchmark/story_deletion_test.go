@@ -4,7 +4,12 @@ import (
 	"errors"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -58,6 +63,8 @@ func deletionStories() map[string]story {
 		"before anything was made, and Ceph is not there":  deletedBeforeAnythingWasMade,
 		"after it has cleaned up, and Ceph is not there":   deletedAfterItHasCleanedUp,
 		"while Ceph is not there, until it is there again": deletedWhileCephIsNotThere,
+		"after its clients and its lock are gone":          deletedAfterItHasLostEverything,
+		"in the queue, by the next manager":                deletedInTheQueueByTheNextManager,
 	}
 }
 
@@ -89,6 +96,47 @@ func deletedAfterItHasCleanedUp(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
 	w.cutCeph()
+	w.delete(b)
+}
+
+// leaseGoesTo gives the lock in Kubernetes to somebody else.
+func (w *world) leaseGoesTo(holder string) {
+	w.t.Helper()
+	lease := &coordinationv1.Lease{}
+	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cephtune-" + fsid}, lease); err != nil {
+		w.t.Fatal(err)
+	}
+	now := metav1.NewMicroTime(w.now())
+	lease.Spec.HolderIdentity, lease.Spec.AcquireTime, lease.Spec.RenewTime = &holder, &now, &now
+	if err := w.Update(w.t.Context(), lease); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// The next manager has nothing to go by but what it may have made.
+func deletedAfterItHasLostEverything(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
+	b, namespace := w.lostWithItsJob(readOf(onOpenPool), "open")
+	w.leaseGoesTo("CephBenchmark/far/away/1")
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.start()
+	w.untilGone(b)
+	w.wantOnlyPrecious(namespace)
+}
+
+// Who has waited for another all the time has made nothing, whichever manager it is.
+func deletedInTheQueueByTheNextManager(w *world) {
+	first := w.benchmark("first", oneWrite)
+	w.untilComplete(first) // So that there is a Lease.
+	w.leaseGoesTo("CephBenchmark/far/away/1")
+	time.Sleep(time.Second) // The time of a beginning is in seconds.
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonQueued, "far/away")
+	w.stop()
+	w.cutCeph()
+	w.start()
 	w.delete(b)
 }
 

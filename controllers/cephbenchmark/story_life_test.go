@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -23,6 +24,10 @@ func lifeStories() map[string]story {
 		"a new run ID runs again":                        aNewRunIDRunsAgain,
 		"a new run ID waits for the run at work":         aNewRunIDWaitsForTheRunAtWork,
 		"a new run ID replaces one without clients":      aNewRunIDReplacesOneWithoutClients,
+		"a new run ID, and clients are gone":             aNewRunIDAndClientsAreGone,
+		"the same in another target":                     aNewRunIDInAnotherTarget,
+		"the same in a scratch pool":                     aNewRunIDAndImagesAreLeft,
+		"images of long ago in the scratch pool":         imagesOfLongAgo,
 		"suspended from the beginning":                   suspendedFromTheBeginning,
 		"suspended while measuring, and resumed":         suspendedWhileMeasuring,
 		"suspended in the last phase of a run":           suspendedInTheLastPhase,
@@ -133,6 +138,121 @@ func aNewRunIDReplacesOneWithoutClients(w *world) {
 	if b.Status.Headline != "other 1k IOPS" {
 		w.t.Errorf("headline %q", b.Status.Headline)
 	}
+}
+
+// lostWithItsJob is a benchmark whose client, and then its Job, go away while no manager runs.
+// What it has prefilled in a pool is there still: an image, an object, and others in a
+// namespace of its own, which is returned.
+func (w *world) lostWithItsJob(spec, pool string) (b *v1alpha1.CephBenchmark, namespace string) {
+	w.t.Helper()
+	w.kubelet.script("data-", runnertest.Script{Preparing: time.Hour})
+	b = w.benchmark("b", spec)
+	w.untilTask(0, "data-", task.Preparing)
+	namespace = w.namespaceOf(0)
+	w.stop()
+	w.deleteJob(b)
+	left := sessionOf(b.UID, b.Spec.RunID).name
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Images[pool] = append(a.Images[pool], left+"-0-w1x64m-0")
+		a.Objects[pool+"/"] = []string{"precious", "benchmark_data_" + left + "-0-fio"}
+		a.Objects[pool+"/"+namespace] = []string{"benchmark_data_x"}
+	})
+	w.kubelet.script("data-", runnertest.Script{})
+	return b, namespace
+}
+
+// namespaceOf is the first namespace that a client was told to write to.
+func (w *world) namespaceOf(n int) string {
+	w.t.Helper()
+	for _, t := range w.kubelet.client(n).Tasks() {
+		for _, step := range t.Steps {
+			for _, argument := range step.Argv {
+				if namespace, is := strings.CutPrefix(argument, "--namespace="); is {
+					return namespace
+				}
+			}
+		}
+	}
+	w.t.Fatalf("client %d writes to no namespace", n)
+	return ""
+}
+
+// wantOnlyPrecious checks that nothing is left in the pool of others but what is theirs.
+func (w *world) wantOnlyPrecious(namespace string) {
+	w.t.Helper()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		images, objects, own := a.Images["open"], a.Objects["open/"], a.Objects["open/"+namespace]
+		if diff := cmp.Diff([]string{"precious"}, images); diff != "" {
+			w.t.Errorf("images (-want +got):\n%s", diff)
+		}
+		if namespace == "" {
+			return
+		}
+		if diff := cmp.Diff([]string{"precious"}, objects); diff != "" || len(own) > 0 {
+			w.t.Errorf("objects, and %v in namespace %s (-want +got):\n%s", own, namespace, diff)
+		}
+	})
+}
+
+const onOpenPool = "existingPool: {name: open}"
+
+// readOf is oneRead on another target.
+func readOf(target string) string {
+	return strings.Replace(oneRead, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, target, 1)
+}
+
+// What a run has left that was lost goes before the next one begins, of which nobody could
+// tell how it was called.
+func aNewRunIDAndClientsAreGone(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
+	b, namespace := w.lostWithItsJob(readOf(onOpenPool), "open")
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
+	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["RemoveImage"] = errors.New("it has a watcher") })
+	w.start()
+	w.untilReason(b, v1alpha1.ReasonCleaningUp, "it has a watcher")
+	if b.Status.ObservedRunID != "1" {
+		w.t.Errorf("run %s has begun", b.Status.ObservedRunID)
+	}
+	w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) })
+	w.until(b, "about run 2", func() bool { return b.Status.ObservedRunID == "2" })
+	w.wantOnlyPrecious(namespace)
+	w.untilComplete(b)
+}
+
+// The next run says nothing of where the one before was at work.
+func aNewRunIDInAnotherTarget(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
+	b, _ := w.lostWithItsJob(readOf(onOpenPool), "open")
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) {
+		s.RunID = "2"
+		s.Template.Target = v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
+			Replicated: &v1alpha1.ReplicatedPool{Size: 3}, Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "8"},
+		}}
+	})
+	w.start()
+	w.until(b, "about run 2", func() bool { return b.Status.ObservedRunID == "2" })
+	w.wantOnlyPrecious("")
+	w.untilComplete(b)
+}
+
+// Rook keeps a pool that has images.
+func aNewRunIDAndImagesAreLeft(w *world) {
+	b, _ := w.lostWithItsJob(oneRead, settings.ScratchPool)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
+	w.start()
+	w.until(b, "about run 2", func() bool { return b.Status.ObservedRunID == "2" })
+	w.untilComplete(b)
+	if w.rook.made != 2 {
+		w.t.Errorf("the scratch pool was made %d times, want one for each run", w.rook.made)
+	}
+}
+
+// Whichever session has left them: the pool is this benchmark's, and would never go.
+func imagesOfLongAgo(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Done)
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images[settings.ScratchPool] = []string{"cephtune-0123456789-0-w1x64m-0"} })
+	w.untilComplete(b)
 }
 
 func suspendedFromTheBeginning(w *world) {

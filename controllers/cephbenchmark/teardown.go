@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -61,10 +62,14 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		}
 	}
 	r.live.forget(client.ObjectKeyFromObject(seen.benchmark))
-	if p.last == endsGone {
+	switch p.last {
+	case endsGone:
 		return effect{finished: true}, r.unprotect(ctx, seen.benchmark)
+	case endsReplaced: // In the same pass: the next one could not tell that nothing is left.
+		return r.beginSession(seen), nil
+	default:
+		return effect{finished: true, again: time.Millisecond}, nil
 	}
-	return effect{finished: true, again: time.Millisecond}, nil
 }
 
 // parts are those of a teardown, in order.
@@ -74,7 +79,7 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 	if inCeph {
 		parts = append(parts, r.cleanUpInCeph, r.removeScratchPool)
 	}
-	parts = append(parts, r.removeJob, r.prune)
+	parts = append(parts, r.removeClients, r.prune)
 	if inCeph {
 		parts = append(parts, r.releaseLock)
 	}
@@ -82,18 +87,29 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 }
 
 // mayBeInCeph reports whether Ceph may have anything of the session's. If it cannot,
-// the teardown does not need a Ceph that answers: nothing is made without the lock,
-// which is kept until all is removed. Without its CephCluster or the administrator's
-// leave there is no way to Ceph any more.
+// the teardown does not need a Ceph that answers: nothing is made without the lock. A
+// session that another process has begun may have had it, and lost it since. Without its
+// CephCluster or the administrator's leave there is no way to Ceph any more.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil
 	}
-	if seen.job != nil || len(seen.benchmark.Status.Runs) > 0 || seen.memory.lock != nil || seen.rook == nil {
+	m := seen.memory
+	if seen.job != nil || m.madeJob != "" || len(seen.benchmark.Status.Runs) > 0 || m.hadLock || seen.rook == nil {
 		return true, nil
 	}
 	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
-	return grant.Held, err
+	if err != nil || grant.Held || m.fromBeginning {
+		return grant.Held, err
+	}
+	return !neverHeld(grant, seen.startTime()), nil
+}
+
+// neverHeld reports whether it is certain that who does not have a lock has not had it since a
+// time: somebody else has had it since before that, or nobody has taken it or kept it.
+func neverHeld(l lock.Grant, since time.Time) bool {
+	others := l.Holder != "" && l.Since.Before(since)
+	return others || l.Expires.Before(since.Add(lock.Duration))
 }
 
 // cleanUpByClients has the clients that still answer end what they do and remove
@@ -221,11 +237,11 @@ const (
 	removeTimeout = 30 * time.Second
 )
 
-// cleanUpInCeph removes what clients have left behind, and so makes sure that
-// nothing is left.
+// cleanUpInCeph removes what clients have left behind in pools of others, and so makes sure
+// that nothing is left.
 func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, error) {
-	pool := seen.imagePool()
-	if pool == "" {
+	target, pools := seen.spec.Template.Target.ExistingPool, seen.poolsOfOthers()
+	if len(pools) == 0 {
 		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
@@ -234,21 +250,49 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 	if err != nil {
 		return "", err
 	}
-	if waitsFor, err := r.removeImages(ctx, at, pool, seen.session.name); waitsFor != "" || err != nil {
-		return waitsFor, err
+	for _, pool := range pools {
+		waitsFor, err := r.removeImages(ctx, at, pool, seen.session.name)
+		if isDenied(err) && (target == nil || pool != string(target.Name)) {
+			continue // It is the key of the clients, so that they have made none there.
+		}
+		if waitsFor != "" || err != nil {
+			return waitsFor, err
+		}
 	}
-	if seen.spec.Template.Target.ScratchPool != nil {
-		return "", nil // Its objects go with it.
+	if target == nil {
+		return "", nil
 	}
 	return r.removeAllObjects(ctx, seen, at)
 }
 
+// poolsOfOthers are those in which images of the session may be, beside the scratch pool. Of
+// a session that nobody remembers these are all that are open to benchmarks.
+func (f facts) poolsOfOthers() []string {
+	var pools []string
+	if f.unremembered() {
+		pools = slices.Clone(f.cluster.ExistingPools)
+	}
+	if target := f.spec.Template.Target.ExistingPool; target != nil && !slices.Contains(pools, string(target.Name)) {
+		pools = append(pools, string(target.Name))
+	}
+	return pools
+}
+
+// unremembered reports whether nobody knows what the session was started with: its Job says so,
+// which somebody else has removed, or a process before this one may have made.
+func (f facts) unremembered() bool {
+	return f.job == nil && !f.memory.jobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
+}
+
 // removeAllObjects removes those that are no part of an image.
 func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (string, error) {
-	if seen.script == nil {
+	objectPool := seen.dataPool()
+	switch {
+	case objectPool == "":
 		return "", nil
+	case seen.script == nil: // Without it nobody knows the namespaces, if there are any.
+		return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.name)
 	}
-	objectPool := seen.script.places[0].ObjectPool() // of all of them
 	for _, traces := range seen.traces() {
 		for _, namespace := range traces.Namespaces {
 			if waitsFor, err := r.removeObjects(ctx, at, objectPool, namespace, ""); waitsFor != "" || err != nil {
@@ -272,17 +316,6 @@ func (f facts) traces() []engine.Traces {
 		all = append(all, engine.TracesOf(b.place, []engine.Load{b.load}))
 	}
 	return all
-}
-
-// imagePool is the pool in which images of the session may be.
-func (f facts) imagePool() string {
-	switch target := f.spec.Template.Target; {
-	case target.ScratchPool != nil:
-		return settings.ScratchPool
-	case target.ExistingPool != nil:
-		return string(target.ExistingPool.Name)
-	}
-	return ""
 }
 
 func (r *Reconciler) removeImages(ctx context.Context, at ceph.Connection, pool, prefix string) (string, error) {
@@ -316,10 +349,19 @@ func isNotFound(err error) bool {
 	return ok && answer.Errno == int(syscall.ENOENT)
 }
 
-// removeScratchPool removes the scratch pool, if it is this session's.
+// isDenied reports whether Ceph answered that the key is not good for that.
+func isDenied(err error) bool {
+	answer, ok := errors.AsType[*ceph.Error](err)
+	return ok && answer.Denied()
+}
+
+// removeScratchPool removes the scratch pool, if it is this benchmark's.
 func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
 	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
 		return "", nil // Without its Job nobody knows what the session was started with.
+	}
+	if waitsFor, err := r.removeScratchImages(ctx, seen); waitsFor != "" || err != nil {
+		return waitsFor, err
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
@@ -339,6 +381,22 @@ func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string,
 	return strings.TrimSpace("The scratch pool is being removed. " + why), nil
 }
 
+// removeScratchImages removes all images of the scratch pool, of whichever session, if it is
+// this benchmark's: Rook keeps a pool that has some.
+func (r *Reconciler) removeScratchImages(ctx context.Context, seen facts) (string, error) {
+	owned, err := r.rook.OwnsScratchPool(ctx, seen.cluster, seen.owner())
+	if err != nil || !owned {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+	if err != nil {
+		return "", err
+	}
+	return r.removeImages(ctx, at, settings.ScratchPool, sessionPrefix)
+}
+
 // emptyFullPool removes objects of a scratch pool one by one. Rook does nothing for a
 // cluster in HEALTH_ERR, which full OSDs are: a pool that fills them would never go.
 func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, error) {
@@ -353,6 +411,12 @@ func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, err
 		return waitsFor, err
 	}
 	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph is not in HEALTH_ERR any more.", nil
+}
+
+// removeClients removes the Job in the end, with what it tells of the session.
+func (r *Reconciler) removeClients(ctx context.Context, seen facts) (string, error) {
+	seen.memory.jobRemoved = seen.memory.jobRemoved || seen.job != nil
+	return r.removeJob(ctx, seen)
 }
 
 // removeJob removes the Job; pods and Secret go with it.

@@ -89,6 +89,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{}, counted: prometheus.NewRegistry(),
 		died: make(chan struct{}, 1),
 	}
+	w.rook.ceph = w.ceph
 	w.counts = exporter.NewEvents(w.counted)
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Now = w.now })
 	w.logs = &podPrinter{world: w}

@@ -136,6 +136,20 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 	return fmt.Sprintf("CephBlockPool %s was created, Rook makes the pool", key), nil
 }
 
+// OwnsScratchPool reports whether the scratch pool is there, and was made for that owner. Of
+// an erasure-coded one it is the pool for metadata, which images are in.
+func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner Owner) (bool, error) {
+	o := object(kindBlockPool, cluster.Namespace, settings.ScratchPool)
+	err := get(ctx, a.reader, o, &blockPool{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, explain(err, "get", kindBlockPool, client.ObjectKeyFromObject(o))
+	}
+	return owns(owner, o), nil
+}
+
 // DeleteScratchPool has Rook remove the owner's scratch pools. It is gone when neither
 // is there, and why tells what is waited for before. Pools of others are left alone,
 // and no obstacle.

@@ -151,9 +151,19 @@ func (w *world) wantDeleted(by Owner, m *ceph.OSDMap, want bool, wantWhy string)
 	}
 }
 
+func (w *world) wantOwned(by Owner, want bool) {
+	w.t.Helper()
+	if owned, err := w.access.OwnsScratchPool(w.t.Context(), cluster, by); err != nil || owned != want {
+		w.t.Errorf("the scratch pool is that of %s: %t, %v, want %t", by, owned, err, want)
+	}
+}
+
 func TestScratchPoolComesAndGoes(t *testing.T) {
 	w := newWorld(t)
+	w.wantOwned(owner, false)
 	w.wantEnsured(erasureCoded, owner, false, "was created")
+	w.wantOwned(owner, true)
+	w.wantOwned(another, false)
 	w.wantEnsured(erasureCoded, owner, false, `CephBlockPool rook-ceph/cephtune-scratch yet, phase ""`)
 	w.rookSays("Ready", settings.ScratchPool)
 	w.rookSays("Failure", settings.ScratchDataPool)
@@ -180,6 +190,7 @@ func TestScratchPoolComesAndGoes(t *testing.T) {
 		}}
 	})
 	w.wantDeleted(owner, nil, false, `contains images`)
+	w.wantOwned(owner, true)
 	w.wantEnsured(erasureCoded, owner, false, "is being removed")
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 	w.wantDeleted(owner, nil, false, "Rook removes CephBlockPool rook-ceph/cephtune-scratch-data")
@@ -211,6 +222,8 @@ func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
 			before := w.pool(settings.ScratchPool)
 			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, owner, &ceph.OSDMap{})
 			wantReason(t, err, tc.wantReason, tc.wantHint)
+			w.wantOwned(owner, false)
+			w.wantOwned(Owner{}, false)
 			w.wantDeleted(owner, &ceph.OSDMap{}, true, "")
 			w.wantDeleted(Owner{}, &ceph.OSDMap{}, true, "") // nobody is not the owner of what nobody owns
 			if diff := cmp.Diff(before, w.pool(settings.ScratchPool)); diff != "" {

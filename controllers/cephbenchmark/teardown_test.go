@@ -1,0 +1,50 @@
+package cephbenchmark
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/lock"
+)
+
+func TestNeverHeld(t *testing.T) {
+	at := func(minutes int) time.Time { return today().Add(time.Duration(minutes) * time.Minute) }
+	other := func(since, renewed int) lock.Grant {
+		return lock.Grant{Holder: "CephBenchmark/far/away/1", Since: at(since), Expires: at(renewed).Add(lock.Duration)}
+	}
+	for name, tc := range map[string]struct {
+		lease lock.Grant
+		want  bool
+	}{
+		"nobody has ever taken it":                    {lease: lock.Grant{}, want: true},
+		"given back before the session began":         {lease: lock.Grant{Expires: at(-1).Add(lock.Duration)}, want: true},
+		"given back since":                            {lease: lock.Grant{Expires: at(1).Add(lock.Duration)}},
+		"somebody else has had it all the time":       {lease: other(-1, 5), want: true},
+		"somebody else had it, and kept it no longer": {lease: other(-9, -5), want: true},
+		"somebody else has taken it since":            {lease: other(1, 5)},
+	} {
+		if got := neverHeld(tc.lease, today()); got != tc.want {
+			t.Errorf("%s: certain %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
+// What is asked of Ceph at the end depends on what is known of the session.
+func TestPoolsToLookInto(t *testing.T) {
+	noJob := func(f *facts) { f.job = nil }
+	open := func(f *facts) { f.cluster.ExistingPools = []string{"open", "more"} }
+	for name, tc := range map[string]struct {
+		seen facts
+		want int
+	}{
+		"the Job tells":                      {seen: atWork(open)},
+		"nobody has seen a Job":              {seen: atWork(open, noJob), want: 2},
+		"the Job is gone":                    {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.fromBeginning = "1", true }), want: 2},
+		"there never was one":                {seen: atWork(open, noJob, func(f *facts) { f.memory.fromBeginning = true })},
+		"it was removed, after all the rest": {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.jobRemoved = "1", true })},
+	} {
+		if got := tc.seen.poolsOfOthers(); len(got) != tc.want {
+			t.Errorf("%s: %v, want %d", name, got, tc.want)
+		}
+	}
+}
