@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,11 @@ const (
 	directoryPath = "/data"
 	devicePath    = "/dev/cephtune"
 )
+
+// jobStays is how long a Job that has ended outlasts a manager that is gone, which removes it
+// otherwise. It is longer than most outages are: the next manager learns from the Job what
+// there is to remove, and from the logs of its pods what a client has measured alone.
+const jobStays = 7 * 24 * time.Hour
 
 // nonRoot is the user of the pods. Volumes belong to this group.
 const nonRoot int64 = 65532
@@ -83,13 +89,12 @@ func jobOf(j jobSpec) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: j.benchmark.Namespace, Name: j.session.name, Labels: labels},
 		Spec: batchv1.JobSpec{
-			CompletionMode:       &indexed,
-			Completions:          &count,
-			Parallelism:          &count,
-			BackoffLimit:         &none,
-			PodReplacementPolicy: &whenFailed,
-			// The manager removes the Job; this is for one that is not there any more.
-			TTLSecondsAfterFinished: new(int32(3600)),
+			CompletionMode:          &indexed,
+			Completions:             &count,
+			Parallelism:             &count,
+			BackoffLimit:            &none,
+			PodReplacementPolicy:    &whenFailed,
+			TTLSecondsAfterFinished: new(int32(jobStays.Seconds())),
 			ActiveDeadlineSeconds:   &deadline,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{

@@ -3,10 +3,12 @@ package cephbenchmark
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -51,6 +53,15 @@ func targets() map[string]jobSpec {
 		"template":               claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{}}, false),
 		"template of a device":   claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{VolumeMode: v1alpha1.VolumeModeBlock}}, true),
 		"a client that is alone": alone,
+	}
+}
+
+// The next manager learns from the Job what there is to remove.
+func TestAJobOutlastsAWeekendWithoutAManager(t *testing.T) {
+	for name, j := range targets() {
+		if stays := jobOf(j).Spec.TTLSecondsAfterFinished; stays == nil || time.Duration(*stays)*time.Second < 3*24*time.Hour {
+			t.Errorf("%s: Kubernetes removes the Job after %v s", name, ptr.Deref(stays, 0))
+		}
 	}
 }
 
