@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -162,6 +163,43 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
 	}
 	return grant.Fence(seen.fsid())
+}
+
+// renewWithin bounds how long a teardown waits for the lock to be renewed.
+const renewWithin = 10 * time.Second
+
+// keepLock renews the lock, if it is held, while what was made under it is removed: that may
+// take longer than the lock lasts, and who gets it then would measure beside that. Nothing
+// depends on it. Who has lost the lock removes what is its own all the same.
+func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
+	m := seen.memory
+	if seen.fsid() == "" || seen.now.Sub(m.lockedAt) < lock.RenewAfter {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, renewWithin)
+	defer cancel()
+	grant, err := r.renewLock(ctx, seen)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed while the benchmark removes what it has made")
+		return
+	}
+	m.lockedAt, m.lock = seen.now, nil
+	if grant.Held {
+		m.lock, m.hadLock = &grant, true
+	}
+}
+
+// renewLock renews a lock that is held, and takes none.
+func (r *Reconciler) renewLock(ctx context.Context, seen facts) (lock.Grant, error) {
+	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
+	if err != nil || !grant.Held {
+		return grant, err
+	}
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return lock.Grant{}, err
+	}
+	return r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), seen.now)
 }
 
 // releaseLock lets the next one have the cluster.

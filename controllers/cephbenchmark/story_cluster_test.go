@@ -34,6 +34,7 @@ func clusterStories() map[string]story {
 		"the CephCluster goes away":                theCephClusterGoesAway,
 		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
 		"the lock is taken away":                   theLockIsTakenAway,
+		"the lock is lost while all is removed":    itsLockIsLostInALongTeardown,
 		"a sweep has not put everything back":      aSweepHasNotPutBack,
 		"only Ceph tells that one has not":         onlyCephTellsOfASweep,
 		"the lock cannot be renewed":               theLockCannotBeRenewed,

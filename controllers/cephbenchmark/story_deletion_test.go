@@ -4,9 +4,7 @@ import (
 	"errors"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
@@ -102,10 +100,7 @@ func deletedAfterItHasCleanedUp(w *world) {
 // leaseGoesTo gives the lock in Kubernetes to somebody else.
 func (w *world) leaseGoesTo(holder string) {
 	w.t.Helper()
-	lease := &coordinationv1.Lease{}
-	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cephtune-" + fsid}, lease); err != nil {
-		w.t.Fatal(err)
-	}
+	lease := w.lease()
 	now := metav1.NewMicroTime(w.now())
 	lease.Spec.HolderIdentity, lease.Spec.AcquireTime, lease.Spec.RenewTime = &holder, &now, &now
 	if err := w.Update(w.t.Context(), lease); err != nil {

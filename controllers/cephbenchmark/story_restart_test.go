@@ -1,13 +1,19 @@
 package cephbenchmark
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
@@ -29,6 +35,7 @@ func restartStories() map[string]story {
 		"while measuring, and suspended":       restartedAndSuspended,
 		"holding the lock, not first by name":  restartedHoldingTheLock,
 		"somebody else has taken the lock":     restartedWithoutTheLock,
+		"while removing takes its time":        restartedInALongTeardown,
 		"and the Job is gone":                  restartedWithoutTheJob,
 		"the finalizer was taken off by force": theFinalizerWasTakenOff,
 	}
@@ -176,6 +183,92 @@ func restartedWithoutTheLock(w *world) {
 	w.lockElsewhere()
 	w.start()
 	w.untilFailed(b, v1alpha1.ReasonLockLost, "CephTuningSweep/far/away")
+}
+
+// longTeardown is a benchmark that cannot remove an image in a pool of others.
+func (w *world) longTeardown() *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["RemoveImage"] = errors.New("it has a watcher") })
+	b := w.benchmark("b", onPool)
+	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Images["open"] = []string{sessionOf(b.UID, "1").name + "-0-w1x64m-0"}
+	})
+	w.untilReason(b, v1alpha1.ReasonCleaningUp)
+	w.untilItTriesAgain()
+	return b
+}
+
+// untilItTriesAgain waits until a teardown tries once more to remove an image.
+func (w *world) untilItTriesAgain() {
+	w.t.Helper()
+	tried := len(w.ceph.Calls("RemoveImage"))
+	w.eventually(func() string {
+		if !w.looksSince("RemoveImage", tried) {
+			return "nobody tries to remove the image"
+		}
+		return ""
+	})
+}
+
+// lease is the lock in Kubernetes.
+func (w *world) lease() *coordinationv1.Lease {
+	w.t.Helper()
+	lease := &coordinationv1.Lease{}
+	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cephtune-" + fsid}, lease); err != nil {
+		w.t.Fatal(err)
+	}
+	return lease
+}
+
+// Removing may take longer than the lock lasts. Who is first in the queue waits all the
+// same, and so does another Kubernetes cluster.
+func restartedInALongTeardown(w *world) {
+	b := w.longTeardown()
+	next := w.benchmark("next", oneWrite)
+	w.untilReason(next, v1alpha1.ReasonQueued)
+	w.stop()
+	next.Status.StartTime = &metav1.Time{Time: b.Status.StartTime.Add(-time.Hour)}
+	if err := w.Status().Update(w.t.Context(), next); err != nil {
+		w.t.Fatal(err)
+	}
+	w.start()
+	for range 4 {
+		w.wait(lock.RenewAfter + time.Second)
+		w.eventually(func() string {
+			w.look()
+			if renewed := w.lease().Spec.RenewTime.Time; w.now().Sub(renewed) > lock.RenewAfter {
+				return fmt.Sprintf("the lock was renewed at %v for the last time, by a clock that shows %v", renewed, w.now())
+			}
+			return ""
+		})
+	}
+	w.untilReason(next, v1alpha1.ReasonQueued, "CephBenchmark/"+w.namespace+"/b/")
+	if reasonOf(b) != v1alpha1.ReasonCleaningUp {
+		w.t.Errorf("%+v", b.Status)
+	}
+	w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) })
+	w.until(b, "Ready", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+	w.until(next, "at work", func() bool { return reasonOf(next) != v1alpha1.ReasonQueued })
+}
+
+// What is its own a benchmark removes without the lock, too, which it neither takes back nor
+// gives away.
+func itsLockIsLostInALongTeardown(w *world) {
+	b := w.longTeardown()
+	w.leaseGoesTo("CephBenchmark/far/away/1")
+	w.wait(lock.RenewAfter + time.Second)
+	w.untilItTriesAgain()
+	w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) })
+	w.until(b, "Ready", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if left := a.Images["open"]; len(left) > 0 {
+			w.t.Errorf("images %v are left", left)
+		}
+	})
+	if holder := *w.lease().Spec.HolderIdentity; holder != "CephBenchmark/far/away/1" {
+		w.t.Errorf("%s has the lock now", holder)
+	}
 }
 
 // Whether anything was measured is not known any more. The run begins anew.

@@ -44,6 +44,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		return effect{}, err
 	}
 	if inCeph { // OSDs come before everything else, and have a reason of their own.
+		r.keepLock(ctx, seen)
 		waitsFor, err := r.letOwnUp(ctx, seen)
 		if err != nil {
 			return effect{}, err
@@ -87,7 +88,8 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 }
 
 // mayBeInCeph reports whether Ceph may have anything of the session's. If it cannot,
-// the teardown does not need a Ceph that answers: nothing is made without the lock. A
+// the teardown does not need a Ceph that answers: nothing is made without the lock, which
+// is kept until all is removed, unless it is lost. A
 // session that another process has begun may have had it, and lost it since. Without its
 // CephCluster or the administrator's leave there is no way to Ceph any more.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
