@@ -314,6 +314,7 @@ func TestTooMuch(t *testing.T) {
 	for name, p := range map[string]power{
 		"a Secret by name": {resource: "secrets", verbs: []string{"get"}, names: []string{"s"}},
 		"new Secrets":      {resource: "secrets", verbs: []string{"create"}},
+		"one namespace":    {who: manager, where: everywhere, resource: "namespaces", verbs: []string{"get"}},
 		"reading CRs":      {who: manager, where: everywhere, resource: "cephtune.dev/cephbenchmarks", verbs: []string{"get", "patch"}},
 	} {
 		if problems := tooMuch(p); len(problems) > 0 {

@@ -71,6 +71,26 @@ func testRights(t *testing.T, admin client.Client) {
 			right:  right{user: deployedAccount, namespace: benchNamespace, group: "cephtune.dev", resource: "cephtuningsweeps"},
 			cannot: []string{"create", "delete"},
 		},
+		"sweeps where no Role is": {
+			right: right{user: serviceAccount, namespace: otherNamespace, group: "cephtune.dev", resource: "cephtuningsweeps"},
+			can:   []string{"get", "list", "watch", "patch"}, cannot: []string{"create", "update", "delete", "deletecollection"},
+		},
+		"benchmarks where no Role is": {
+			right: right{user: serviceAccount, namespace: otherNamespace, group: "cephtune.dev", resource: "cephbenchmarks"},
+			can:   []string{"get", "list", "watch", "patch"}, cannot: []string{"create", "update", "delete", "deletecollection"},
+		},
+		"pods where no Role is": {
+			right:  right{user: serviceAccount, namespace: otherNamespace, resource: "pods"},
+			cannot: []string{"get", "list", "watch"},
+		},
+		"whether a namespace is deleted": {
+			right: right{user: serviceAccount, resource: "namespaces", name: otherNamespace},
+			can:   []string{"get"}, cannot: []string{"update", "patch", "delete"},
+		},
+		"which namespaces there are": {
+			right:  right{user: serviceAccount, resource: "namespaces"},
+			cannot: []string{"list", "watch"},
+		},
 		"all pools": {
 			right: right{user: deployedAccount, namespace: rookNamespace, group: "ceph.rook.io", resource: "cephblockpools"},
 			can:   []string{"list"}, cannot: []string{"watch", "patch", "update", "delete"},

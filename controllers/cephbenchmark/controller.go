@@ -167,9 +167,13 @@ func benchmarkOf(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/finalizers,verbs=update
+// What is said of CRs, and of namespaces that are deleted, has to outlast the namespace that
+// they are in: it is a role of its own, which is bound in no namespace.
+//
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch,roleName=custom-resources
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/finalizers,verbs=update,roleName=custom-resources
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,roleName=custom-resources
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

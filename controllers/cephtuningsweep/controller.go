@@ -119,10 +119,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=patch
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/finalizers,verbs=update
-// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch
+// What is said of CRs has to outlast the namespace that they are in: it is a role of its own,
+// which is bound in no namespace.
+//
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch;patch,roleName=custom-resources
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=patch,roleName=custom-resources
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/finalizers,verbs=update,roleName=custom-resources
+// +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch,roleName=custom-resources
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile moves one CephTuningSweep one step forward. Of one that has begun, status is

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,10 @@ const (
 	account = "cephtune-manager"
 	// roleOfBenchmarks is what makes a namespace one of benchmarks, and its binding.
 	roleOfBenchmarks = "cephtune-benchmarks"
+	// roleOfManager is what else the manager may do there, and its binding.
+	roleOfManager = "manager"
+	// roleOfCRs is what the manager may do in no namespace in particular.
+	roleOfCRs = "custom-resources"
 	// patience is how long an API server may take to know a Role.
 	patience = time.Minute
 )
@@ -38,7 +43,9 @@ const (
 func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	t.Helper()
 	c := connect(t, admin)
-	for _, file := range []string{"rbac/role.yaml", "rbac/cluster_locks.yaml", "rbac/leader_election.yaml", "bench/role.yaml"} {
+	for _, file := range []string{
+		"rbac/role.yaml", "rbac/custom_resources_binding.yaml", "rbac/cluster_locks.yaml", "rbac/leader_election.yaml", "bench/role.yaml",
+	} {
 		for _, object := range read(t, filepath.Join(apiserver.Root(t), "config", file)) {
 			place(t, object, namespace)
 			if err := c.Create(t.Context(), object); err != nil {
@@ -52,6 +59,7 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	// One right of each binding.
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Group: "cephtune.dev", Resource: "cephbenchmarks"},
+		{Verb: "watch", Resource: "pods"},
 		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "cephtune-f"},
 		{Verb: "create", Resource: "events"},
 		{Verb: "create", Group: "batch", Resource: "jobs"},
@@ -66,19 +74,35 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 // return when the API server knows.
 func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace string) (giveBack func()) {
 	t.Helper()
+	return take(t, admin, manager, namespace, roleOfBenchmarks,
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "batch", Resource: "jobs"})
+}
+
+// TakeAll takes everything that the manager may do in a namespace of benchmarks, as deleting
+// the namespace does. What it may do in one of its own, which in tests is the same, it keeps,
+// and what it may do in none.
+func TakeAll(t testing.TB, admin client.Client, manager *rest.Config, namespace string) {
+	t.Helper()
+	Take(t, admin, manager, namespace)
+	take(t, admin, manager, namespace, roleOfManager, authorizationv1.ResourceAttributes{Verb: "watch", Resource: "pods"})
+}
+
+// take removes a binding by which the manager has a right, and returns what makes it again.
+func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, name string, right authorizationv1.ResourceAttributes) (giveBack func()) {
+	t.Helper()
 	binding := &rbacv1.RoleBinding{}
-	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: roleOfBenchmarks}, binding); err != nil {
+	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, binding); err != nil {
 		t.Fatal(err)
 	}
 	if err := admin.Delete(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
-	right := authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: "batch", Resource: "jobs"}
+	right.Namespace = namespace
 	Await(t, manager, right, false)
 	return func() {
 		t.Helper()
 		again := &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: roleOfBenchmarks}, RoleRef: binding.RoleRef, Subjects: binding.Subjects,
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, RoleRef: binding.RoleRef, Subjects: binding.Subjects,
 		}
 		if err := admin.Create(t.Context(), again); err != nil {
 			t.Fatal(err)
@@ -107,13 +131,18 @@ func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttr
 // namespace.
 func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	t.Helper()
-	if object.GetKind() == "ClusterRole" {
+	switch {
+	case object.GetName() == roleOfCRs:
+		rename(t, object, roleOfCRs+"-"+namespace) // Others on this API server have one, too.
+	case object.GetKind() == "ClusterRole":
 		// It is bound in the namespace, as config/namespaced does it, where a Role of the
 		// same rules is the same.
 		object.SetKind("Role")
+		fallthrough
+	default:
+		object.SetNamespace(namespace)
 	}
-	object.SetNamespace(namespace)
-	if object.GetKind() != "RoleBinding" {
+	if !strings.HasSuffix(object.GetKind(), "Binding") {
 		return
 	}
 	subjects := []any{map[string]any{"kind": rbacv1.ServiceAccountKind, "name": account, "namespace": namespace}}
@@ -122,7 +151,20 @@ func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// read reads the objects in a file, and binds a ClusterRole.
+// rename renames an object that is in no namespace, and the role that it binds.
+func rename(t testing.TB, object *unstructured.Unstructured, name string) {
+	t.Helper()
+	object.SetName(name)
+	if object.GetKind() != "ClusterRoleBinding" {
+		return
+	}
+	if err := unstructured.SetNestedField(object.Object, name, "roleRef", "name"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads the objects in a file, and binds a ClusterRole that is to be bound in a
+// namespace.
 func read(t testing.TB, file string) []*unstructured.Unstructured {
 	t.Helper()
 	stream, err := os.Open(file)
@@ -143,7 +185,7 @@ func read(t testing.TB, file string) []*unstructured.Unstructured {
 			continue
 		}
 		objects = append(objects, object)
-		if object.GetKind() == "ClusterRole" {
+		if object.GetKind() == "ClusterRole" && object.GetName() != roleOfCRs {
 			objects = append(objects, binding(t, object.GetName()))
 		}
 	}
