@@ -19,7 +19,7 @@ import (
 func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 	return cephbenchmark.New(cephbenchmark.Options{
 		Client:      mgr.GetClient(),
-		Reader:      p.direct,
+		Reader:      mgr.GetAPIReader(),
 		Recorder:    mgr.GetEventRecorder(cephbenchmark.Name),
 		Settings:    &opts.settings,
 		Rook:        newRook(p.direct),

@@ -28,6 +28,7 @@ import (
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/namespaces"
 )
 
 func main() {
@@ -70,7 +71,9 @@ func newManager(ctx context.Context, config *rest.Config, opts *options, registe
 	counts := exporter.NewEvents(registerer)
 	config = rest.CopyConfig(config)
 	config.Wrap(counts.OfAPI)
-	mgr, err := ctrl.NewManager(config, opts.forManager(newScheme()))
+	// Of what is not in namespaces of benchmarks, such as journals, nothing is taken for gone
+	// that is refused: the platform keeps to the other configuration.
+	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(config), opts.forManager(newScheme()))
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}

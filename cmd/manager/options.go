@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/cephtune/cephtune/internal/namespaces"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -116,6 +117,7 @@ func (o *options) forCache() cache.Options {
 	return cache.Options{
 		DefaultNamespaces: o.namespaces.forCache(),
 		DefaultTransform:  cache.TransformStripManagedFields(),
+		NewInformer:       namespaces.NewInformer,
 		ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
 	}
 }

@@ -30,7 +30,8 @@ type platform struct {
 	// namespace is the manager's own, where its locks, its key and its journals are.
 	namespace string
 	// direct reads Secrets, and what Rook has, by name, and never keeps them.
-	direct   client.Client
+	direct client.Client
+	// core reads the logs of benchmarks.
 	core     *corev1client.CoreV1Client
 	sidecar  *ceph.Sidecar
 	lock     *lock.Both
@@ -53,7 +54,7 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	if p.direct, err = client.New(config, client.Options{Scheme: mgr.GetScheme()}); err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
-	if p.core, err = corev1client.NewForConfig(config); err != nil {
+	if p.core, err = corev1client.NewForConfig(mgr.GetConfig()); err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
 	if p.masterKey, err = masterkey.LoadOrCreate(ctx, p.direct, p.namespace); err != nil {
@@ -65,7 +66,7 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	}
 	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace), lock.NewRecords(p.sidecar, id))
 	p.journals = journals.New(p.direct, p.direct, p.namespace)
-	p.places = namespaces.New(p.direct)
+	p.places = namespaces.New(p.direct, opts.namespaces...)
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name this manager: %w", err)

@@ -15,7 +15,7 @@ import (
 func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Client:      mgr.GetClient(),
-		Reader:      p.direct,
+		Reader:      mgr.GetAPIReader(),
 		Recorder:    mgr.GetEventRecorder(cephtuningsweep.Name),
 		Settings:    &opts.settings,
 		Rook:        newRook(p.direct),

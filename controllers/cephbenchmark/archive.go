@@ -304,7 +304,7 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) (string, error) {
 	var found metav1.PartialObjectMetadataList
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err := r.reader.List(ctx, &found, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels(archive.Labels(seen.benchmark.Name)))
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil { // They are not found where they go with their namespace.
 		return "", fmt.Errorf("list the results: %w", err)
 	}
 	for _, name := range archive.Prune(found.Items, seen.benchmark.UID, int(seen.spec.HistoryLimit)) {

@@ -94,6 +94,12 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 		k.kept[info.FSID] = kept{sweep: left.Sweep, writer: left.Writer, since: now}
 	}
 	working, err := k.isAtWork(ctx, left.Sweep)
+	if apierrors.IsForbidden(err) {
+		// Nobody who works for it can read it, either. Should it be at work all the same, its
+		// run is no evidence, and the lock is its own to give back.
+		logf.FromContext(ctx).Error(err, "OSDs are let up again, because nobody can see whom they are down for")
+		return k.letUp(ctx, cluster, left, true)
+	}
 	if err != nil || working && !k.isOverdue(left, now) {
 		return err
 	}

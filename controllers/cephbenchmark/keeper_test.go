@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -176,6 +178,20 @@ func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 	}
 	if err := w.after(time.Minute); err != nil || !w.up() {
 		t.Errorf("up: %t, %v", w.up(), err)
+	}
+}
+
+// Who may not be read may be at work: its OSDs come up, and the lock stays its own.
+func TestTheKeeperLetsUpForWhomItMayNotRead(t *testing.T) {
+	w := newKeepersWorld(t)
+	w.reader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("cephbenchmarks").GroupResource(), "a", nil)
+		},
+	})
+	w.stop("a", "this", today().Add(time.Hour))
+	if err := w.after(time.Minute); err != nil || !w.up() || len(w.holders.gave) > 0 {
+		t.Errorf("up: %t, %v gave the lock back, %v; want it to be up, and the lock kept", w.up(), w.holders.gave, err)
 	}
 }
 

@@ -53,6 +53,9 @@ type facts struct {
 	// says is believed then, and one that somebody else has made is left alone.
 	jobNotOurs string
 	pods       []corev1.Pod
+	// orphans are pods that go on though their Job is gone, where they are about to be
+	// cleaned up after.
+	orphans []corev1.Pod
 	// hint is what Kubernetes last warned of about the Job, or a pod of it, that does
 	// not get on.
 	hint string
@@ -155,7 +158,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	}
 	if apierrors.IsNotFound(err) {
 		seen.jobLost = seen.memory.madeJob != seen.memory.replacedJob
-		return nil
+		return r.observeOrphans(ctx, seen)
 	}
 	if err != nil {
 		return fmt.Errorf("read the Job of the clients: %w", err)
@@ -202,6 +205,22 @@ func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.
 	return r.observeBeside(ctx, seen)
 }
 
+// observeOrphans looks for pods whose Job is gone, before what they write is removed. Who
+// deletes the Job, or the namespace, has Kubernetes end them, which takes a moment.
+func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
+	if !seen.tearingDown() {
+		return nil
+	}
+	for _, job := range []string{seen.session.name, seen.session.background().name} {
+		var pods corev1.PodList
+		if err := r.client.List(ctx, &pods, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels{labelSession: job}); err != nil {
+			return fmt.Errorf("list the pods of Job %s, which is gone: %w", job, err)
+		}
+		seen.orphans = append(seen.orphans, pods.Items...)
+	}
+	return nil
+}
+
 // hintAfter is how long a Job may be without pods, or a pod may be on its way, before
 // events are asked why.
 const hintAfter = 5 * time.Second
@@ -227,7 +246,7 @@ func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, 
 	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
 		"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning,
 	})
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil { // They are not found where they go with their namespace.
 		return "", fmt.Errorf("read the events of %s: %w", o.GetName(), err)
 	}
 	if len(events.Items) == 0 {
@@ -299,7 +318,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 
 // newScript is what clients are told to do.
 func (f *facts) newScript() (*script, error) {
-	if f.job == nil && f.survey != nil {
+	if f.job == nil && f.survey != nil && !f.tearingDown() { // To remove it, nobody has to know its size.
 		var err error
 		if f.datasetBytes, _, err = f.dataset(); err != nil {
 			return nil, err

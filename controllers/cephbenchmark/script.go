@@ -186,6 +186,8 @@ type memory struct {
 	// finished tells that the clients were told to end, and when.
 	finished   bool
 	finishedAt time.Time
+	// orphansSince is since when pods are waited for whose Job is gone.
+	orphansSince time.Time
 }
 
 // moveKind is a kind of next thing to do with the clients.

@@ -180,7 +180,7 @@ func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
 // endClients ends the runners, and pods whose runner does not listen.
 func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error) {
 	if seen.job == nil || !seen.job.DeletionTimestamp.IsZero() {
-		return "", nil
+		return seen.awaitOrphans(), nil
 	}
 	if len(seen.runners) > 0 && !seen.alone() && seen.lostSince().IsZero() && !seen.memory.finished {
 		finish := func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) }
@@ -197,6 +197,25 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error)
 		return "The pods of the clients are being ended.", r.suspendJobs(ctx, seen)
 	}
 	return "", nil
+}
+
+// orphansWithin is how long pods are waited for whose Job is gone. It is more than they have
+// to end, which Kubernetes sees to unless somebody keeps them on purpose.
+const orphansWithin = 2 * aloneGrace
+
+// awaitOrphans says which pods have yet to end whose Job is gone: what they still write would
+// stay.
+func (f facts) awaitOrphans() string {
+	if allEnded(f.orphans) {
+		return ""
+	}
+	if f.memory.orphansSince.IsZero() {
+		f.memory.orphansSince = f.now
+	}
+	if f.now.Sub(f.memory.orphansSince) > orphansWithin {
+		return ""
+	}
+	return "The pods of the clients are ending, whose Job is gone."
 }
 
 func allEnded(pods []corev1.Pod) bool {

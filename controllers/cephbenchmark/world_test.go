@@ -108,13 +108,14 @@ func (w *world) start() {
 	w.t.Helper()
 	skip := true
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{settings.LabelManagedBy: settings.ManagedBy})}
-	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
+	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(w.server), ctrl.Options{
 		Scheme:     w.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skip},
 		Cache: cache.Options{
 			DefaultNamespaces: map[string]cache.Config{w.namespace: {}},
 			ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
+			NewInformer:       namespaces.NewInformer,
 		},
 		NewClient: func(c *rest.Config, o client.Options) (client.Client, error) {
 			inner, err := client.NewWithWatch(c, o)
@@ -132,7 +133,7 @@ func (w *world) start() {
 	w.started++
 	ctx, stop := context.WithCancel(w.t.Context())
 	w.reconciler = New(Options{
-		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
 		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
 		Lock:        lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
 		Journals:    journals.New(counted, counted, w.namespace),

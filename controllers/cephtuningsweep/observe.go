@@ -217,8 +217,11 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 // isThere reports whether a sweep is at work that has changed the cluster: it puts that back
 // itself. One that has ended does not any more, should a copy of its journal be found that
 // could not be removed; and one in a namespace that the manager has no business in is
-// nobody's.
+// nobody's, though it may be read.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
+	if !r.Namespaces.Handles(left.Namespace) {
+		return false, nil
+	}
 	other := &v1alpha1.CephTuningSweep{}
 	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {

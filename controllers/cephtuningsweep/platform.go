@@ -29,6 +29,8 @@ type Rook interface {
 type Namespaces interface {
 	// Refusal says why nothing runs in a namespace; "" if benchmarks may.
 	Refusal(ctx context.Context, namespace string) (string, error)
+	// Handles reports whether this manager looks after the sweeps in a namespace.
+	Handles(namespace string) bool
 }
 
 // Lock lets one holder at a time have a Ceph cluster.

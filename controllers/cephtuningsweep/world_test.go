@@ -145,11 +145,11 @@ func (w *world) every(pause time.Duration, do func()) {
 func (w *world) start() {
 	w.t.Helper()
 	skip := true
-	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
+	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(w.server), ctrl.Options{
 		Scheme:     w.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skip},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}, NewInformer: namespaces.NewInformer},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -160,12 +160,12 @@ func (w *world) start() {
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
 	options := Options{
-		Client: mgr.GetClient(), Reader: direct, Recorder: mgr.GetEventRecorder(Name),
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
 		Lock:        turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
 		Journals:    journals.New(direct, direct, w.namespace),
 		Disruptions: journals.New(direct, direct, w.namespace).ForDisruptions(),
-		Namespaces:  namespaces.New(direct),
+		Namespaces:  namespaces.New(direct, w.namespace),
 		Writer:      string(uuid.NewUUID()),
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}

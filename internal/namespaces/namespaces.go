@@ -1,5 +1,6 @@
 // Package namespaces tells whether a namespace is one of benchmarks: one in which the
-// manager was given the rights that it needs to run them.
+// manager was given the rights that it needs to run them. It also tells, and nobody else
+// does, what rights that are gone mean: in a namespace that is deleted they go with it.
 //
 // A manager that handles all namespaces sees objects of people who are to have nothing to
 // do with a Ceph cluster. Without this it would lock the cluster, make pools and change
@@ -9,6 +10,7 @@ package namespaces
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -17,14 +19,24 @@ import (
 
 // Checker asks the API server. It is safe for concurrent use.
 type Checker struct {
-	client client.Client
+	client  client.Client
+	handled []string
 
 	mutex sync.Mutex
 	known map[string]bool // to be namespaces of benchmarks
 }
 
-// New returns a Checker. The client is the manager's own.
-func New(c client.Client) *Checker { return &Checker{client: c, known: map[string]bool{}} }
+// New returns a Checker. The client is the manager's own, and handled are the namespaces
+// whose CRs it looks after: none means all.
+func New(c client.Client, handled ...string) *Checker {
+	return &Checker{client: c, handled: handled, known: map[string]bool{}}
+}
+
+// Handles reports whether the manager looks after the CRs in a namespace. It may read those
+// in others.
+func (c *Checker) Handles(namespace string) bool {
+	return len(c.handled) == 0 || slices.Contains(c.handled, namespace)
+}
 
 // Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks
 // may. A yes is remembered: rights that are taken away show where they are missing.

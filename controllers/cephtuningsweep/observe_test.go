@@ -1,0 +1,51 @@
+package cephtuningsweep
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// A sweep that nobody looks after puts nothing back, though the manager may read it.
+func TestWhoIsThere(t *testing.T) {
+	left := tuning.Sweep{Namespace: "bench", Name: "s", UID: "u"}
+	of := func(uid types.UID, working metav1.ConditionStatus) client.Object {
+		s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: left.Namespace, Name: left.Name, UID: uid}}
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: working}}
+		return s
+	}
+	for name, tc := range map[string]struct {
+		handled []string
+		objects []client.Object
+		want    bool
+	}{
+		"it is at work":                        {nil, []client.Object{of("u", "True")}, true},
+		"it is at work where this one is":      {[]string{"bench"}, []client.Object{of("u", "True")}, true},
+		"it is in a namespace that nobody has": {[]string{"other"}, []client.Object{of("u", "True")}, false},
+		"it has ended":                         {nil, []client.Object{of("u", "False")}, false},
+		"another one has its name":             {nil, []client.Object{of("x", "True")}, false},
+		"it is gone":                           {nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			r := New(Options{
+				Reader:     fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.objects...).Build(),
+				Namespaces: namespaces.New(nil, tc.handled...),
+			})
+			if got, err := r.isThere(t.Context(), left); got != tc.want || err != nil {
+				t.Errorf("%t, %v, want %t", got, err, tc.want)
+			}
+		})
+	}
+}
