@@ -308,14 +308,16 @@ func aTaskReachesOneClientOnly(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "no space")
 }
 
-func theClaimIsNotThere(w *world) {
-	b := w.benchmark("b", `
+const onClaim = `
 repetitions: 1
 template:
   target: {persistentVolumeClaim: {claimName: data}}
   phases:
   - {name: write, fio: {engine: LibAIO, pattern: RandWrite, size: 64Mi, ramp: 0s, duration: 30s}}
-`)
+`
+
+func theClaimIsNotThere(w *world) {
+	b := w.benchmark("b", onClaim)
 	w.untilReason(b, v1alpha1.ReasonClaimNotFound, "claimName")
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "data"},

@@ -51,6 +51,7 @@ func TestStories(t *testing.T) {
 		"restarts":    restartStories(),
 		"cluster":     clusterStories(),
 		"deletion":    deletionStories(),
+		"namespace":   namespaceStories(),
 		"logs":        logStories(),
 		"beside":      backgroundStories(),
 		"osds":        osdStories(),
