@@ -27,6 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -46,6 +47,7 @@ func restoreStories() map[string]story {
 		"and the operator's namespace is deleted too":           onlyCephKnows,
 		"given up, and Ceph's copy stays":                       abandonedAndLeftInCeph,
 		"the namespace is deleted":                              theNamespaceIsDeleted,
+		"the namespace is deleted while no manager is there":    theNamespaceIsDeletedMeanwhile,
 		"the pool is deleted in mid-sweep":                      thePoolIsGone,
 		"the administrator takes the permission back":           thePermissionIsTakenBack,
 		"Ceph refuses to take a value back":                     cephRefusesTheRestore,
@@ -450,14 +452,39 @@ func (w *world) removeChildren() {
 	}
 }
 
-// The namespace's controller deletes everything in it at once, in any order.
-func theNamespaceIsDeleted(w *world) {
-	before := w.state()
-	s := w.inMidRun()
+// deleteNamespace does what Kubernetes does when somebody deletes the namespace: everything in
+// it goes in any order, the manager's rights among it. Journals and locks stay, which otherwise
+// are in a namespace of the manager's own.
+func (w *world) deleteNamespace() {
+	w.t.Helper()
+	if err := w.Delete(w.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}); err != nil {
+		w.t.Fatal(err)
+	}
+	rights.TakeAll(w.t, w.Client, w.server, w.namespace)
 	if err := w.DeleteAllOf(w.t.Context(), &v1alpha1.CephTuningSweep{}, client.InNamespace(w.namespace)); err != nil {
 		w.t.Fatal(err)
 	}
 	w.removeChildren()
+}
+
+func theNamespaceIsDeleted(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.deleteNamespace()
+	w.goneWithItsNamespace(s, before)
+}
+
+func theNamespaceIsDeletedMeanwhile(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.stop()
+	w.deleteNamespace()
+	w.start()
+	w.goneWithItsNamespace(s, before)
+}
+
+func (w *world) goneWithItsNamespace(s *v1alpha1.CephTuningSweep, before string) {
+	w.t.Helper()
 	w.awaitGone(s)
 	if left := w.children(); len(left) > 0 {
 		w.t.Errorf("benchmark %s was made in a namespace that is deleted", left[0].Name)
