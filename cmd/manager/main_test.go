@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
@@ -94,6 +95,46 @@ func TestManager(t *testing.T) {
 	}
 	if err := leaseHeld(t, admin, false); err != nil {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestManagerStartsWhereItsNamespaceGoes starts a manager whose namespace is being deleted,
+// and with it the right to see Jobs and pods: what waits there for its finalizer still goes.
+func TestManagerStartsWhereItsNamespaceGoes(t *testing.T) {
+	config := apiserver.Start(t)
+	admin, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bench := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: benchNamespace}}
+	for _, namespace := range []*corev1.Namespace{bench, {ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}, {ObjectMeta: metav1.ObjectMeta{Name: otherNamespace}}} {
+		create(t, admin, namespace)
+	}
+	applyRBAC(t, admin)
+	sweep := &v1alpha1.CephTuningSweep{}
+	sample(t, "cephtuningsweep_pg_num.yaml", sweep)
+	sweep.Finalizers = []string{cephtuningsweep.Finalizer}
+	create(t, admin, sweep)
+	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: benchNamespace}}
+	for _, object := range []client.Object{bench, binding, sweep} {
+		if err := admin.Delete(deadline(t), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods := right{user: serviceAccount, namespace: benchNamespace, resource: "pods"}
+	eventually(t, func() error { return wantRight(t, admin, pods, "list", false) })
+
+	opts := &options{namespaces: namespaceList{benchNamespace}, probeAddress: freeAddress(t), metricsAddress: "0", leaderNamespace: systemNamespace}
+	stop := start(t, config, opts, prometheus.NewRegistry())
+	eventually(t, func() error { return wantStatus(t, "http://"+opts.probeAddress+"/readyz", "", http.StatusOK) })
+	eventually(t, func() error {
+		if err := admin.Get(deadline(t), client.ObjectKeyFromObject(sweep), sweep); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		return fmt.Errorf("the sweep is still there: %+v", sweep.Status.Conditions)
+	})
+	if err := stop(); err != nil {
+		t.Errorf("the manager ended with %v", err)
 	}
 }
 
