@@ -164,9 +164,9 @@ func (l namespaceList) forCache() map[string]cache.Config {
 	if len(l) == 0 {
 		return nil
 	}
-	namespaces := make(map[string]cache.Config, len(l))
+	all := make(map[string]cache.Config, len(l))
 	for _, name := range l {
-		namespaces[name] = cache.Config{}
+		all[name] = cache.Config{}
 	}
-	return namespaces
+	return all
 }
