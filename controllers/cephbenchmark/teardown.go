@@ -308,27 +308,30 @@ func (f facts) unremembered() bool {
 // removeAllObjects removes those that are no part of an image.
 func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (string, error) {
 	objectPool := seen.dataPool()
-	switch {
-	case objectPool == "":
+	if objectPool == "" {
 		return "", nil
-	case seen.script == nil: // Without it nobody knows the namespaces, if there are any.
-		return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.name)
 	}
+	inDefault := seen.unremembered()
 	for _, traces := range seen.traces() {
+		inDefault = inDefault || traces.InDefault
 		for _, namespace := range traces.Namespaces {
 			if waitsFor, err := r.removeObjects(ctx, at, objectPool, namespace, ""); waitsFor != "" || err != nil {
 				return waitsFor, err
 			}
 		}
-		if waitsFor, err := r.removeObjects(ctx, at, objectPool, "", traces.ObjectPrefix); waitsFor != "" || err != nil {
-			return waitsFor, err
-		}
 	}
-	return "", nil
+	if !inDefault {
+		return "", nil
+	}
+	return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.name)
 }
 
-// traces are where to look for what clients and background may have left.
+// traces are where to look for what clients and background may have left; nowhere, where it is
+// not known what they were to do.
 func (f facts) traces() []engine.Traces {
+	if f.script == nil {
+		return nil
+	}
 	var all []engine.Traces
 	for _, c := range f.script.places {
 		all = append(all, engine.TracesOf(c, f.script.loads()))

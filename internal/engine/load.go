@@ -80,8 +80,10 @@ type Traces struct {
 	// Namespaces are RADOS namespaces of the place's ObjectPool in which there must
 	// be nothing at all.
 	Namespaces []string
-	// ObjectPrefix is how its objects in the default namespace of that pool begin.
-	ObjectPrefix string
+	// InDefault tells that there may be objects in the default namespace of that pool, whose
+	// names begin with [place.ObjectPrefix] and the place's owner. To look there is to list
+	// everything that others have in it.
+	InDefault bool
 }
 
 // TracesOf returns where to look for what a client of these loads may have left. The
@@ -92,8 +94,11 @@ func TracesOf(p place.Place, loads []Load) Traces {
 		namespaces = append(namespaces, l.Namespaces(p)...)
 	}
 	slices.Sort(namespaces)
-	namespaces = slices.DeleteFunc(slices.Compact(namespaces), func(n string) bool { return n == "" })
-	return Traces{Namespaces: namespaces, ObjectPrefix: place.ObjectPrefix + p.Name("")}
+	traces := Traces{Namespaces: slices.Compact(namespaces)}
+	if len(traces.Namespaces) > 0 && traces.Namespaces[0] == "" { // the default one
+		traces.Namespaces, traces.InDefault = traces.Namespaces[1:], true
+	}
+	return traces
 }
 
 // DatasetBytes is what a client prefills for some phases, in bytes. What several of them use

@@ -125,11 +125,17 @@ func TestCleanup(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	traces := Traces{
-		Namespaces:   []string{"cephtune-1-0-rados-read-256x4194304-4194304", "cephtune-1-0-run"},
-		ObjectPrefix: "benchmark_data_cephtune-1-0-",
+		Namespaces: []string{"cephtune-1-0-rados-read-256x4194304-4194304", "cephtune-1-0-run"},
+		InDefault:  true,
 	}
 	if diff := cmp.Diff(traces, TracesOf(p, loads)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Nobody lists a pool of others for images, or for what is in a namespace of its own.
+	for name, some := range map[string][]Load{"images": loadsOf(t, fioPhase("", v1alpha1.FioWrite), rbdPhase(v1alpha1.RBDBenchRead)), "none": nil} {
+		if got := TracesOf(p, some); len(got.Namespaces) > 0 || got.InDefault {
+			t.Errorf("%s: %+v, want nothing to look for", name, got)
+		}
 	}
 }
 
