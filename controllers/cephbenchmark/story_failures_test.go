@@ -254,10 +254,6 @@ func (w *world) deleteJob(b *v1alpha1.CephBenchmark) {
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		w.t.Fatal(err)
 	}
-	pod := w.podOf(0)
-	if err := w.Delete(w.t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 func aRunnerIsOutOfReachForAWhile(w *world) {

@@ -144,6 +144,7 @@ func jobsGoLast(w *world) {
 // What clients write until they end has to go, too.
 func podsEndAfterTheNamespace(w *world) {
 	b := w.poolOfOthers()
+	w.kubelet.set(func(k *kubelet) { k.keeps = true })
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
 	w.untilReason(b, v1alpha1.ReasonCleaningUp, "whose Job is gone")
@@ -159,6 +160,7 @@ func podsEndAfterTheNamespace(w *world) {
 // A node that is lost ends none. Nothing of what the benchmark has made waits for it for ever.
 func podsOutliveTheNamespace(w *world) {
 	b := w.poolOfOthers()
+	w.kubelet.set(func(k *kubelet) { k.keeps = true })
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
 	w.untilReason(b, v1alpha1.ReasonCleaningUp, "whose Job is gone")

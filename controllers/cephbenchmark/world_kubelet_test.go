@@ -37,6 +37,8 @@ type kubelet struct {
 	skew time.Duration
 	// wall keeps the manager from all runners, if there is one.
 	wall error
+	// keeps has pods go on whose Job is gone.
+	keeps bool
 	// lose counts requests that do not get there, by "put 1", "start 1" and so on.
 	lose map[string]int
 }
@@ -66,6 +68,24 @@ func (k *kubelet) run(ctx context.Context) {
 		}
 		for i := range jobs.Items {
 			k.serve(ctx, &jobs.Items[i])
+		}
+		k.collect(ctx, jobs.Items)
+	}
+}
+
+// collect removes pods whose Job is gone, as the garbage collector would.
+func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
+	k.mu.Lock()
+	keeps := k.keeps
+	k.mu.Unlock()
+	var pods corev1.PodList
+	if keeps || k.List(ctx, &pods, client.InNamespace(k.namespace), client.HasLabels{labelSession}) != nil {
+		return
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if !slices.ContainsFunc(jobs, func(job batchv1.Job) bool { return metav1.IsControlledBy(pod, &job) }) {
+			_ = k.Delete(ctx, pod, client.GracePeriodSeconds(0))
 		}
 	}
 }
