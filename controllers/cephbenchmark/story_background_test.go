@@ -165,12 +165,9 @@ func thePodOfTheBackgroundIsLost(w *world) {
 
 func theJobOfTheBackgroundIsDeleted(w *world) {
 	b := w.besideAtWork()
-	pod, job := w.podAside(), &batchv1.Job{}
-	job.Namespace, job.Name = w.namespace, pod.Labels[labelSession]
+	job := &batchv1.Job{}
+	job.Namespace, job.Name = w.namespace, w.podAside().Labels[labelSession]
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy("Background")); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.Delete(w.t.Context(), pod, client.GracePeriodSeconds(0)); err != nil { // as the garbage collector does
 		w.t.Fatal(err)
 	}
 	w.look()
