@@ -144,6 +144,9 @@ deploy: ## Install everything, with IMG and TOOLS_IMG, into the cluster of KUBEC
 
 .PHONY: undeploy
 undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster of KUBECONFIG.
+# First what only the operator can remove, or put back, while it is there.
+	if kubectl get crd cephtuningsweeps.cephtune.dev cephbenchmarks.cephtune.dev >/dev/null; then \
+		kubectl delete cephtuningsweeps,cephbenchmarks --all --all-namespaces --timeout=15m; fi
 	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
 
 ##@ Lab
