@@ -384,7 +384,9 @@ func (f facts) replaced() bool {
 }
 
 // tearingDown reports whether all that is left is to remove what was made.
-func (f facts) tearingDown() bool { return f.deleted() || hasEnded(f.benchmark.Status) || f.pausing() }
+func (f facts) tearingDown() bool {
+	return f.deleted() || hasEnded(f.benchmark.Status) || f.pausing() || f.replaced()
+}
 
 // pausing reports whether the session was begun to be removed because the benchmark
 // is suspended. It is removed to the end then, and not used any more.

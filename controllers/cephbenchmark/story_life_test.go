@@ -25,6 +25,7 @@ func lifeStories() map[string]story {
 		"a new run ID waits for the run at work":         aNewRunIDWaitsForTheRunAtWork,
 		"a new run ID replaces one without clients":      aNewRunIDReplacesOneWithoutClients,
 		"a new run ID, and clients are gone":             aNewRunIDAndClientsAreGone,
+		"the same where only objects are left":           aNewRunIDAndObjectsAreLeft,
 		"the same in another target":                     aNewRunIDInAnotherTarget,
 		"the same in a scratch pool":                     aNewRunIDAndImagesAreLeft,
 		"images of long ago in the scratch pool":         imagesOfLongAgo,
@@ -214,6 +215,17 @@ func aNewRunIDAndClientsAreGone(w *world) {
 		w.t.Errorf("run %s has begun", b.Status.ObservedRunID)
 	}
 	w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) })
+	w.until(b, "about run 2", func() bool { return b.Status.ObservedRunID == "2" })
+	w.wantOnlyPrecious(namespace)
+	w.untilComplete(b)
+}
+
+// Nothing takes its time to be removed, so that the next run begins at once.
+func aNewRunIDAndObjectsAreLeft(w *world) {
+	b, namespace := w.lostWithItsJob(readOf(onOpenPool), "open")
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
+	w.start()
 	w.until(b, "about run 2", func() bool { return b.Status.ObservedRunID == "2" })
 	w.wantOnlyPrecious(namespace)
 	w.untilComplete(b)

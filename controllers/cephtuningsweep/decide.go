@@ -432,13 +432,18 @@ func enterRun(seen facts) (plan, bool) {
 func watchRun(seen facts) (plan, bool) {
 	p := plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}
 	if seen.child != nil && hasOutcome(seen.child) {
-		p = p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, fmt.Sprintf("run %d to be removed", seen.run()), kstatus.Outcome{
-			Reason: v1alpha1.ReasonCleaningUp, Message: fmt.Sprintf("Benchmark %s has ended, and could not remove what it has made within %v: %s",
-				seen.child.Name, seen.sweep.Spec.Quiescence.Timeout.Duration, kstatus.Told(seen.child.Status.Conditions).Message),
+		says := kstatus.Told(seen.child.Status.Conditions).Message
+		p = p.atMost(removedWithin, fmt.Sprintf("run %d to be removed: %s", seen.run(), says), kstatus.Outcome{
+			Reason:  v1alpha1.ReasonCleaningUp,
+			Message: fmt.Sprintf("Benchmark %s has ended, and has not got on with removing what it has made for %v: %s", seen.child.Name, removedWithin, says),
 		})
 	}
 	return p, seen.child != nil
 }
+
+// removedWithin is how long a benchmark may say the same while it removes what it has made. It
+// is more than its clients have for that.
+const removedWithin = time.Hour
 
 func standDownOutOfWindow(seen facts) (plan, bool) {
 	if seen.openErr != nil {

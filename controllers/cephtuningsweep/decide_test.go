@@ -342,8 +342,10 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), waited("plan")}, want: stepWatch,
 		},
 		"one that cannot": {
-			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), waited("run 1 to be removed")},
-			want: stepFail, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "could not remove",
+			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), func(f *facts) {
+				f.memory.waitsFor, f.memory.waitsSince = "run 1 to be removed: ", today().Add(-61*time.Minute)
+			}},
+			want: stepFail, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "has not got on",
 		},
 		"a winner that was kept": {
 			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {

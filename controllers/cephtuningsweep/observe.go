@@ -146,7 +146,7 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	seen.child = child
 	// A run that ended just before the sweep was suspended is not entered, and the next
 	// one has its number: it must not be taken for that one.
-	if seen.sweep.Spec.Suspend && childHasEnded(child) {
+	if (seen.sweep.Spec.Suspend || seen.memory.pauses != "") && childHasEnded(child) {
 		seen.others = append(seen.others, *child)
 	}
 	return nil
@@ -285,7 +285,8 @@ func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.
 
 // mustStandDown reports whether nothing of the sweep may go on.
 func (f facts) mustStandDown() bool {
-	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || f.failing() != nil
+	pauses := f.memory != nil && f.memory.pauses != ""
+	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil
 }
 
 // changedCeph reports whether Ceph may have values of this sweep's.

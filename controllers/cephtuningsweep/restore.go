@@ -87,10 +87,10 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	waits, err := r.endChildren(ctx, seen)
 	switch {
-	case seen.abandons():
-		return r.abandon(ctx, seen, p)
 	case err != nil, waits != "" && (!seen.changedCeph() || seen.now.Sub(seen.memory.standsDownSince) < childrenFirst):
 		return goesOn(p, p.outcome.Message+" "+waits), false, err
+	case seen.abandons():
+		return r.abandon(ctx, seen, p)
 	case !seen.reachable() && seen.changedCeph():
 		return goesOn(p, seen.whyUnreachable()), false, nil
 	case !seen.reachable(): // The lock expires by itself.

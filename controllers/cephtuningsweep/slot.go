@@ -93,7 +93,8 @@ func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engi
 	if journal == nil && seen.changedCeph() {
 		return nil, errJournalGone
 	}
-	return slices.Concat(holding(journal, held), held, changesOf(spec, seen.configuration().Values, about)), nil
+	none := []tuning.Change{} // It is known, and not nil, where nothing is to be changed.
+	return append(none, slices.Concat(holding(journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
 }
 
 // holding is what is held still already, as the journal has it, without what is to be

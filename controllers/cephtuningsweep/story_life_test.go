@@ -44,6 +44,8 @@ func lifeStories() map[string]story {
 		"suspended in the first run of a block":                    suspendedInTheFirstRun,
 		"suspended from the beginning":                             suspendedFromTheBeginning,
 		"suspended, and resumed while it puts back":                resumedWhileItPutsBack,
+		"suspended, and resumed before its benchmark has gone":     resumedBeforeItsBenchmarkGoes,
+		"the load alone is varied, and the balancer is off":        nothingIsHeldStill,
 		"the window is closed at the start":                        theWindowIsClosed,
 		"the window closes in the middle of a block":               theWindowCloses,
 		"the nodes and the data of the first run are those of all": nodesAndDataStay,
@@ -401,6 +403,41 @@ func resumedWhileItPutsBack(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 || runsThatAre(s, v1alpha1.SweepRunChanged) > 0 {
 		w.t.Errorf("runs %v, want the block discarded, and none Changed", s.Status.Runs)
+	}
+	w.wantState(before)
+}
+
+func resumedBeforeItsBenchmarkGoes(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	child := w.awaitChild()
+	w.keep(child, "test/stays")
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "waiting for its benchmark", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "to remove what it has made")
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	time.Sleep(300 * time.Millisecond)
+	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {
+		w.t.Error("settings were put back under a benchmark that had no time to end")
+	}
+	w.goOn()
+	w.keep(child)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 {
+		w.t.Errorf("runs %v, want the block discarded", s.Status.Runs)
+	}
+	w.wantState(before)
+}
+
+// Nothing has to be told to Ceph, which is no reason to wait.
+func nothingIsHeldStill(w *world) {
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Balancer.Active = false })
+	before := w.state()
+	s := w.create("s", scratchPGs)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if restored := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored); restored != nil {
+		w.t.Errorf("Restored is %+v, and nothing was changed", restored)
 	}
 	w.wantState(before)
 }

@@ -553,14 +553,7 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	before := w.state()
 	s := w.inMidRun()
 	child := w.awaitChild()
-	keeps := func(finalizers ...string) {
-		w.t.Helper()
-		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, jsonOf(w.t, finalizers)))
-		if err := w.Patch(w.t.Context(), child.DeepCopy(), patch); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	keeps("test/stays")
+	w.keep(child, "test/stays")
 	w.delete(s)
 	w.await(s, "waiting for its benchmark", func(s *v1alpha1.CephTuningSweep) bool {
 		return strings.Contains(messageOf(s), "to remove what it has made")
@@ -575,7 +568,7 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("osd_mclock_profile is %q, want it as before", now)
 	}
-	keeps()
+	w.keep(child)
 	w.awaitGone(s)
 	w.wantState(before)
 }
@@ -633,6 +626,15 @@ func deletedBeforeStatusTells(w *world) {
 	w.waitOutJournal(s)
 	w.awaitGone(s)
 	w.wantState(before)
+}
+
+// keep has a benchmark stay that is deleted, until it is called without finalizers.
+func (w *world) keep(child *v1alpha1.CephBenchmark, finalizers ...string) {
+	w.t.Helper()
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, jsonOf(w.t, finalizers)))
+	if err := w.Patch(w.t.Context(), child.DeepCopy(), patch); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func jsonOf(t testing.TB, v any) string {

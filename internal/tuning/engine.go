@@ -43,8 +43,8 @@ type Engine struct {
 	mu sync.Mutex
 	// inherited is when a journal of an earlier process was first seen.
 	inherited time.Time
-	// halfSaved says that the journal was last saved with an error: one copy may have it.
-	halfSaved bool
+	// saved says that the journal was saved by this engine, and the last time without an error.
+	saved bool
 }
 
 // Options are what an Engine needs beside the cluster.
@@ -159,8 +159,8 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 			return err
 		}
 	}
-	// What another process wrote, or this one in vain, one of the copies may not have.
-	if alike(known, j) == nil && j.Writer == e.writer && !e.halfSaved {
+	// What this engine has not written itself, or in vain, one of the copies may not have.
+	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
 		return nil
 	}
 	if err := e.save(ctx, j); err != nil {
@@ -275,7 +275,7 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	j.Epoch, j.Writer = e.epoch(j, fence), e.writer
 	j.Revision++
 	err = e.store.Save(ctx, j)
-	e.halfSaved = err != nil
+	e.saved = err == nil
 	return err
 }
 
