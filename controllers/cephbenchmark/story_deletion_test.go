@@ -111,7 +111,7 @@ func (w *world) leaseGoesTo(holder string) {
 // The next manager has nothing to go by but what it may have made.
 func deletedAfterItHasLostEverything(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
-	b, namespace := w.lostWithItsJob(readOf(onOpenPool), "open")
+	b, namespace := w.lostWithItsJob(readOfOpenPool(), "open")
 	w.leaseGoesTo("CephBenchmark/far/away/1")
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)

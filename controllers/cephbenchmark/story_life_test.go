@@ -195,18 +195,16 @@ func (w *world) wantOnlyPrecious(namespace string) {
 	})
 }
 
-const onOpenPool = "existingPool: {name: open}"
-
-// readOf is oneRead on another target.
-func readOf(target string) string {
-	return strings.Replace(oneRead, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, target, 1)
+// readOfOpenPool is oneRead on a pool of others.
+func readOfOpenPool() string {
+	return strings.Replace(oneRead, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1)
 }
 
 // What a run has left that was lost goes before the next one begins, of which nobody could
 // tell how it was called.
 func aNewRunIDAndClientsAreGone(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
-	b, namespace := w.lostWithItsJob(readOf(onOpenPool), "open")
+	b, namespace := w.lostWithItsJob(readOfOpenPool(), "open")
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
 	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["RemoveImage"] = errors.New("it has a watcher") })
 	w.start()
@@ -222,7 +220,7 @@ func aNewRunIDAndClientsAreGone(w *world) {
 
 // Nothing takes its time to be removed, so that the next run begins at once.
 func aNewRunIDAndObjectsAreLeft(w *world) {
-	b, namespace := w.lostWithItsJob(readOf(onOpenPool), "open")
+	b, namespace := w.lostWithItsJob(readOfOpenPool(), "open")
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
 	w.start()
@@ -234,7 +232,7 @@ func aNewRunIDAndObjectsAreLeft(w *world) {
 // The next run says nothing of where the one before was at work.
 func aNewRunIDInAnotherTarget(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
-	b, _ := w.lostWithItsJob(readOf(onOpenPool), "open")
+	b, _ := w.lostWithItsJob(readOfOpenPool(), "open")
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) {
 		s.RunID = "2"
 		s.Template.Target = v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
