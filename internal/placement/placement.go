@@ -1,5 +1,6 @@
-// Package placement confines a pool to some of the OSDs of a Ceph cluster: which OSDs
-// those are, which of them each placement group gets, and whether that is so.
+// Package placement says of what pools a scratch pool consists, with how many placement
+// groups, and confines it to some of the OSDs of a Ceph cluster: which OSDs those are, which
+// of them each placement group gets, and whether that is so.
 //
 // It is pure: it reads no clock and no cluster. Ceph is told by `osd pg-upmap`, one
 // placement group after another; docs/sweeps.md says why that and no CRUSH rule.
