@@ -89,9 +89,9 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 
 // mayBeInCeph reports whether Ceph may have anything of the session's. If it cannot,
 // the teardown does not need a Ceph that answers: nothing is made without the lock, which
-// is kept until all is removed, unless it is lost. A
-// session that another process has begun may have had it, and lost it since. Without its
-// CephCluster or the administrator's leave there is no way to Ceph any more.
+// is kept until all is removed, unless it is lost. A session that another process has begun
+// may have had it, and lost it since. Without its CephCluster or the administrator's leave
+// there is no way to Ceph any more.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil

@@ -311,5 +311,5 @@ func hasOutcome(b *v1alpha1.CephBenchmark) bool {
 // included.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
-	return (is(v1alpha1.ConditionComplete) || is(v1alpha1.ConditionFailed) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)
+	return (hasOutcome(b) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)
 }

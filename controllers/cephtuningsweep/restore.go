@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
@@ -66,10 +67,18 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 	if seen.memory.lock == nil || !seen.reachable() || seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter {
 		return
 	}
-	if grant, err := r.acquire(ctx, seen); err == nil && !grant.Held {
+	ctx, stop := context.WithTimeout(ctx, renewWithin)
+	defer stop()
+	switch grant, err := r.acquire(ctx, seen); {
+	case err != nil:
+		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed while everything is put back")
+	case !grant.Held:
 		seen.memory.lock = nil
 	}
 }
+
+// renewWithin bounds how long putting back waits for the lock to be renewed.
+const renewWithin = 10 * time.Second
 
 // inTurn is both edits, of which some may be nil.
 func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephTuningSweepStatus) {

@@ -387,18 +387,12 @@ func suspendedInTheFirstRun(w *world) {
 // Half of what was put back is no state to measure in.
 func resumedWhileItPutsBack(w *world) {
 	before := w.state()
-	w.bench.set(func(b *bench) {
-		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
-	})
-	s := w.create("s", pgsInPlace)
-	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
-		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
-	})
+	s := w.inMidRunOfPGs("")
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "ERANGE") })
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.bench.set(func(b *bench) { b.holdIf = nil })
+	w.goOn()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 256 })
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 || runsThatAre(s, v1alpha1.SweepRunChanged) > 0 {
@@ -413,11 +407,10 @@ func resumedBeforeItsBenchmarkGoes(w *world) {
 	child := w.awaitChild()
 	w.keep(child, "test/stays")
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
-	w.await(s, "waiting for its benchmark", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "to remove what it has made")
-	})
+	w.await(s, "waiting for its benchmark", waitsForBenchmark)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	time.Sleep(300 * time.Millisecond)
+	// A pass has seen that, and has done what it does.
+	w.await(s, "looked at", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.ObservedGeneration == s.Generation })
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {
 		w.t.Error("settings were put back under a benchmark that had no time to end")
 	}

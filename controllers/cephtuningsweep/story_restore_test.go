@@ -77,6 +77,19 @@ func (w *world) inMidRun() *v1alpha1.CephTuningSweep {
 	return s
 }
 
+// inMidRunOfPGs is a sweep that has split the PGs of a pool and measures with them.
+func (w *world) inMidRunOfPGs(more string) *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	w.bench.set(func(b *bench) {
+		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
+	})
+	s := w.create("s", pgsInPlace+more)
+	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
+		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
+	})
+	return s
+}
+
 // goOn lets benchmarks end again.
 func (w *world) goOn() {
 	w.bench.set(func(b *bench) { b.holdIf, b.hold = nil, false })
@@ -166,13 +179,7 @@ func (w *world) wantGivenUp(setting string, others ...string) {
 
 // What was held still, and the autoscaler that would have waited for pg_num, are as before.
 func abandonedPools(w *world) {
-	w.bench.set(func(b *bench) {
-		b.holdIf = func(*v1alpha1.CephBenchmark) bool { return w.ceph.Pool("open").PGNum == 64 }
-	})
-	s := w.create("s", pgsInPlace+"quiescence: {scrub: Pause}\n")
-	w.await(s, "in the run of a candidate", func(*v1alpha1.CephTuningSweep) bool {
-		return w.ceph.Pool("open").PGNum == 64 && len(running(w.children())) > 0
-	})
+	s := w.inMidRunOfPGs("quiescence: {scrub: Pause}\n")
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
 	w.delete(s)
 	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "ERANGE") })
@@ -555,15 +562,13 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	child := w.awaitChild()
 	w.keep(child, "test/stays")
 	w.delete(s)
-	w.await(s, "waiting for its benchmark", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "to remove what it has made")
-	})
+	w.await(s, "waiting for its benchmark", waitsForBenchmark)
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {
 		w.t.Error("settings were put back under a benchmark that had no time to end")
 	}
 	w.advance(s, childrenFirst+time.Second)
 	w.await(s, "restored, and waiting still", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionRestored)(s) && strings.Contains(messageOf(s), "to remove what it has made")
+		return is(v1alpha1.ConditionRestored)(s) && waitsForBenchmark(s)
 	})
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("osd_mclock_profile is %q, want it as before", now)
@@ -626,6 +631,10 @@ func deletedBeforeStatusTells(w *world) {
 	w.waitOutJournal(s)
 	w.awaitGone(s)
 	w.wantState(before)
+}
+
+func waitsForBenchmark(s *v1alpha1.CephTuningSweep) bool {
+	return strings.Contains(messageOf(s), "to remove what it has made")
 }
 
 // keep has a benchmark stay that is deleted, until it is called without finalizers.
