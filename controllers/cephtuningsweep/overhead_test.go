@@ -71,17 +71,9 @@ func (w *world) begun(child *v1alpha1.CephBenchmark) time.Time {
 }
 
 // given is how long the runs of a sweep last, and how long the cluster is given to settle
-// after each change: into the first run, from one configuration to another, and back.
+// before each.
 func given(s *v1alpha1.CephTuningSweep) time.Duration {
-	changes, before := 2, ""
-	for i, run := range s.Status.Runs {
-		configuration := strings.Fields(string(run))[2]
-		if i > 0 && configuration != before {
-			changes++
-		}
-		before = configuration
-	}
-	return time.Duration(len(s.Status.Runs))*simulatedRun + time.Duration(changes)*simulatedSettle
+	return time.Duration(len(s.Status.Runs)) * (simulatedRun + simulatedSettle)
 }
 
 // writeCounter counts what is written to an API server.

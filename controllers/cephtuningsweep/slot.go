@@ -117,7 +117,7 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 // settle looks whether the cluster has the settings and is at rest.
 func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
-	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), slot.changed))
+	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
 	if danger, is := errors.AsType[*dangerError](err); is {
 		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
 	}
@@ -140,16 +140,20 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
 }
 
-// patience is that of the spec. Where nothing was changed there is nothing to wait for,
-// and a look or two will do.
-func (f facts) patience(p tuning.Patience, changed bool) tuning.Patience {
+// patience is that of the spec. Without a soak, two looks that agree will do.
+//
+// Every run of a sweep that changes settings of Ceph soaks, also one whose settings are
+// those of the run before. Candidates nearly always follow a change and controls often do
+// not: a soak for changes alone would favour one of them wherever time after the last run,
+// or after a change, makes a difference.
+func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
 		p.Soak = soak.Duration
 	}
 	if limit := f.sweep.Spec.Guardrails.SettleTimeout; limit != nil {
 		p.Deadline = limit.Duration
 	}
-	if !changed {
+	if !soaks {
 		p.Polls, p.Soak = min(p.Polls, 2), 0
 	}
 	return p

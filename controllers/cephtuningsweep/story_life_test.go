@@ -26,12 +26,14 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/rights"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 func lifeStories() map[string]story {
 	return map[string]story{
 		"an option that helps is found superior, and put back":     anOptionThatHelps,
 		"an option that does nothing is found equivalent":          anOptionThatDoesNothing,
+		"every run soaks, changed or not":                          everyRunSoaks,
 		"a grid with an axis of the load":                          aGridWithAnAxisOfTheLoad,
 		"pools of their own for numbers of PGs":                    poolsOfTheirOwn,
 		"bundles, one of which unsets an option":                   bundles,
@@ -75,6 +77,41 @@ func anOptionThatHelps(w *world) {
 		w.t.Errorf("patches %+v, want one with the winner", s.Status.Patches)
 	}
 	w.wantState(before)
+}
+
+// everyRunSoaks: a run whose settings are those of the run before begins no sooner than one
+// that follows a change.
+func everyRunSoaks(w *world) {
+	const soak = 300 * time.Millisecond
+	w.tune = func(o *Options) {
+		o.Patience = func([]tuning.Change) tuning.Patience {
+			return tuning.Patience{Polls: 3, Soak: soak, Deadline: 10 * time.Second}
+		}
+	}
+	w.restart()
+	var last time.Time
+	gaps := map[string]time.Duration{} // before each run but the first
+	w.bench.set(func(b *bench) {
+		b.holdIf = func(child *v1alpha1.CephBenchmark) bool {
+			if began := w.begun(child); !last.IsZero() && gaps[child.Name] == 0 {
+				gaps[child.Name] = began.Sub(last)
+			}
+			return false
+		}
+		b.speed = func(*v1alpha1.CephBenchmark) float64 { last = time.Now(); return 1000 }
+	})
+	s := w.create("s", profile)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.bench.set(func(*bench) { // Which holds the lock under which gaps is written.
+		if len(gaps) < 5 {
+			w.t.Fatalf("%d runs were seen to begin, at least 5 were expected", len(gaps))
+		}
+		for name, gap := range gaps {
+			if gap < soak {
+				w.t.Errorf("%s began %s after the run before: it did not soak for %s", name, gap, soak)
+			}
+		}
+	})
 }
 
 func anOptionThatDoesNothing(w *world) {
