@@ -167,16 +167,16 @@ func testJournals(t *testing.T, config *rest.Config) {
 	if err := kept.Save(deadline(t), journal(2, tuning.Open)); err != nil {
 		t.Error(err)
 	}
-	if err := kept.Save(deadline(t), journal(2, tuning.Restored)); !errors.Is(err, journals.ErrOvertaken) {
+	if err := kept.Save(deadline(t), journal(2, tuning.Restored)); !errors.Is(err, tuning.ErrOvertaken) {
 		t.Errorf("error %v, want that it was overtaken", err)
 	}
-	if err := kept.Remove(deadline(t), "f"); err == nil {
+	if err := kept.Remove(deadline(t), journal(2, tuning.Open)); err == nil {
 		t.Error("a journal that is not done was removed")
 	}
 	if err := kept.Save(deadline(t), journal(3, tuning.Restored)); err != nil {
 		t.Error(err)
 	}
-	if err := kept.Remove(deadline(t), "f"); err != nil {
+	if err := kept.Remove(deadline(t), journal(3, tuning.Restored)); err != nil {
 		t.Error(err)
 	}
 	if j, err := kept.Load(deadline(t), "f"); j != nil || err != nil {

@@ -414,23 +414,29 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 
 // giveUp closes the copy of the journal in Kubernetes, and returns what became of its entries.
 func (r *Reconciler) giveUp(ctx context.Context, seen facts) (tuning.Report, error) {
-	report := tuning.Report{Done: true}
-	left, err := r.Journals.Load(ctx, seen.fsid())
-	if err != nil || left == nil || left.Sweep != seen.self() {
-		return report, err
-	}
-	left.GiveUp()
-	report.Entries = left.Entries
-	return report, errors.Join(r.Journals.Save(ctx, left), r.Journals.Remove(ctx, seen.fsid()))
+	entries, err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self())
+	return tuning.Report{Done: true, Entries: entries}, err
 }
 
-// letGo removes the copy of the journal in Ceph, and releases the lock.
+// giveUpIn closes and removes a copy of the journal, and returns its entries. A copy of another
+// sweep stays: that one still needs it.
+func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.Sweep) ([]tuning.Entry, error) {
+	left, err := store.Load(ctx, fsid)
+	if err != nil || left == nil || left.Sweep != self {
+		return nil, err
+	}
+	left.GiveUp()
+	return left.Entries, errors.Join(store.Save(ctx, left), store.Remove(ctx, left))
+}
+
+// letGo gives up the copy of the journal in Ceph, and releases the lock.
 func (r *Reconciler) letGo(ctx context.Context, seen facts) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return err
 	}
-	return errors.Join(tuning.NewConfigKey(r.Ceph, to.Observer).Remove(ctx, seen.fsid()), r.release(ctx, seen))
+	_, err = giveUpIn(ctx, tuning.NewConfigKey(r.Ceph, to.Observer), to.FSID, seen.self())
+	return errors.Join(err, r.release(ctx, seen))
 }
 
 // fsid is that of the Ceph cluster whose settings the sweep has changed; "" before it has.

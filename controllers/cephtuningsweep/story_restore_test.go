@@ -40,6 +40,7 @@ func restoreStories() map[string]story {
 		"given up while Ceph answers, the next has the cluster": abandonedWithCephThere,
 		"given up while Ceph does not take one value back":      abandonedPools,
 		"given up, and nothing is in the way":                   abandonedForNothing,
+		"given up where Ceph has the journal of another":        abandonedBesideAnother,
 		"somebody else changes what is varied":                  changedBySomebodyElse,
 		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
 		"somebody removes the journal":                          theJournalIsRemoved,
@@ -449,6 +450,31 @@ func abandonedAndLeftInCeph(w *world) {
 	w.delete(s)
 	w.awaitGone(s)
 	w.wantState(before)
+}
+
+// Another Kubernetes cluster got the lock while this one was away, and has changed settings since.
+// Its journal is not this sweep's to remove.
+func abandonedBesideAnother(w *world) {
+	s := w.inMidRun()
+	w.stop()
+	const theirs = "cephtune/journal"
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Keys[theirs] = strings.Replace(c.Keys[theirs], string(s.UID), "their-uid", 1)
+	})
+	w.start()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
+		s.Spec.Suspend = true
+	})
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile")
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		if !strings.Contains(c.Keys[theirs], "their-uid") {
+			w.t.Errorf("the journal in Ceph is %q, want that of the other sweep", c.Keys[theirs])
+		}
+	})
 }
 
 // removeChildren is the garbage collector, which a test's API server has not.

@@ -328,7 +328,7 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 		t.Fatal(report, err)
 	}
 	kept.Revision++ // as the old one would, from what it had read
-	if err := storeOf(w.api).Save(t.Context(), kept); !errors.Is(err, journals.ErrOvertaken) {
+	if err := storeOf(w.api).Save(t.Context(), kept); !errors.Is(err, tuning.ErrOvertaken) {
 		t.Errorf("error is %v, want that it was overtaken", err)
 	}
 	if err := successor.Close(t.Context()); err != nil {
@@ -374,8 +374,8 @@ func TestTheCopyInKubernetesIsTheLastToGo(t *testing.T) {
 }
 
 // A manager in a Kubernetes cluster whose locks are counted otherwise puts back what one in
-// another has left. That one wakes up in the middle of a write, whose copy in Ceph nothing
-// keeps it from making: what the second one has written since counts all the same.
+// another has left. That one wakes up in the middle of a write, and has looked already what is
+// kept in Ceph: what the second one has written since counts all the same.
 func TestAManagerOfAnotherClusterWakesUp(t *testing.T) {
 	w := newWorld(t)
 	before, ctx := w.state(), t.Context()
@@ -405,7 +405,14 @@ func TestAManagerOfAnotherClusterWakesUp(t *testing.T) {
 		t.Fatalf("%v, want it to be killed after the first setting", err)
 	}
 	stale.Revision++
-	if err := tuning.NewConfigKey(w.cluster, ceph.Connection{}).Save(ctx, stale); err != nil {
+	if err := tuning.NewConfigKey(w.cluster, ceph.Connection{}).Save(ctx, stale); !errors.Is(err, tuning.ErrOvertaken) {
+		t.Errorf("before it has looked, its error is %v", err)
+	}
+	text, err := tuning.Encode(stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cluster.SetKey(ctx, ceph.Connection{}, "cephtune/journal", string(text)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.putAllBack(w.manager(w.api, nil)); err != nil {

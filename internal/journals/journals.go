@@ -5,7 +5,6 @@ package journals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,11 +28,6 @@ const (
 	sweepPrefix      = "cephtune-journal-"
 	disruptionPrefix = "cephtune-disruption-"
 )
-
-// ErrOvertaken says that the journal that is kept is not the one that was read before:
-// somebody else has written it meanwhile. Whoever reads it again and begins afresh from
-// that is right.
-var ErrOvertaken = errors.New("somebody else has written the journal meanwhile")
 
 // ConfigMaps is the store. It remembers nothing, and is safe for concurrent use.
 type ConfigMaps struct {
@@ -68,7 +62,7 @@ func (s *ConfigMaps) Load(ctx context.Context, fsid string) (*tuning.Journal, er
 
 // Save implements [tuning.Store]. It reads what is kept, refuses a journal that does not
 // follow it, and writes only what it has read: of two managers that both read one
-// journal and go on from it, the second is refused with ErrOvertaken, however close
+// journal and go on from it, the second is refused with tuning.ErrOvertaken, however close
 // behind the first it is.
 //
 // That the journal itself is the memory is what makes it hold: a manager that was
@@ -92,7 +86,7 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 		if err != nil {
 			return err
 		}
-		if err := follows(j, kept); err != nil {
+		if err := tuning.Follows(j, kept); err != nil {
 			return s.failed("write", j.FSID, err)
 		}
 	}
@@ -105,9 +99,10 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	return s.failed("write", j.FSID, err)
 }
 
-// Remove implements [tuning.Store], for journals that are done. It removes what it has
-// read and nothing that came in its place.
-func (s *ConfigMaps) Remove(ctx context.Context, fsid string) error {
+// Remove implements [tuning.Store]. It removes what it has read and nothing that came in its
+// place.
+func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
+	fsid := last.FSID
 	o, err := s.read(ctx, fsid)
 	if err != nil || !exists(o) {
 		return err
@@ -116,28 +111,12 @@ func (s *ConfigMaps) Remove(ctx context.Context, fsid string) error {
 	if err != nil {
 		return err
 	}
-	if !kept.Done() {
-		return s.failed("remove", fsid, fmt.Errorf("settings that sweep %s changed are not put back yet: restore or abandon them first", kept.Sweep))
+	if err := tuning.Outlives(last, kept); err != nil {
+		return s.failed("remove", fsid, err)
 	}
 	uid, version := o.UID, o.ResourceVersion
 	err = s.writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version})
 	return s.failed("remove", fsid, client.IgnoreNotFound(err))
-}
-
-// follows tells whether a journal may take the place of the one that is kept. A revision
-// is what makes it the next one: somebody else who began where this writer did has used
-// it up. One that is ahead by more comes after a copy of this one that was lost.
-func follows(next, kept *tuning.Journal) error {
-	switch {
-	case kept.Sweep.UID != next.Sweep.UID && kept.Done():
-		return nil
-	case kept.Sweep.UID != next.Sweep.UID:
-		return &tuning.OtherSweepError{Sweep: kept.Sweep}
-	case kept.Epoch > next.Epoch || kept.Revision >= next.Revision:
-		return fmt.Errorf("revision %d of epoch %d does not follow revision %d of epoch %d, which %s wrote: %w",
-			next.Revision, next.Epoch, kept.Revision, kept.Epoch, kept.Writer, ErrOvertaken)
-	}
-	return nil
 }
 
 // read returns the ConfigMap, or one that is not written yet.
@@ -209,7 +188,7 @@ func (s *ConfigMaps) failed(what, fsid string, err error) error {
 	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", what, s.namespace, s.prefix, fsid)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), what == "write" && apierrors.IsNotFound(err):
-		return fmt.Errorf("%s: %w; if that repeats, look for a second manager: %w", doing, ErrOvertaken, err)
+		return fmt.Errorf("%s: %w; if that repeats, look for a second manager: %w", doing, tuning.ErrOvertaken, err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s: the Role cephtune-cluster-locks, which the chart makes (rbac.create) and config/rbac has, has to be there in namespace %s: %w", doing, s.namespace, err)
 	}

@@ -74,7 +74,7 @@ func TestAJournalIsKept(t *testing.T) {
 	if kept, err := s.Load(t.Context(), fsid); kept != nil || err != nil {
 		t.Fatalf("%v, %v before there was one", kept, err)
 	}
-	if err := s.Remove(t.Context(), fsid); err != nil {
+	if err := s.Remove(t.Context(), journal("a", 1, 1)); err != nil {
 		t.Errorf("remove one that is not there: %v", err)
 	}
 	want := journal("pg-num", 3, 1, tuning.Open, tuning.Restored, tuning.Open)
@@ -103,7 +103,7 @@ func TestAJournalIsKept(t *testing.T) {
 	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "Nothing is left") {
 		t.Errorf("state of a journal that is done: %q", got)
 	}
-	if err := s.Remove(t.Context(), fsid); err != nil {
+	if err := s.Remove(t.Context(), journal("a", 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := s.Load(t.Context(), fsid); kept != nil || err != nil {
@@ -128,7 +128,7 @@ func TestWhatOthersPutThereStays(t *testing.T) {
 
 func TestWhichJournalFollowsWhich(t *testing.T) {
 	const open, done = tuning.Open, tuning.Restored
-	overtaken := func(err error) bool { return errors.Is(err, journals.ErrOvertaken) }
+	overtaken := func(err error) bool { return errors.Is(err, tuning.ErrOvertaken) }
 	otherSweep := func(err error) bool {
 		other, is := errors.AsType[*tuning.OtherSweepError](err)
 		return is && other.Sweep.Name == "a"
@@ -221,13 +221,13 @@ func TestTwoManagersAtOnce(t *testing.T) {
 		"one begins where the other ends": {
 			before: journal("z", 1, 2, tuning.Restored),
 			first:  func(t *testing.T, s tuning.Store) { mustSave(t, s, first) },
-			second: func(ctx context.Context, s tuning.Store) error { return s.Remove(ctx, fsid) },
+			second: func(ctx context.Context, s tuning.Store) error { return s.Remove(ctx, journal("z", 1, 2)) },
 			want:   first,
 		},
 		"one ends where the other goes on": {
 			before: journal("a", 1, 2, tuning.Restored),
 			first: func(t *testing.T, s tuning.Store) {
-				if err := s.Remove(t.Context(), fsid); err != nil {
+				if err := s.Remove(t.Context(), journal("a", 1, 1)); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -241,7 +241,7 @@ func TestTwoManagersAtOnce(t *testing.T) {
 				mustSave(t, storeOf(c), test.before)
 			}
 			late := between(c, func() { test.first(t, storeOf(c)) })
-			if err := test.second(t.Context(), storeOf(late)); !errors.Is(err, journals.ErrOvertaken) || !strings.Contains(err.Error(), "second manager") {
+			if err := test.second(t.Context(), storeOf(late)); !errors.Is(err, tuning.ErrOvertaken) || !strings.Contains(err.Error(), "second manager") {
 				t.Errorf("error is %v, want that it was overtaken", err)
 			}
 			got, err := storeOf(c).Load(t.Context(), fsid)
@@ -272,7 +272,7 @@ func TestReadingBetweenTwoWritesIsNoMatter(t *testing.T) {
 func TestAnOpenJournalIsNotRemoved(t *testing.T) {
 	s := storeOf(fake.NewClientBuilder().Build())
 	mustSave(t, s, journal("a", 1, 1, tuning.Restored, tuning.Open))
-	if err := s.Remove(t.Context(), fsid); err == nil || !strings.Contains(err.Error(), "restore or abandon") {
+	if err := s.Remove(t.Context(), journal("a", 1, 1, tuning.Open)); err == nil || !strings.Contains(err.Error(), "restore or abandon") {
 		t.Errorf("error is %v", err)
 	}
 	if kept, err := s.Load(t.Context(), fsid); kept == nil || err != nil {
@@ -298,7 +298,7 @@ func TestAJournalThatCannotBeReadStays(t *testing.T) {
 			s := storeOf(c)
 			_, loaded := s.Load(t.Context(), fsid)
 			saved := s.Save(t.Context(), journal("a", 1, 1, tuning.Open))
-			removed := s.Remove(t.Context(), fsid)
+			removed := s.Remove(t.Context(), journal("a", 1, 1))
 			for _, err := range []error{loaded, saved, removed} {
 				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), name) {
 					t.Errorf("error is %v, want %q and the name in it", err, test.want)

@@ -214,7 +214,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		return fmt.Errorf("the journal of sweep %s has settings that are not put back yet", j.Sweep)
 	}
 	for _, store := range removals(e.store) {
-		if err := store.Remove(ctx, e.cluster.FSID); err != nil {
+		if err := store.Remove(ctx, j); err != nil {
 			return err
 		}
 		if err := e.reached(StepCopyRemoved); err != nil {

@@ -3,6 +3,7 @@ package tuning
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -13,10 +14,50 @@ import (
 type Store interface {
 	// Load returns the journal of a cluster, or nil if there is none.
 	Load(ctx context.Context, fsid string) (*Journal, error)
-	// Save keeps one in place of the last.
+	// Save keeps one in place of the last, which Follows says may be replaced.
 	Save(ctx context.Context, j *Journal) error
-	// Remove removes it. It is fine if there is none.
-	Remove(ctx context.Context, fsid string) error
+	// Remove removes the journal of a cluster of which last is the newest copy, if Outlives
+	// says so. It is fine if there is none.
+	Remove(ctx context.Context, last *Journal) error
+}
+
+// ErrOvertaken says that the journal that is kept is not the one that was read before:
+// somebody else has written it meanwhile. Read it again, and begin afresh from that.
+var ErrOvertaken = errors.New("somebody else has written the journal meanwhile")
+
+// Follows refuses a journal that may not take the place of the one that is kept. A journal of
+// another sweep has to be done. One of the same sweep has to come before, by epoch and by
+// revision: somebody else who began where this writer did has used its revision up. A revision
+// that is ahead by more than one comes after a copy of this one that was lost. The same once
+// more is fine: the answer to the first time was lost.
+func Follows(next, kept *Journal) error {
+	switch {
+	case kept == nil || alike(kept, next) == nil:
+		return nil
+	case kept.Sweep.UID != next.Sweep.UID && kept.Done():
+		return nil
+	case kept.Sweep.UID != next.Sweep.UID:
+		return &OtherSweepError{Sweep: kept.Sweep}
+	case kept.Epoch > next.Epoch || kept.Revision >= next.Revision:
+		return fmt.Errorf("revision %d of epoch %d does not follow revision %d of epoch %d, which %s wrote: %w",
+			next.Revision, next.Epoch, kept.Revision, kept.Epoch, kept.Writer, ErrOvertaken)
+	}
+	return nil
+}
+
+// Outlives refuses to remove the journal that is kept, unless it is done or an earlier state of
+// the last one, which is: a process may have died before it wrote that into every copy.
+func Outlives(last, kept *Journal) error {
+	switch {
+	case kept.Done():
+		return nil
+	case kept.Sweep.UID != last.Sweep.UID || !last.Done():
+		return &OtherSweepError{Sweep: kept.Sweep}
+	case kept.Epoch > last.Epoch || kept.Revision > last.Revision:
+		return fmt.Errorf("revision %d of epoch %d, which %s wrote, came after revision %d of epoch %d: %w",
+			kept.Revision, kept.Epoch, kept.Writer, last.Revision, last.Epoch, ErrOvertaken)
+	}
+	return nil
 }
 
 // Where journals are, below Ceph's config-key. That of a disruption is another one: in a
@@ -28,6 +69,11 @@ const (
 
 // ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
 // Kubernetes cluster.
+//
+// Ceph cannot compare and set a key in one step. So it reads what is kept, and refuses to write
+// over or to remove what is not the writer's; between that look and the command, another
+// writer's journal can still be lost. The lock keeps other writers away, and the copy in
+// Kubernetes, which is written first, has no such window.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
@@ -77,15 +123,29 @@ func (s *ConfigKey) Save(ctx context.Context, j *Journal) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ceph.SetKey(ctx, s.at, s.key, string(text)); err != nil {
+	kept, err := s.Load(ctx, j.FSID)
+	if err != nil {
+		return err
+	}
+	if err = Follows(j, kept); err == nil {
+		err = s.ceph.SetKey(ctx, s.at, s.key, string(text))
+	}
+	if err != nil {
 		return fmt.Errorf("write the journal in Ceph: %w", err)
 	}
 	return nil
 }
 
 // Remove implements Store.
-func (s *ConfigKey) Remove(ctx context.Context, _ string) error {
-	if err := s.ceph.RemoveKey(ctx, s.at, s.key); err != nil {
+func (s *ConfigKey) Remove(ctx context.Context, last *Journal) error {
+	kept, err := s.Load(ctx, last.FSID)
+	if err != nil || kept == nil {
+		return err
+	}
+	if err = Outlives(last, kept); err == nil {
+		err = s.ceph.RemoveKey(ctx, s.at, s.key)
+	}
+	if err != nil {
 		return fmt.Errorf("remove the journal in Ceph: %w", err)
 	}
 	return nil
@@ -110,8 +170,15 @@ func (s *Memory) Load(_ context.Context, fsid string) (*Journal, error) {
 }
 
 // Save implements Store.
-func (s *Memory) Save(_ context.Context, j *Journal) error {
+func (s *Memory) Save(ctx context.Context, j *Journal) error {
 	text, err := Encode(j)
+	if err != nil {
+		return err
+	}
+	kept, err := s.Load(ctx, j.FSID)
+	if err == nil {
+		err = Follows(j, kept)
+	}
 	if err != nil {
 		return err
 	}
@@ -125,10 +192,17 @@ func (s *Memory) Save(_ context.Context, j *Journal) error {
 }
 
 // Remove implements Store.
-func (s *Memory) Remove(_ context.Context, fsid string) error {
+func (s *Memory) Remove(ctx context.Context, last *Journal) error {
+	kept, err := s.Load(ctx, last.FSID)
+	if err != nil || kept == nil {
+		return err
+	}
+	if err := Outlives(last, kept); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.kept, fsid)
+	delete(s.kept, last.FSID)
 	return nil
 }
 
@@ -163,9 +237,9 @@ func (s *Mirrored) Save(ctx context.Context, j *Journal) error {
 }
 
 // Remove implements Store.
-func (s *Mirrored) Remove(ctx context.Context, fsid string) error {
+func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 	for _, store := range removals(s) {
-		if err := store.Remove(ctx, fsid); err != nil {
+		if err := store.Remove(ctx, last); err != nil {
 			return err
 		}
 	}
