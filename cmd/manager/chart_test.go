@@ -33,7 +33,7 @@ type crdModule struct {
 // crdModules have the CRDs of which the chart makes objects, beside our own.
 func crdModules() []crdModule {
 	return []crdModule{
-		{ // as in test/lab/versions.env
+		{ // as in test/lab/stacks/reef.env
 			module: "github.com/rook/rook", version: "v1.17.2",
 			sum:   "h1:pb64owmhpZDM997MDHCWoLCIUvOgXUTqKpe8QmXTh00=",
 			files: []string{"deploy/examples/crds.yaml"},

@@ -1,7 +1,9 @@
 package docs_test
 
 import (
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,17 +17,37 @@ func TestVersionsAreThoseThatArePinned(t *testing.T) {
 		return match(t, file, `(?m)^\s*`+regexp.QuoteMeta(path)+` (v\S+)`)
 	}
 	want := map[string]string{
-		"Ceph": env("CEPH_VERSION"), "Rook": env("ROOK_VERSION"), "Kubernetes": env("KUBERNETES_VERSION"), "etcd": env("ETCD_VERSION"),
+		"Kubernetes": env("KUBERNETES_VERSION"), "etcd": env("ETCD_VERSION"),
 		"Kubernetes' client libraries": module("go.mod", "k8s.io/client-go"),
 		"controller-runtime":           module("go.mod", "sigs.k8s.io/controller-runtime"),
 		"Go":                           match(t, "go.mod", `(?m)^go (\S+)$`),
 		"Prometheus":                   module("dashboards/go.mod", "github.com/prometheus/prometheus"),
 	}
 	got := map[string]string{}
-	for _, table := range readPage(t, "docs/versions.md").tables {
-		for _, row := range table.rows {
-			got[row[0]] = row[1]
-		}
+	for _, row := range readPage(t, "docs/versions.md").tables[0].rows {
+		got[row[0]] = row[1]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/versions.md (-pinned +page):\n%s", diff)
+	}
+}
+
+// TestStacksAreThoseOfTheLab compares the table of stacks with their files.
+func TestStacksAreThoseOfTheLab(t *testing.T) {
+	type versions struct{ Ceph, Rook string }
+	want := map[string]versions{}
+	files, err := filepath.Glob(filepath.Join(root(t), "test", "lab", "stacks", "*.env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		path := "test/lab/stacks/" + filepath.Base(file)
+		env := func(name string) string { return match(t, path, `(?m)^`+name+`=(\S+)`) }
+		want[strings.TrimSuffix(filepath.Base(file), ".env")] = versions{env("CEPH_VERSION"), env("ROOK_VERSION")}
+	}
+	got := map[string]versions{}
+	for _, row := range readPage(t, "docs/versions.md").tables[1].rows {
+		got[row[0]] = versions{row[1], row[2]}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/versions.md (-pinned +page):\n%s", diff)

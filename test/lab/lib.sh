@@ -18,6 +18,24 @@ die() {
 	exit 1
 }
 
+# lab_stack prints the stack of the lab that is on this machine, if there is one. One
+# without a file is from a checkout that knew reef alone.
+lab_stack() {
+	[ -d "$STATE/disks" ] || return
+	cat "$STATE/stack" 2>/dev/null || echo reef
+}
+
+stacks() { (cd "$LAB/stacks" && printf '%s ' *.env | sed 's/\.env//g'); }
+
+# The stack is what STACK says, or that of the lab that is there, or the default.
+STACK=${STACK:-$(lab_stack || echo "$DEFAULT_STACK")}
+export STACK # to the parts
+[ -e "$LAB/stacks/$STACK.env" ] || die "no stack is called $STACK; they are: $(stacks)"
+# shellcheck source=stacks/reef.env
+. "$LAB/stacks/$STACK.env"
+# shellcheck source=images.env
+. "$LAB/images.env"
+
 # wait_for SECONDS WHAT COMMAND… polls once a second until COMMAND succeeds.
 wait_for() {
 	local limit=$1 what=$2 started=$SECONDS
@@ -80,13 +98,38 @@ kubernetes_dir() { "$LAB/build/kubernetes/build" --dir; }
 # the one of whoever runs this.
 kubectl() { "$(kubernetes_dir)/kubectl" --kubeconfig "$LAB_KUBECONFIG" "$@"; }
 
-rook_dir() { "$LAB/build/rook/build" --dir; }
+rook_dir() { "$LAB/build/rook/build" "$(rook_minor)" --dir; }
+
+# rook_minor is such as 1.18, and a folder in build/rook.
+rook_minor() {
+	local version=${ROOK_VERSION#v}
+	echo "${version%.*}"
+}
 
 # Where the cache holds what several parts use.
-rootfs_dir() { cache_entry rootfs "$LAB/parts/rootfs" "$DEBIAN_SUITE" "$CEPH_VERSION"; }
+node_rootfs_dir() { cache_entry node-rootfs "$LAB/parts/node-rootfs" "$LAB/rootfs.sh" "$DEBIAN_SUITE"; }
+
+ceph_rootfs_dir() { cache_entry "ceph-$CEPH_VERSION" "$LAB/parts/ceph-rootfs" "$LAB/rootfs.sh" "$CEPH_SUITE" "$CEPH_VERSION"; }
 
 images_archive() {
-	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(rootfs_dir)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
+	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(ceph_rootfs_dir)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
+}
+
+# make_once ENTRY COMMAND… has COMMAND fill a folder, which gets the entry's name when it
+# is whole. Several commands may want the same entry: one makes it, the others wait.
+make_once() {
+	local entry=$1
+	shift
+	mkdir -p "$CACHE"
+	exec 8>"$entry.lock"
+	flock 8
+	if [ ! -e "$entry" ]; then
+		rm -rf --one-file-system "$entry.partial"
+		mkdir "$entry.partial"
+		"$@" "$entry.partial"
+		mv "$entry.partial" "$entry"
+	fi
+	exec 8>&-
 }
 
 # render replaces @NAME@ by the setting of that name, and fails on an unknown one.
