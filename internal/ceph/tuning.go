@@ -313,7 +313,7 @@ func tunablePoolOption(option string) error {
 	}
 	switch option {
 	case "size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
-		"nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "hashpspool", "eio":
+		"nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "allow_ec_optimizations", "hashpspool", "eio":
 		return &InvalidError{fmt.Sprintf("%s of a pool is never changed", option)}
 	}
 	return nil

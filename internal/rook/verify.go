@@ -102,8 +102,8 @@ func poolParameter(p ceph.Pool, param string) (string, bool) {
 		return strconv.Itoa(p.PGNum), true
 	case paramAutoscaleMode:
 		return p.AutoscaleMode, true
-	case "allow_ec_overwrites":
-		return strconv.FormatBool(slices.Contains(p.Flags, "ec_overwrites")), true
+	case "allow_ec_overwrites", "allow_ec_optimizations":
+		return strconv.FormatBool(slices.Contains(p.Flags, strings.TrimPrefix(param, "allow_"))), true
 	}
 	if value, set := p.Options[param]; set {
 		return value, true

@@ -28,7 +28,7 @@ func TestVerifyPool(t *testing.T) {
 		return v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, Parameters: params}
 	}
 	data := pool(func(p *ceph.Pool) {
-		p.Name, p.Type, p.Size, p.Flags = "cephtune-scratch-data", "erasure", 6, []string{"ec_overwrites"}
+		p.Name, p.Type, p.Size, p.Flags = "cephtune-scratch-data", "erasure", 6, []string{"ec_optimizations", "ec_overwrites"}
 	})
 	cases := map[string]struct {
 		want  v1alpha1.ScratchPool
@@ -56,6 +56,13 @@ func TestVerifyPool(t *testing.T) {
 				"pool cephtune-scratch does not have nodelete set, which should be true: Ceph refused it, or does not show it",
 				"pool cephtune-scratch has noscrub true, not 0",
 			},
+		},
+		"flags that are called otherwise when they are set": {
+			want: v1alpha1.ScratchPool{
+				ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2},
+				Parameters:   map[string]v1alpha1.ParameterValue{"allow_ec_overwrites": "true", "allow_ec_optimizations": "true"},
+			},
+			pools: []ceph.Pool{pool(plain), data},
 		},
 		"a number of PGs that was refused, and the autoscaler on": {
 			want:  copies(map[string]v1alpha1.ParameterValue{"pg_num": "512"}),

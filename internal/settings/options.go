@@ -63,9 +63,15 @@ func ConfigRisk(name string) (Risk, string) {
 		return RiskNever, "it only counts when an OSD is created"
 	case strings.HasSuffix(name, "_path") || strings.HasSuffix(name, "_dir"):
 		return RiskNever, "it says where an OSD finds its files"
+	case regexp.MustCompile(`_(debug|inject)_|^ceph_assert`).MatchString(name):
+		return RiskNever, "it makes OSDs fail, or go on after they have failed, for tests of Ceph itself"
+	case strings.HasPrefix(name, "tmp_"):
+		return RiskNever, "it says where an OSD puts its files"
+	case strings.HasPrefix(name, "bluestore_bdev_label_") || name == "bluefs_wal_envelope_mode":
+		return RiskNever, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"
 	case regexp.MustCompile(`^bluestore_(compression|csum)_`).MatchString(name):
 		return RiskNever, "it would alter how every pool stores data: vary the option of a scratch pool instead"
-	case regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)`).MatchString(name):
+	case regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`).MatchString(name):
 		return RiskRestart, "OSDs take it only when they start"
 	case name == "osd_mclock_profile" || name == "osd_client_message_cap":
 		return RiskLow, ""
@@ -102,7 +108,8 @@ func PoolRisk(name string) (Risk, string) {
 // there before the sweep and will be after it.
 func AltersStoredData(name string) bool {
 	return strings.HasPrefix(name, "compression_") || strings.HasPrefix(name, "csum_") ||
-		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm"
+		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm" ||
+		name == "allow_ec_optimizations" // which Ceph does not take back either
 }
 
 // AllowsOption returns the entry for an option of a pool, or of the configuration at a

@@ -35,6 +35,32 @@ pods:
   annotations: {example.com/inject: "false"}
 `
 
+// TestRisksOfWhatIsNewInCeph20 holds still what was thought of each option of OSDs that
+// 20.2.4 has and 18.2.7 has not.
+func TestRisksOfWhatIsNewInCeph20(t *testing.T) {
+	list, err := os.ReadFile(filepath.Join("testdata", "new-in-ceph-20.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		name, want, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if got, why := ConfigRisk(name); string(got) != want {
+			t.Errorf("%s: %s (%s), want %s", name, got, why, want)
+		}
+	}
+}
+
+func TestOptionsThatBreakOSDsOnPurposeAreNeverVaried(t *testing.T) {
+	for _, name := range []string{
+		"bluestore_debug_omit_block_device_write", "osd_debug_drop_ping_probability", "osd_inject_failure_on_pg_removal",
+		"bdev_inject_crash", "ceph_assert_supresssions", "debug_osd",
+	} {
+		if got, _ := ConfigRisk(name); got != RiskNever {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	cases := map[string]struct {
 		text string

@@ -153,6 +153,8 @@ func isKnown(w wish, about Known, _ Permissions) []Problem {
 		return w.problem(ProblemUnknown, "%s is an option of %s, and sweeps vary those of OSDs", w.setting.Option, strings.Join(help.Services, " and "))
 	case slices.Contains(help.Flags, "no_mon_update"):
 		return w.problem(ProblemUnknown, "Ceph does not take %s from its central configuration", w.setting.Option)
+	case slices.Contains(help.Flags, "create"):
+		return w.problem(ProblemNever, "%s is never varied, because it only counts when an OSD is created", w.setting.Option)
 	}
 	return nil
 }

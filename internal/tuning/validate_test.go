@@ -16,7 +16,7 @@ func TestValidate(t *testing.T) {
 			{Name: "osd_mclock_scheduler_client_wgt"},
 			{Name: "osd_max_backfills", Max: "8"},
 			{Name: "osd_mclock_override_recovery_settings"},
-			{Name: "osd_recovery_sleep"},
+			{Name: "osd_recovery_sleep"}, {Name: "bluestore_elastic_shared_blobs"},
 			{Name: "osd_memory_target", Min: "1Gi", Max: "8Gi"},
 			{Name: "osd_memory_target", Mask: "class:ssd"},
 			{Name: "osd_client_message_cap", Min: "16", Max: "4Ki"},
@@ -40,13 +40,17 @@ func TestValidate(t *testing.T) {
 		reason         ProblemReason // "": nothing is wrong
 		said           string
 	}{
-		"values within bounds":               {configurations: one(config("osd_memory_target", "4Gi"), config("osd_client_message_cap", "4K"), poolOption("p", "pg_num", "64"))},
-		"a default":                          {configurations: one(config("osd_memory_target", ""))},
-		"a mask that is listed":              {configurations: one(masked("class:ssd", "osd_memory_target", "16G"))},
-		"a mask that is not":                 {configurations: one(masked("class:hdd", "osd_memory_target", "4G")), reason: ProblemNotAllowed, said: "osd/class:hdd osd_memory_target"},
-		"an option that is not listed":       {configurations: one(config("bluestore_throttle_bytes", "4M")), reason: ProblemNotAllowed, said: "the options of cluster rook-ceph/my-cluster"},
-		"an option that nobody may vary":     {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, said: "never varied"},
-		"the size of a pool":                 {configurations: one(poolOption("p", "size", "2")), reason: ProblemNever, said: "how many copies"},
+		"values within bounds":           {configurations: one(config("osd_memory_target", "4Gi"), config("osd_client_message_cap", "4K"), poolOption("p", "pg_num", "64"))},
+		"a default":                      {configurations: one(config("osd_memory_target", ""))},
+		"a mask that is listed":          {configurations: one(masked("class:ssd", "osd_memory_target", "16G"))},
+		"a mask that is not":             {configurations: one(masked("class:hdd", "osd_memory_target", "4G")), reason: ProblemNotAllowed, said: "osd/class:hdd osd_memory_target"},
+		"an option that is not listed":   {configurations: one(config("bluestore_throttle_bytes", "4M")), reason: ProblemNotAllowed, said: "the options of cluster rook-ceph/my-cluster"},
+		"an option that nobody may vary": {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, said: "never varied"},
+		"the size of a pool":             {configurations: one(poolOption("p", "size", "2")), reason: ProblemNever, said: "how many copies"},
+		"what only a new OSD takes": {configurations: one(config("bluestore_elastic_shared_blobs", "false")), change: func(k *Known) {
+			k.Help["bluestore_elastic_shared_blobs"] = ceph.OptionHelp{Known: true, Name: "bluestore_elastic_shared_blobs", Type: "bool", Flags: []string{"create"}}
+		}, reason: ProblemNever, said: "when an OSD is created"},
+		"what a pool does not lose again":    {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
 		"the autoscaler":                     {configurations: one(autoscaler("p")), reason: ProblemNever, said: "held still"},
 		"an option that Ceph does not know":  {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope"},
 		"an option of a manager":             {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},

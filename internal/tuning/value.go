@@ -24,7 +24,7 @@ const (
 // well enough to be put back. Those that alter stored data are not among them.
 func PoolOptionType(name string) (string, bool) {
 	switch name {
-	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority":
+	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority", "read_ratio":
 		return typeInt, true
 	case "scrub_min_interval", "scrub_max_interval", "deep_scrub_interval":
 		return typeFloat, true
