@@ -33,7 +33,7 @@ func (h *holders) Acquire(_ context.Context, _ ceph.Connection, _ string, holder
 	if !slices.Contains(h.took, holder.Name) {
 		h.took = append(h.took, holder.Name)
 	}
-	return lock.Grant{Held: true, Epoch: 1, Expires: now.Add(lock.Duration)}, nil
+	return lock.Grant{Held: true, Epoch: 1, Expires: now.Add(lock.Duration), Asked: now}, nil
 }
 
 func (h *holders) Release(_ context.Context, _ ceph.Connection, _ string, holder lock.Holder) error {

@@ -71,10 +71,22 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killedFor
 
+	if err := inTime(ctx, do.verb); err != nil {
+		return nil, err
+	}
 	if err := cmd.Run(); err != nil {
 		return nil, failure(ctx, do.verb, err, stderr.String(), stdout.Bytes())
 	}
 	return stdout.Bytes(), nil
+}
+
+// inTime looks at the clock right before a command is started. The context alone does not
+// tell: a process that was paused goes on before its timers do.
+func inTime(ctx context.Context, verb string) error {
+	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
+		return fmt.Errorf("ceph %s was not begun in time: %w", verb, context.DeadlineExceeded)
+	}
+	return nil
 }
 
 // patience makes Ceph's libraries give up before the command is killed, because

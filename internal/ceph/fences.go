@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// fences let one change at a time be made to a Ceph cluster, and none with an epoch
-// below one that was seen. What they know ends with the process. That is enough: a
-// change that another process was asked for ends before its lock does, because of the
-// deadline, and who takes the lock waits for LongestChange.
+// fences let one change at a time be made to a Ceph cluster, none with an epoch below one
+// that was seen, and none whose time is over. What they know of epochs ends with the
+// process, and each manager has a sidecar of its own. The deadline holds all the same: a
+// change that another process was asked for has ended LongestChange after that one made
+// sure of its lock, and who takes the lock waits for as long.
 type fences struct {
 	mu    sync.Mutex
 	known map[string]*fenced // by FSID
@@ -31,15 +32,14 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 	if err := fence.valid(); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, LongestChange)
-	cluster, err := f.see(fence)
-	if err == nil {
-		err = inTime(ctx, fence)
-	}
-	if err != nil {
-		cancel()
+	if err := fence.inTime(time.Now()); err != nil {
 		return nil, nil, err
 	}
+	cluster, err := f.see(fence)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := changing(ctx, fence)
 	select {
 	case cluster.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -47,12 +47,25 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 		return nil, nil, fmt.Errorf("another change to the Ceph cluster %s was being made: %w", fence.FSID, ctx.Err())
 	}
 	leave = func() { <-cluster.turn; cancel() }
-	// A higher epoch may have come while this one waited.
-	if _, err := f.see(fence); err != nil {
+	// A higher epoch may have come while this one waited, and time has passed.
+	if _, err = f.see(fence); err == nil {
+		err = fence.inTime(time.Now())
+	}
+	if err != nil {
 		leave()
 		return nil, nil, err
 	}
 	return ctx, leave, nil
+}
+
+// changing is the context of a change. It ends when the fence does, whatever time the
+// caller has.
+func changing(ctx context.Context, fence Fence) (context.Context, context.CancelFunc) {
+	latest := time.Now().Add(LongestChange)
+	if fence.Until.Before(latest) {
+		latest = fence.Until
+	}
+	return context.WithDeadline(ctx, latest)
 }
 
 // see remembers an epoch, or refuses it.
@@ -70,14 +83,4 @@ func (f *fences) see(fence Fence) (*fenced, error) {
 	}
 	cluster.epoch = fence.Epoch
 	return cluster, nil
-}
-
-// inTime refuses a change whose deadline is after the end of the lock.
-func inTime(ctx context.Context, fence Fence) error {
-	deadline, _ := ctx.Deadline()
-	if !deadline.After(fence.Until) {
-		return nil
-	}
-	return &FencedError{fmt.Sprintf("the lock of the Ceph cluster %s ends in %s, before the %s that this change may take: renew it first",
-		fence.FSID, time.Until(fence.Until).Round(time.Second), time.Until(deadline).Round(time.Second))}
 }

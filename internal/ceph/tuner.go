@@ -55,9 +55,13 @@ const (
 const FlagNoUp = "noup"
 
 const (
-	// LongestChange is what a verb that changes something gets at most. Whoever takes
-	// over from another waits for as long, and then looks afresh.
+	// LongestChange is until when, after a lock was asked for, a change may still be
+	// carried out under it. Whoever takes over from another waits for as long, and so does
+	// who did not hear what became of a change; then both look afresh.
 	LongestChange = 30 * time.Second
+	// ChangeTime is the part of it after which the process is killed that tells Ceph. What
+	// it has told the monitors right before that is carried out in the rest.
+	ChangeTime = LongestChange - 5*time.Second
 	// maxValue bounds the value of an option.
 	maxValue = 1024
 )
@@ -69,8 +73,9 @@ type Fence struct {
 	// Epoch is that of the holding. A verb with a lower epoch than an earlier one is
 	// refused.
 	Epoch int64
-	// Until is when the lock is lost unless it is renewed. A verb whose deadline is
-	// later is refused: it could be carried out under somebody else's lock.
+	// Until is by when the change has to have ended. It counts from when the lock was
+	// asked for, and not from when the change is: whoever is paused in between, for
+	// however long, is refused, because the lock may be somebody else's by then.
 	Until time.Time
 }
 
@@ -192,4 +197,13 @@ func (f Fence) valid() error {
 		return &InvalidError{fmt.Sprintf("there is no epoch %d", f.Epoch)}
 	}
 	return nil
+}
+
+// inTime refuses a change whose time is over. The clock of a machine can be set, and the
+// one that only goes forward is not known to other processes: both are asked.
+func (f Fence) inTime(now time.Time) error {
+	if now.Before(f.Until) && now.Round(0).Before(f.Until.Round(0)) {
+		return nil
+	}
+	return &FencedError{fmt.Sprintf("the change of the Ceph cluster %s was held up until its time was over, and was not made: whether the lock is still held has to be asked again", f.FSID)}
 }

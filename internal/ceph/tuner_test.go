@@ -3,6 +3,7 @@ package ceph_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -91,10 +92,10 @@ func TestFencesCrossTheSocket(t *testing.T) {
 	if err := client.SetBalancer(t.Context(), someone, fence(2), false); err != nil {
 		t.Fatal(err)
 	}
-	soon := ceph.Fence{FSID: cephtest.FSID, Epoch: 2, Until: time.Now().Add(time.Second)}
+	over := ceph.Fence{FSID: cephtest.FSID, Epoch: 2, Until: time.Now().Add(-time.Millisecond)}
 	for name, given := range map[string]ceph.Fence{
-		"an earlier epoch is refused behind it":    fence(1),
-		"a lock that ends soon, already before it": soon,
+		"an earlier epoch is refused behind it":     fence(1),
+		"one whose time is over, already before it": over,
 	} {
 		err := client.SetBalancer(t.Context(), someone, given, true)
 		if _, fenced := errors.AsType[*ceph.FencedError](err); !fenced {
@@ -103,6 +104,36 @@ func TestFencesCrossTheSocket(t *testing.T) {
 	}
 	if got := len(cluster.Calls("SetBalancer")); got != 2 {
 		t.Errorf("the cluster was asked %d times, want 2", got)
+	}
+}
+
+// delayed lets requests pause on their way, as a manager does that is stopped right before
+// it writes them.
+type delayed struct {
+	http.RoundTripper
+
+	by time.Duration
+}
+
+func (d delayed) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(d.by)
+	return d.RoundTripper.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+}
+
+// A request that is held up between the lock and the sidecar, wherever that is, changes
+// nothing.
+func TestAChangeThatIsHeldUpIsNotMade(t *testing.T) {
+	cluster := cephtest.NewCluster("p")
+	client, _ := sidecar(t, cluster)
+	const valid = 300 * time.Millisecond
+	client.WithTransport(func(way http.RoundTripper) http.RoundTripper { return delayed{RoundTripper: way, by: 2 * valid} })
+	given := fence(1)
+	given.Until = time.Now().Add(valid)
+	if err := client.SetBalancer(t.Context(), someone, given, false); err == nil {
+		t.Error("nothing was refused")
+	}
+	if calls := cluster.Calls("SetBalancer"); len(calls) > 0 {
+		t.Errorf("the cluster was told %v", calls)
 	}
 }
 

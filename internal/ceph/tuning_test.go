@@ -269,15 +269,14 @@ func TestAFence(t *testing.T) {
 		timeout time.Duration
 		want    string // empty: it holds
 	}{
-		"the first":                            {fence: Fence{FSID: fsid, Epoch: 3}},
-		"the same epoch again":                 {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 3}},
-		"a later one":                          {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 4}},
-		"an earlier one":                       {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 2}, want: "was taken over"},
-		"an earlier one of another cluster":    {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: other, Epoch: 2}},
-		"a lock that ends within the deadline": {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(10 * time.Second)}, timeout: 20 * time.Second, want: "renew it first"},
-		"a lock that ends after the deadline":  {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(40 * time.Second)}, timeout: time.Hour},
-		"a lock that has ended":                {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(-time.Second)}, want: "renew it first"},
-		"no cluster":                           {fence: Fence{FSID: "ceph", Epoch: 1}, want: "not the FSID"},
+		"the first":                         {fence: Fence{FSID: fsid, Epoch: 3}},
+		"the same epoch again":              {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 3}},
+		"a later one":                       {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 4}},
+		"an earlier one":                    {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 2}, want: "was taken over"},
+		"an earlier one of another cluster": {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: other, Epoch: 2}},
+		"one that ends before the caller's": {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(10 * time.Second)}, timeout: 20 * time.Second},
+		"one that is over":                  {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(-time.Millisecond)}, want: "held up"},
+		"no cluster":                        {fence: Fence{FSID: "ceph", Epoch: 1}, want: "not the FSID"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -295,12 +294,16 @@ func TestAFence(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), max(test.timeout, time.Second))
 			defer cancel()
-			_, leave, err := f.enter(ctx, test.fence)
+			ctx, leave, err := f.enter(ctx, test.fence)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error is %v, want %q", err, test.want)
 			}
-			if err == nil {
-				leave()
+			if err != nil {
+				return
+			}
+			leave()
+			if ends, _ := ctx.Deadline(); ends.After(test.fence.Until) {
+				t.Errorf("it may take until %s, and its time is over at %s", ends, test.fence.Until)
 			}
 		})
 	}
@@ -352,4 +355,84 @@ func TestAChangeIsNotWaitedForLongerThanTheLongest(t *testing.T) {
 			t.Errorf("it ended after %s, want %s", took, LongestChange)
 		}
 	})
+}
+
+// Who waits for another change does not wait past its own time.
+func TestAChangeThatWaitedTooLongIsNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFences()
+		_, leave, err := f.enter(t.Context(), inHours(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		if _, _, err := f.enter(t.Context(), Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(time.Second)}); err == nil {
+			t.Error("it was let in")
+		}
+	})
+}
+
+func TestTheFenceOfARequest(t *testing.T) {
+	received := time.Now()
+	in := func(d time.Duration) int64 { return received.Add(d).UnixMilli() }
+	tests := map[string]struct {
+		wire wireFence
+		want time.Duration // from when it was received
+	}{
+		"that came at once":                          {wireFence{UntilUnixMilliseconds: in(20 * time.Second), ValidForMilliseconds: 20000}, 20 * time.Second},
+		"that was held up on its way":                {wireFence{UntilUnixMilliseconds: in(-2 * time.Minute), ValidForMilliseconds: 20000}, -2 * time.Minute},
+		"before which the clock was set back":        {wireFence{UntilUnixMilliseconds: in(time.Hour), ValidForMilliseconds: 20000}, 20 * time.Second},
+		"before which the clock was set forward":     {wireFence{UntilUnixMilliseconds: in(-time.Hour), ValidForMilliseconds: 20000}, -time.Hour},
+		"of a client that knows of no moment at all": {wireFence{ValidForMilliseconds: 20000}, time.Unix(0, 0).Sub(received)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := test.wire.fence(received).Until.Sub(received)
+			if off := got - test.want; off > time.Millisecond || off < -time.Millisecond {
+				t.Errorf("it ends %s after it was received, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A fence ends by the clock on the wall, and by the one that only goes forward.
+func TestAFenceEndsByBothClocks(t *testing.T) {
+	now := time.Now()
+	fence := Fence{FSID: fsid, Epoch: 1, Until: now.Add(time.Minute)}
+	if err := fence.inTime(now); err != nil {
+		t.Errorf("in time: %v", err)
+	}
+	for name, late := range map[string]time.Time{
+		"both":                    now.Add(time.Minute),
+		"the one on the wall":     now.Round(0).Add(time.Hour),
+		"without one on the wall": now.Add(2 * time.Minute),
+	} {
+		if _, fenced := errors.AsType[*FencedError](fence.inTime(late)); !fenced {
+			t.Errorf("it is late by %s, and was not refused", name)
+		}
+	}
+}
+
+// What tells Ceph is killed when the time of the fence is over, whatever the caller has.
+func TestAChangeIsKilledWhenItsTimeIsOver(t *testing.T) {
+	cli, _ := fakeCLI(t, fake{hang: "1m"})
+	began := time.Now()
+	err := cli.SetBalancer(t.Context(), someone, Fence{FSID: fsid, Epoch: 1, Until: began.Add(700 * time.Millisecond)}, false)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 20*time.Second {
+		t.Errorf("error is %v after %s", err, time.Since(began))
+	}
+}
+
+// paused is the context of a process that goes on after a pause: its time is over, and no
+// timer has noticed.
+type paused struct{ context.Context }
+
+func (paused) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+func TestNothingIsBegunAfterItsTime(t *testing.T) {
+	cli, note := fakeCLI(t, fake{})
+	_, err := cli.ceph(paused{t.Context()}, someone, "balancer off")
+	if !errors.Is(err, context.DeadlineExceeded) || note() != "" {
+		t.Errorf("error is %v, and Ceph was told %q", err, note())
+	}
 }

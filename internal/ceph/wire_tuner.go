@@ -5,19 +5,29 @@ import (
 	"time"
 )
 
-// wireFence is a Fence in a request, with the time left for the same reason as there.
+// wireFence is a Fence in a request. Its end is there twice, and what comes first counts.
+// The moment is for a request that was held up on its way: both processes have the clock of
+// one machine. The time left is for a clock that is set back meanwhile.
 type wireFence struct {
-	FSID                 string `json:"fsid"`
-	Epoch                int64  `json:"epoch"`
-	ValidForMilliseconds int64  `json:"validForMilliseconds"`
+	FSID                  string `json:"fsid"`
+	Epoch                 int64  `json:"epoch"`
+	UntilUnixMilliseconds int64  `json:"untilUnixMilliseconds"`
+	ValidForMilliseconds  int64  `json:"validForMilliseconds"`
 }
 
 func (f Fence) wire() wireFence {
-	return wireFence{FSID: f.FSID, Epoch: f.Epoch, ValidForMilliseconds: time.Until(f.Until).Milliseconds()}
+	return wireFence{
+		FSID: f.FSID, Epoch: f.Epoch,
+		UntilUnixMilliseconds: f.Until.UnixMilli(), ValidForMilliseconds: time.Until(f.Until).Milliseconds(),
+	}
 }
 
 func (f wireFence) fence(received time.Time) Fence {
-	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: received.Add(time.Duration(f.ValidForMilliseconds) * time.Millisecond)}
+	until := received.Add(time.Duration(f.ValidForMilliseconds) * time.Millisecond)
+	if at := time.UnixMilli(f.UntilUnixMilliseconds); at.Before(until) {
+		until = at
+	}
+	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until}
 }
 
 type (
@@ -92,25 +102,28 @@ func change[A any](do func(context.Context, Tuner, Connection, Fence, A) error) 
 		if err != nil {
 			return nil, err
 		}
-		return nothing{}, do(ctx, tuner, r.Connection, r.Fence.fence(r.received), args)
+		fence := r.Fence.fence(r.received)
+		if err := fence.inTime(time.Now()); err != nil {
+			return nil, err
+		}
+		return nothing{}, do(ctx, tuner, r.Connection, fence, args)
 	}
 }
 
 var _ Tuner = (*Sidecar)(nil)
 
-// changed calls a verb of a Tuner. The fence is checked here too: no time passes
-// between the two clocks that are compared.
+// changed calls a verb of a Tuner, until the end of the fence and no longer.
 func (s *Sidecar) changed(ctx context.Context, verb string, at Connection, fence Fence, args any) error {
 	if err := fence.valid(); err != nil {
 		return err
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	ctx, end := context.WithTimeout(ctx, LongestChange)
-	defer end()
-	if err := inTime(ctx, fence); err != nil {
+	if err := fence.inTime(time.Now()); err != nil {
 		return err
 	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ctx, end := changing(ctx, fence)
+	defer end()
 	wire := fence.wire()
 	return s.exchange(ctx, verb, request{Connection: at, Fence: &wire}, args, &nothing{})
 }

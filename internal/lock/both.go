@@ -25,7 +25,9 @@ func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, hol
 	if err != nil || !grant.Held {
 		return grant, err
 	}
-	return b.records.Claim(ctx, at, grant, now)
+	grant, err = b.records.Claim(ctx, at, grant, now)
+	grant.Asked = now
+	return grant, err
 }
 
 // Peek tells who has the Lease. It writes nothing, and does not need Ceph.

@@ -45,6 +45,7 @@ func (l *Leases) Acquire(ctx context.Context, fsid string, holder Holder, now ti
 		if err != nil {
 			return Grant{}, fmt.Errorf("take Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
 		}
+		grant.Asked = now
 		return grant, nil
 	}
 	return Grant{}, fmt.Errorf("take Lease %s/%s%s: others write it all the time", l.namespace, leasePrefix, fsid)

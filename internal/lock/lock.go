@@ -68,13 +68,19 @@ type Grant struct {
 	Holder string
 	// Since is when it was taken, Expires when it is lost unless it is renewed.
 	Since, Expires time.Time
+	// Asked is when it was asked for. Whoever takes the lock from its holder does so later.
+	Asked time.Time
 }
 
-// Fence is what changes to a Ceph cluster are asked for with under this grant. The error says
-// who else has the lock.
+// Fence is what a change of a Ceph cluster is asked for with under this grant. It is for the
+// change that comes next, because its time counts from when the lock was asked for. The error
+// says who else has the lock.
 func (g Grant) Fence(fsid string) (ceph.Fence, error) {
 	if !g.Held {
 		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", g.Holder)
 	}
-	return ceph.Fence{FSID: fsid, Epoch: g.Epoch, Until: g.Expires}, nil
+	if g.Expires.Before(g.Asked.Add(ceph.LongestChange)) {
+		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster expires before a change under it could end, %s after it was asked for: renew it first", ceph.LongestChange)
+	}
+	return ceph.Fence{FSID: fsid, Epoch: g.Epoch, Until: g.Asked.Add(ceph.ChangeTime)}, nil
 }

@@ -137,7 +137,7 @@ func TestLease(t *testing.T) {
 						t.Fatalf("step %d: %v", i, err)
 					}
 					got.Expires, got.Since = time.Time{}, got.Since.UTC()
-					want := Grant{Held: s.wantHeld, Epoch: ofBegan + s.wantEpoch, Holder: s.wantHolder.String(), Since: began.Add(s.wantSince)}
+					want := Grant{Held: s.wantHeld, Epoch: ofBegan + s.wantEpoch, Holder: s.wantHolder.String(), Since: began.Add(s.wantSince), Asked: began.Add(s.after)}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Fatalf("step %d (-want +got):\n%s", i, diff)
 					}
@@ -398,13 +398,19 @@ func TestClusterID(t *testing.T) {
 }
 
 func TestGrantFence(t *testing.T) {
-	until := time.Date(2026, 11, 22, 8, 10, 0, 0, time.UTC)
-	fence, err := Grant{Held: true, Epoch: 7, Expires: until}.Fence(fsid)
+	asked := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	until := asked.Add(Duration)
+	fence, err := Grant{Held: true, Epoch: 7, Asked: asked, Expires: until}.Fence(fsid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(ceph.Fence{FSID: fsid, Epoch: 7, Until: until}, fence); diff != "" {
+	if diff := cmp.Diff(ceph.Fence{FSID: fsid, Epoch: 7, Until: asked.Add(ceph.ChangeTime)}, fence); diff != "" {
 		t.Errorf("the fence of a grant (-want +got):\n%s", diff)
+	}
+
+	_, err = Grant{Held: true, Epoch: 7, Asked: until.Add(-ceph.LongestChange + 1), Expires: until}.Fence(fsid)
+	if err == nil || !strings.Contains(err.Error(), "renew it first") {
+		t.Errorf("under a lock that expires before a change could end the error is %v", err)
 	}
 
 	_, err = Grant{Holder: "CephBenchmark bench/nightly", Epoch: 7, Expires: until}.Fence(fsid)

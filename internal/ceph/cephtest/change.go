@@ -19,6 +19,9 @@ func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, f
 			return &ceph.FencedError{Message: fmt.Sprintf("epoch %d of %s is over", fence.Epoch, fence.FSID)}
 		}
 		c.epoch = fence.Epoch
+		if c.Now != nil && !fence.Until.IsZero() && !c.Now().Before(fence.Until) {
+			return &ceph.FencedError{Message: "its time is over"}
+		}
 		if c.Lose == verb {
 			c.Lose = ""
 			c.late = append(c.late, do)
