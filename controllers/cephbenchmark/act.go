@@ -129,7 +129,7 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 // beginSession starts the status of a run ID. Of its session nothing is made yet.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
-	begun := r.live.session(client.ObjectKeyFromObject(b), sessionOf(b.UID, b.Spec.RunID).name)
+	begun := r.live.session(client.ObjectKeyFromObject(b), sessionOf(b.UID, b.Spec.RunID).id())
 	begun.memory.fromBeginning = true
 	return effect{again: time.Millisecond, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
 }

@@ -174,9 +174,10 @@ func (s *script) plan(from, to int32) ([]task.Task, error) {
 	return planned, nil
 }
 
-// finishReplacing goes on with what workAlone has begun.
+// finishReplacing goes on with what workAlone has begun. A mark on clients that need the manager
+// is somebody else's.
 func finishReplacing(seen facts) (plan, bool) {
-	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" {
+	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotAlone() != "" {
 		return plan{}, false
 	}
 	return replaceClients("The client is replaced by one that works alone, because the manager could not reach it."), true

@@ -173,6 +173,13 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 			}},
 			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
 		},
+		"a mark on clients that need the manager is somebody else's": {
+			[]func(*facts){unreachable, func(f *facts) {
+				f.script.dropCaches = true
+				f.job.Annotations = map[string]string{annotationUnreachable: "true"}
+			}},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",
+		},
 		"it has told nothing yet": {
 			[]func(*facts){alone(corev1.PodRunning), func(f *facts) { f.tasks = nil }},
 			stepWait, v1alpha1.ReasonRunning, "What is missing",

@@ -1,16 +1,20 @@
 package cephbenchmark
 
 import (
+	"encoding/hex"
 	"maps"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/podsecurity"
 )
@@ -102,9 +106,9 @@ func TestLabelsOfClientsAreOurs(t *testing.T) {
 // has not the manager's key.
 func TestSeal(t *testing.T) {
 	key, other := make([]byte, 32), append(make([]byte, 31), 1)
-	s := session{name: "cephtune-0123456789"}
+	s := session{name: "cephtune-0123456789", uid: "u", runID: "1"}
 	job := jobOf(clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}))
-	job.Annotations = map[string]string{annotationSpec: "{}", annotationDataset: "7"}
+	job.Annotations = map[string]string{annotationSpec: "{}", annotationDataset: "7", annotationOSDs: "1,2"}
 	if err := s.seal(key, job); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,7 @@ func TestSeal(t *testing.T) {
 		return got
 	}
 	nothing := func(map[string]string) {}
-	if again := seal(s, key, nothing); again != sealed || len(sealed) != 64 {
+	if again := seal(s, key, nothing); again != sealed || len(sealed) != len(sealVersion)+64 {
 		t.Errorf("the seal is %q, and then %q", sealed, again)
 	}
 	if same := seal(s, key, func(a map[string]string) { a[annotationUnreachable] = "true" }); same != sealed {
@@ -127,17 +131,63 @@ func TestSeal(t *testing.T) {
 	}
 	for name, got := range map[string]string{
 		"another key":     seal(s, other, nothing),
-		"another session": seal(session{name: "cephtune-1123456789"}, key, nothing),
+		"another run":     seal(session{name: s.name, uid: "u", runID: "2"}, key, nothing),
+		"another UID":     seal(session{name: s.name, uid: "v", runID: "1"}, key, nothing),
+		"earlier keys":    seal(session{name: s.name, uid: "u", runID: "1", keyedByName: true}, key, nothing),
 		"another spec":    seal(s, key, func(a map[string]string) { a[annotationSpec] = "{ }" }),
 		"another dataset": seal(s, key, func(a map[string]string) { a[annotationDataset] = "8" }),
 		"room":            seal(s, key, func(a map[string]string) { a[annotationRoom] = "8" }),
 		"other room":      seal(s, key, func(a map[string]string) { a[annotationRoom] = "9" }),
 		"no dataset":      seal(s, key, func(a map[string]string) { delete(a, annotationDataset) }),
 		"alone":           seal(s, key, func(a map[string]string) { a[annotationAlone] = "" }),
+		"other OSDs":      seal(s, key, func(a map[string]string) { a[annotationOSDs] = "1,3" }),
+		"no OSDs":         seal(s, key, func(a map[string]string) { delete(a, annotationOSDs) }),
 	} {
 		if got == sealed {
 			t.Errorf("%s: the seal is the same", name)
 		}
+	}
+}
+
+// Names are short. Who has found a run ID that gives another's session has neither its key nor
+// its seal.
+func TestKeysDoNotFollowFromNames(t *testing.T) {
+	master := make([]byte, 32)
+	known := map[string]string{}
+	for what, s := range map[string]session{
+		"one": {name: "cephtune-0123456789", uid: "u", runID: "1"}, "another run": {name: "cephtune-0123456789", uid: "u", runID: "2"},
+		"another benchmark": {name: "cephtune-0123456789", uid: "v", runID: "1"},
+	} {
+		for _, role := range []string{"session", "seal"} {
+			key, err := s.derive(master, role)
+			if err != nil || len(key) != runner.KeyBytes {
+				t.Fatalf("%d bytes, %v", len(key), err)
+			}
+			if other, has := known[string(key)]; has {
+				t.Errorf("%s of %s has the key of %s", role, what, other)
+			}
+			known[string(key)] = role + " of " + what
+		}
+	}
+}
+
+// The seal of a version before this one, which an upgrade finds in the cluster.
+func TestASealOfAnEarlierVersion(t *testing.T) {
+	s := sessionOf("u", "1")
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		annotationSpec: "{}", annotationDataset: "7", annotationRoom: "8",
+		annotationSeal: "976c425d036d61e2fb493f9e30abe90ab44f366b61bfbab08ab57f5204b6fb7f",
+	}}}
+	if s.keyedByName = startedBefore(job); !s.keyedByName {
+		t.Error("it is taken for one of this version")
+	}
+	got, err := s.sealOf(make([]byte, 32), job.Annotations)
+	if err != nil || got != job.Annotations[annotationSeal] {
+		t.Errorf("the seal is %s, %v", got, err)
+	}
+	key, err := s.key(make([]byte, 32))
+	if got := hex.EncodeToString(key); err != nil || got != "d10784c187dc99ee9155adc69b552d9570dc3807cd1775627ad60027bf287322" {
+		t.Errorf("the key of its runners is %s, %v", got, err)
 	}
 }
 

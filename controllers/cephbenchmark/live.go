@@ -44,13 +44,12 @@ func (l *live) Start(ctx context.Context) error {
 	return nil
 }
 
-// session returns what is followed of an object's session, under that name, which no
-// other object's has.
-func (l *live) session(key types.NamespacedName, name string) *liveSession {
+// session returns what is followed of an object's session. That of another ID is dropped.
+func (l *live) session(key types.NamespacedName, id string) *liveSession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, ok := l.sessions[key]
-	if ok && s.name == name {
+	if ok && s.id == id {
 		return s
 	}
 	if ok {
@@ -58,7 +57,7 @@ func (l *live) session(key types.NamespacedName, name string) *liveSession {
 	}
 	ctx, stop := context.WithCancel(context.Background()) // It outlives the pass; Start and forget end it.
 	s = &liveSession{
-		name: name, dial: l.dial, now: l.now, wake: func() { l.wake(key) },
+		id: id, dial: l.dial, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, stop: stop,
 		memory:  newMemory(l.now()),
 		runners: map[int]*follower{},
@@ -84,7 +83,7 @@ func (l *live) forget(key types.NamespacedName) {
 // there is one pass at a time for an object, owns memory; the rest is shared with
 // what follows the runners.
 type liveSession struct {
-	name    string
+	id      string
 	dial    Dial
 	now     func() time.Time
 	wake    func()

@@ -103,7 +103,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if !seen.mayHaveMade() {
 		return seen, r.observeNamespace(ctx, &seen)
 	}
-	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.name)
+	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.id())
 	seen.memory = seen.live.memory
 	if err := r.observeJob(ctx, &seen); err != nil {
 		return facts{}, err
@@ -163,6 +163,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	if err != nil {
 		return fmt.Errorf("read the Job of the clients: %w", err)
 	}
+	seen.session.keyedByName = startedBefore(job)
 	if seen.jobNotOurs, err = seen.session.notOurs(r.masterKey, seen.benchmark, job); err != nil {
 		return err
 	}
@@ -174,6 +175,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 		if err := seen.readSession(job); err != nil {
 			return err
 		}
+		seen.jobNotOurs = seen.osdsUnknown()
 	}
 	return r.observePods(ctx, seen, job)
 }

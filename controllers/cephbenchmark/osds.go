@@ -101,12 +101,21 @@ func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool,
 }
 
 // osds are those that the scratch pool is confined to: as this process has drawn them, or
-// as an earlier one has noted.
+// as an earlier one has noted and sealed.
 func (f facts) osds() []int {
-	if f.memory.osds == nil && f.job != nil {
+	if f.memory.osds == nil && f.job != nil && f.jobNotOurs == "" && !f.session.keyedByName {
 		f.memory.osds = osdsOf(f.job.Annotations[annotationOSDs])
 	}
 	return f.memory.osds
+}
+
+// osdsUnknown says why nobody knows which OSDs the Job's scratch pool is confined to; "" if that
+// is known, or it is confined to none. A note that anybody may have changed is no knowledge.
+func (f facts) osdsUnknown() string {
+	if f.confined() == nil || len(f.osds()) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("The seal of Job %s does not cover which OSDs the scratch pool is on: an earlier version of the operator made it. Change runID to run again.", f.job.Name)
 }
 
 func osdsOf(text string) []int {

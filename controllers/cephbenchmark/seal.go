@@ -1,12 +1,12 @@
 package cephbenchmark
 
 import (
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,41 +19,68 @@ import (
 // is what only the manager can make, so that it takes nothing else for its own.
 const annotationSeal = "cephtune.dev/seal"
 
-// sealed are the annotations that are sealed together.
-func sealed() []string { return []string{annotationSpec, annotationDataset, annotationAlone} }
+// sealVersion is before the seals of Jobs whose keys follow from whose session it is.
+const sealVersion = "v2:"
 
-// sealedIfThere are those that Jobs of earlier managers do not have, whose seals have to
-// stay good.
-func sealedIfThere() []string { return []string{annotationRoom} }
+// sealed are the annotations that are sealed together. annotationUnreachable is not: the manager
+// makes that mark later, and whoever can forge it can delete the Job as well.
+func sealed() []string {
+	return []string{annotationSpec, annotationDataset, annotationAlone, annotationRoom, annotationOSDs}
+}
 
 // sealOf is the seal of annotations of the session's Job. Its key is derived for that
 // alone: pods have that of the session.
 func (s session) sealOf(master []byte, annotations map[string]string) (string, error) {
-	key, err := hkdf.Key(sha256.New, master, nil, "cephtune seal "+s.name, sha256.Size)
-	if err != nil {
-		return "", fmt.Errorf("derive the key of the seal of session %s: %w", s.name, err)
+	if s.keyedByName {
+		return s.macOf(master, sealedBefore(annotations))
 	}
-	values := make([]*string, 0, len(sealed()))
+	values := map[string]string{} // What is not there is told from what is empty.
 	for _, name := range sealed() {
-		var value *string // What is not there is told from what is empty.
+		if text, ok := annotations[name]; ok {
+			values[name] = text
+		}
+	}
+	mac, err := s.macOf(master, values)
+	return sealVersion + mac, err
+}
+
+// sealedBefore is what earlier managers have sealed, so that the Jobs that an upgrade finds are
+// still theirs. The OSDs were not among it, which readers have to know.
+func sealedBefore(annotations map[string]string) []*string {
+	var values []*string
+	for _, name := range []string{annotationSpec, annotationDataset, annotationAlone} {
+		var value *string
 		if text, ok := annotations[name]; ok {
 			value = &text
 		}
 		values = append(values, value)
 	}
-	for _, name := range sealedIfThere() {
-		if text, ok := annotations[name]; ok {
-			named := name + "=" + text
-			values = append(values, &named)
-		}
+	if text, ok := annotations[annotationRoom]; ok {
+		named := annotationRoom + "=" + text
+		values = append(values, &named)
 	}
-	text, err := json.Marshal(values)
+	return values
+}
+
+// macOf is what only the manager can make of something.
+func (s session) macOf(master []byte, of any) (string, error) {
+	key, err := s.derive(master, "seal")
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(of)
 	if err != nil {
 		return "", fmt.Errorf("write what is sealed: %w", err)
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write(text)
 	return hex.EncodeToString(mac.Sum(nil)), nil
+}
+
+// startedBefore reports whether a Job was made by a manager whose keys followed from names.
+// Nobody can make one of that kind any more: its seal takes the manager's key.
+func startedBefore(job *batchv1.Job) bool {
+	return !strings.HasPrefix(job.Annotations[annotationSeal], sealVersion)
 }
 
 // seal seals the annotations of a Job.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -22,6 +23,8 @@ func osdStories() map[string]story {
 	return map[string]story{
 		"on two of three OSDs":                          onTwoOSDs,
 		"the manager is restarted on the way":           onOneOSDRestarted,
+		"somebody changes the note of them":             somebodyNotesOtherOSDs,
+		"somebody removes the note of them":             somebodyRemovesTheNote,
 		"a placement group leaves its OSDs":             aPlacementGroupLeaves,
 		"on OSDs of a device class":                     onADeviceClass,
 		"a placement group leaves its device class":     aPlacementGroupLeavesItsClass,
@@ -123,6 +126,36 @@ func onOneOSDRestarted(w *world) {
 	w.untilComplete(b)
 	if states(b) != "Valid" || len(osdsOf(b.Status.OSDs)) != 1 {
 		w.t.Errorf("runs %+v on OSDs %s", b.Status.Runs, b.Status.OSDs)
+	}
+}
+
+func somebodyNotesOtherOSDs(w *world) {
+	w.noteIsChanged(func(annotations map[string]string) { annotations[annotationOSDs] = "0,1,2,7" })
+}
+
+func somebodyRemovesTheNote(w *world) {
+	w.noteIsChanged(func(annotations map[string]string) { delete(annotations, annotationOSDs) })
+}
+
+// noteIsChanged is a Job whose note of the OSDs somebody changes while no manager is there.
+func (w *world) noteIsChanged(change func(map[string]string)) {
+	w.t.Helper()
+	w.spreadOut()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite, confinedTo(1))
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.until(b, "on its OSDs", func() bool { return b.Status.OSDs != "" })
+	w.stop()
+	noted, job, told := b.Status.OSDs, w.job(b), len(w.ceph.Calls("PlacePGs"))
+	before := job.DeepCopy()
+	change(job.Annotations)
+	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.start()
+	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
+	if b.Status.OSDs != noted || len(w.ceph.Calls("PlacePGs")) != told {
+		w.t.Errorf("status has OSDs %q, had %q, and Ceph was told of %d placements after %d", b.Status.OSDs, noted, len(w.ceph.Calls("PlacePGs")), told)
 	}
 }
 

@@ -30,6 +30,8 @@ func restartStories() map[string]story {
 		"while one client measures":            restartedWhileOneClientMeasures,
 		"while two clients are ready":          restartedWhileTwoClientsAreReady,
 		"while two clients measure":            restartedWhileTwoClientsMeasure,
+		"by an upgrade from keys by name":      upgradedWhileOneClientMeasures,
+		"by such an upgrade, with chosen OSDs": upgradedWithChosenOSDs,
 		"between runs":                         restartedBetweenRuns,
 		"while everything is removed":          restartedWhileEverythingIsRemoved,
 		"while measuring, and suspended":       restartedAndSuspended,
@@ -97,6 +99,51 @@ func restartedWhileOneClientMeasures(w *world) {
 	if n := len(w.kubelet.client(0).Tasks()); states(b) != "Valid" || n != 2 {
 		w.t.Errorf("runs %s of %d tasks", states(b), n)
 	}
+}
+
+func upgradedWhileOneClientMeasures(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.upgrade(b)
+	w.untilComplete(b)
+	if states(b) != "Valid" {
+		w.t.Errorf("runs %+v", b.Status.Runs)
+	}
+}
+
+// The note of which OSDs they are was not sealed before, so that it may be anybody's.
+func upgradedWithChosenOSDs(w *world) {
+	w.spreadOut()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	b := w.benchmark("b", oneWrite, confinedTo(1))
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.until(b, "on its OSDs", func() bool { return b.Status.OSDs != "" })
+	noted := b.Status.OSDs
+	w.upgrade(b)
+	w.untilFailed(b, v1alpha1.ReasonClientsLost, "Change runID")
+	if b.Status.OSDs != noted {
+		w.t.Errorf("status has OSDs %q, and had %q", b.Status.OSDs, noted)
+	}
+}
+
+// upgrade restarts the manager, as if the one before had the keys of sessions from their names.
+func (w *world) upgrade(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	w.stop()
+	job, master := w.job(b), make([]byte, 32)
+	before, earlier := job.DeepCopy(), sessionOf(b.UID, b.Spec.RunID)
+	earlier.keyedByName = true
+	key, err := earlier.key(master)
+	if err := errors.Join(err, earlier.seal(master, job), w.Patch(w.t.Context(), job, client.MergeFrom(before))); err != nil {
+		w.t.Fatal(err)
+	}
+	w.kubelet.set(func(k *kubelet) {
+		for address := range k.keys {
+			k.keys[address] = key
+		}
+	})
+	w.start()
 }
 
 func restartedWhileTwoClientsAreReady(w *world) {

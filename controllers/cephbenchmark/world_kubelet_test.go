@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -27,6 +28,7 @@ type kubelet struct {
 
 	mu      sync.Mutex
 	runners map[string]*runnertest.Runner // by address
+	keys    map[string][]byte             // of runners, by address
 	all     []*runnertest.Runner          // in the order of their pods
 	scripts map[string]runnertest.Script
 	// become changes the status with which pods appear.
@@ -44,7 +46,7 @@ type kubelet struct {
 }
 
 func newKubelet(c client.Client, namespace string) *kubelet {
-	return &kubelet{Client: c, namespace: namespace, runners: map[string]*runnertest.Runner{}, scripts: map[string]runnertest.Script{}}
+	return &kubelet{Client: c, namespace: namespace, runners: map[string]*runnertest.Runner{}, keys: map[string][]byte{}, scripts: map[string]runnertest.Script{}}
 }
 
 func (k *kubelet) set(change func(*kubelet)) {
@@ -185,6 +187,7 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	pod.Namespace, pod.Name = job.Namespace, job.Name+"-"+strconv.Itoa(index)
 	pod.Labels[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(index)
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	key := k.keyOf(ctx, pod)
 	if k.Create(ctx, pod) != nil {
 		return
 	}
@@ -199,9 +202,20 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	}
 	r.SetSkew(k.skew)
 	k.all = append(k.all, r)
-	k.runners[addressOf(pod)] = r
+	k.runners[addressOf(pod)], k.keys[addressOf(pod)] = r, key
 	k.mu.Unlock()
 	_ = k.Status().Update(ctx, pod)
+}
+
+// keyOf is the key of the session, as the pod has it; nil for one that works alone.
+func (k *kubelet) keyOf(ctx context.Context, pod *corev1.Pod) []byte {
+	secret := &corev1.Secret{}
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Secret != nil && k.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: volume.Secret.SecretName}, secret) == nil {
+			return secret.Data["session.key"]
+		}
+	}
+	return nil
 }
 
 func addressOf(pod *corev1.Pod) string {
@@ -220,7 +234,7 @@ func (k *kubelet) endPod(ctx context.Context, pod *corev1.Pod) {
 	_ = k.Status().Update(ctx, pod)
 }
 
-func (k *kubelet) dial(address string, _ []byte) (runner.Client, error) {
+func (k *kubelet) dial(address string, key []byte) (runner.Client, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r, ok := k.runners[address]
@@ -229,6 +243,9 @@ func (k *kubelet) dial(address string, _ []byte) (runner.Client, error) {
 	}
 	if !ok {
 		return nil, fmt.Errorf("nobody is at %s", address)
+	}
+	if !bytes.Equal(key, k.keys[address]) {
+		return nil, fmt.Errorf("the runner at %s has another key", address)
 	}
 	return way{Runner: r, kubelet: k}, nil
 }

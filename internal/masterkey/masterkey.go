@@ -5,8 +5,11 @@ package masterkey
 
 import (
 	"context"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,6 +50,20 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 		return nil, fmt.Errorf("keep the key of sessions in Secret %s/%s: %w", namespace, SecretName, err)
 	}
 	return made, nil
+}
+
+// Derive returns the key of 32 bytes that has one role for what words name together. Another
+// role and other words have a key that tells nothing of it, however words are divided.
+func Derive(master []byte, role string, words ...string) ([]byte, error) {
+	var about strings.Builder
+	for _, word := range append([]string{"cephtune", role}, words...) {
+		fmt.Fprintf(&about, "%d:%s,", len(word), word)
+	}
+	key, err := hkdf.Key(sha256.New, master, nil, about.String(), bytes)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of %s: %w", role, err)
+	}
+	return key, nil
 }
 
 func load(ctx context.Context, c client.Client, namespace string) ([]byte, error) {

@@ -39,3 +39,28 @@ func TestADamagedKeyIsRefused(t *testing.T) {
 		t.Errorf("got %v, want an error that says what to do", err)
 	}
 }
+
+func TestDerivedKeysDiffer(t *testing.T) {
+	master := make([]byte, 32)
+	known := map[string]string{}
+	for what, derive := range map[string]func() ([]byte, error){
+		"a session":         func() ([]byte, error) { return masterkey.Derive(master, "session", "uid", "1") },
+		"another run":       func() ([]byte, error) { return masterkey.Derive(master, "session", "uid", "2") },
+		"another UID":       func() ([]byte, error) { return masterkey.Derive(master, "session", "uie", "1") },
+		"divided otherwise": func() ([]byte, error) { return masterkey.Derive(master, "session", "ui", "d1") },
+		"one word":          func() ([]byte, error) { return masterkey.Derive(master, "session", "uid,1:1") },
+		"another role":      func() ([]byte, error) { return masterkey.Derive(master, "seal", "uid", "1") },
+		"another master": func() ([]byte, error) {
+			return masterkey.Derive(append(make([]byte, 31), 1), "session", "uid", "1")
+		},
+	} {
+		key, err := derive()
+		if err != nil || len(key) != 32 {
+			t.Fatalf("%s: %d bytes, %v", what, len(key), err)
+		}
+		if other, has := known[string(key)]; has {
+			t.Errorf("%s has the key of %s", what, other)
+		}
+		known[string(key)] = what
+	}
+}
