@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // HoldStill are the changes that keep Ceph from changing something itself: the
@@ -19,7 +20,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 		}
 		if pool.AutoscaleMode != autoscalerOff {
 			changes = append(changes, Change{
-				Setting: Setting{Kind: KindAutoscaler, Pool: name}, To: Of(autoscalerOff), Type: typeString,
+				Setting: Setting{Kind: KindAutoscaler, Pool: name}, To: Of(autoscalerOff), Type: cephvalue.String,
 			})
 		}
 	}
@@ -28,7 +29,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 		return nil, err
 	}
 	if balancer.Text == yes {
-		changes = append(changes, Change{Setting: Setting{Kind: KindBalancer}, To: Of(no), Type: typeBool})
+		changes = append(changes, Change{Setting: Setting{Kind: KindBalancer}, To: Of(no), Type: cephvalue.Bool})
 	}
 	if !pauseScrubs {
 		return changes, nil
@@ -38,7 +39,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 		if set, err := facts.Value(setting); err != nil || set.Set {
 			continue // that the OSD map is there was seen above
 		}
-		changes = append(changes, Change{Setting: setting, To: Of(yes), Type: typeBool})
+		changes = append(changes, Change{Setting: setting, To: Of(yes), Type: cephvalue.Bool})
 	}
 	return changes, nil
 }

@@ -11,14 +11,15 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 func autoscaler(pool string) Change {
-	return Change{Setting: Setting{Kind: KindAutoscaler, Pool: pool}, To: Of("off"), Type: typeString}
+	return Change{Setting: Setting{Kind: KindAutoscaler, Pool: pool}, To: Of("off"), Type: cephvalue.String}
 }
 
 func balancer() Change {
-	return Change{Setting: Setting{Kind: KindBalancer}, To: Of("false"), Type: typeBool}
+	return Change{Setting: Setting{Kind: KindBalancer}, To: Of("false"), Type: cephvalue.Bool}
 }
 
 func TestRestoreOrder(t *testing.T) {
@@ -105,7 +106,8 @@ func TestAnEntryIsJudged(t *testing.T) {
 		"a target of ours":                 {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), putBack},
 		"a target of the autoscaler's":     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
 		"a value that was the original's":  {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},
-		"a flag that we set":               {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: typeBool}, Unset(), nil, Of("true"), putBack},
+		"a flag that we set":               {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: cephvalue.Bool}, Unset(), nil, Of("true"), putBack},
+		"seconds as Ceph stores them":      {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: Of("1h"), Type: cephvalue.Seconds}, Of("60"), nil, Of("3600"), putBack},
 		"a mode that somebody chose since": {autoscaler("p"), Of("on"), nil, Of("warn"), leaveAlone},
 	}
 	for name, test := range tests {
@@ -161,7 +163,7 @@ func TestTheOriginalIsThatOfTheFirstTime(t *testing.T) {
 func journalOf(uid string, epoch, revision int64, state State) *Journal {
 	return &Journal{
 		SchemaVersion: 1, FSID: "f", Sweep: Sweep{Name: uid, UID: uid}, Epoch: epoch, Revision: revision,
-		Entries: []Entry{{Setting: balancer().Setting, Type: typeBool, Original: Of("true"), State: state}},
+		Entries: []Entry{{Setting: balancer().Setting, Type: cephvalue.Bool, Original: Of("true"), State: state}},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -153,6 +154,8 @@ func isKnown(w wish, about Known, _ Permissions) []Problem {
 		return w.problem(ProblemUnknown, "%s is an option of %s, and sweeps vary those of OSDs", w.setting.Option, strings.Join(help.Services, " and "))
 	case slices.Contains(help.Flags, "no_mon_update"):
 		return w.problem(ProblemUnknown, "Ceph does not take %s from its central configuration", w.setting.Option)
+	case !cephvalue.Known(help.Type):
+		return w.problem(ProblemUnknown, "%s is of type %q, whose values cephtune cannot compare and so not restore: leave it out of the sweep", w.setting.Option, help.Type)
 	case slices.Contains(help.Flags, "create"):
 		return w.problem(ProblemNever, "%s is never varied, because it only counts when an OSD is created", w.setting.Option)
 	}
@@ -192,9 +195,9 @@ func (k Known) Type(of Setting) string {
 	case KindConfig:
 		return k.Help[of.Option].Type
 	case KindAutoscaler:
-		return typeString
+		return cephvalue.String
 	default:
-		return typeBool
+		return cephvalue.Bool
 	}
 }
 
@@ -227,7 +230,7 @@ func (w wish) takes(value Value, about Known) error {
 	if err := ceph.ValidValue(value.Text); err != nil {
 		return err
 	}
-	text, err := Canonical(about.Type(w.setting), value.Text)
+	text, err := cephvalue.Canonical(about.Type(w.setting), value.Text)
 	if err != nil {
 		return err
 	}
@@ -270,12 +273,12 @@ func (w wish) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
 	for _, value := range w.values {
-		got, isNumber := number(valueType, value.Text)
+		got, isNumber := cephvalue.Number(valueType, value.Text)
 		if !value.Set || !isNumber {
 			continue
 		}
-		lower, hasLower := number(valueType, least)
-		upper, hasUpper := number(valueType, most)
+		lower, hasLower := cephvalue.Number(valueType, least)
+		upper, hasUpper := cephvalue.Number(valueType, most)
 		switch {
 		case least != "" && (!hasLower || got < lower):
 			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s no less than %s", w.setting, value, who, least)...)

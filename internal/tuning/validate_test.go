@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -21,6 +22,7 @@ func TestValidate(t *testing.T) {
 			{Name: "osd_memory_target", Mask: "class:ssd"},
 			{Name: "osd_client_message_cap", Min: "16", Max: "4Ki"},
 			{Name: "osd_op_num_shards"},
+			{Name: "osd_some_delay", Max: "1800"}, {Name: "osd_scrub_reservation_timeout", Max: "9000"}, {Name: "osd_some_address"},
 			{Name: "osd_nope"},
 			{Name: "mgr_option"},
 			{Name: "osd_deep_scrub_randomize_ratio", Max: "0.5"},
@@ -70,6 +72,11 @@ func TestValidate(t *testing.T) {
 		"less than the administrator allows": {configurations: one(config("osd_memory_target", "1000M")), reason: ProblemOutOfBounds, said: "no less than 1Gi"},
 		"more than that":                     {configurations: one(config("osd_deep_scrub_randomize_ratio", "0.6")), reason: ProblemOutOfBounds, said: "no more than 0.5"},
 		"one of several values":              {configurations: [][]Change{{poolOption("p", "pg_num", "64")}, {poolOption("p", "pg_num", "256")}}, reason: ProblemOutOfBounds, said: "256"},
+		"seconds in another form":            {configurations: one(config("osd_some_delay", "30m"))},
+		"seconds above a bound":              {configurations: one(config("osd_some_delay", "1h")), reason: ProblemOutOfBounds, said: "no more than 1800"},
+		"milliseconds above a bound":         {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, said: "no more than 9000"},
+		"milliseconds with a unit":           {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, said: "without a unit"},
+		"a type that cannot be compared":     {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `of type "addr"`},
 		"a restart":                          {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
 		"a restart that is allowed":          {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
 		"shares with a built-in profile":     {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile custom"},
@@ -108,6 +115,9 @@ func TestValidate(t *testing.T) {
 			about := newWorld(t).known()
 			about.Facts.Config = nil
 			about.Help["mgr_option"] = ceph.OptionHelp{Known: true, Name: "mgr_option", Type: "int", Services: []string{"mgr"}, Runtime: true}
+			for name, valueType := range map[string]string{"osd_some_delay": cephvalue.Seconds, "osd_scrub_reservation_timeout": cephvalue.Milliseconds, "osd_some_address": "addr"} {
+				about.Help[name] = ceph.OptionHelp{Known: true, Name: name, Type: valueType, Runtime: true}
+			}
 			if test.change != nil {
 				test.change(&about)
 			}

@@ -8,41 +8,6 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-func TestCanonical(t *testing.T) {
-	tests := []struct{ valueType, text, want string }{ // want "": an error
-		{"size", "4M", "4194304"},
-		{"size", "4Mi", "4194304"},
-		{"size", "4096", "4096"},
-		{"size", "-1", ""},
-		{"size", "1.5G", ""},
-		{"uint", "4K", "4000"},
-		{"uint", "-1", ""},
-		{"uint", "4Ki", ""},
-		{"int", "-7", "-7"},
-		{"int", "007", "7"},
-		{"int", "1E1", ""},
-		{"int", "9999999999999999999", ""},
-		{"size", "9999999999P", ""},
-		{"float", "0.95", "0.950000"},
-		{"float", "1e-3", "0.001000"},
-		{"float", "nan", ""},
-		{"float", "inf", ""},
-		{"float", "x", ""},
-		{"bool", "yes", "true"},
-		{"bool", "1", "true"},
-		{"bool", "Off", "false"},
-		{"bool", "2", ""},
-		{"str", "anything", "anything"},
-		{"secs", "30", "30"},
-	}
-	for _, test := range tests {
-		got, err := Canonical(test.valueType, test.text)
-		if got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%s %q: %q, %v, want %q", test.valueType, test.text, got, err, test.want)
-		}
-	}
-}
-
 func TestFactsShowWhatASettingHas(t *testing.T) {
 	facts := Facts{
 		OSDMap: &ceph.OSDMap{Flags: []string{"noscrub"}, Pools: []ceph.Pool{{

@@ -97,7 +97,7 @@ func configurations() [][]Change {
 	return [][]Change{
 		{
 			poolOption("p", "pg_num", "64"), poolOption("q", "compression_mode", "force"), config("osd_memory_target", "4G"),
-			config("osd_mclock_override_recovery_settings", "yes"), config("osd_max_backfills", "4"), noUp(1),
+			config("osd_mclock_override_recovery_settings", "1"), config("osd_max_backfills", "4"), noUp(1),
 		},
 		{
 			poolOption("p", "pg_num", "16"), poolOption("q", "compression_mode", ""), config("osd_memory_target", ""),

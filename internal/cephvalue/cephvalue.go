@@ -1,0 +1,180 @@
+// Package cephvalue knows the forms of the values of Ceph's options: which texts are values
+// of a type, which of them are one value, and the text in which Ceph stores it.
+//
+// The forms are those of `ceph config set` of 18.2.7, each tried on a cluster.
+package cephvalue
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The types of options, by Ceph's names.
+const (
+	String       = "str"
+	Int          = "int"
+	Uint         = "uint"
+	Float        = "float"
+	Bool         = "bool"
+	Size         = "size"
+	Seconds      = "secs"
+	Milliseconds = "millisecs"
+)
+
+// Known reports whether the values of a type can be compared, and so restored. Those of
+// addresses and UUIDs cannot: Ceph has many forms of them.
+func Known(valueType string) bool {
+	switch valueType {
+	case String, Int, Uint, Float, Bool, Size, Seconds, Milliseconds:
+		return true
+	}
+	return false
+}
+
+// Canonical is the text in which Ceph stores a value of a type, or an error that says why it
+// is no such value. Ceph stores 4M of a size as 4194304, 0.95 as 0.950000, and 1h of
+// seconds as 3600. A K is 1000 of an int and 1024 of a size.
+func Canonical(valueType, text string) (string, error) {
+	switch valueType {
+	case Int, Uint:
+		return whole(text, 1000, valueType == Uint)
+	case Size:
+		return whole(text, 1024, true)
+	case Float:
+		return float(text)
+	case Bool:
+		return boolean(text)
+	case Seconds:
+		return timespan(text)
+	case Milliseconds:
+		return milliseconds(text)
+	case String:
+		return text, nil
+	}
+	return "", fmt.Errorf("cephtune cannot compare values of type %q, and so could not restore one", valueType)
+}
+
+// Number is a value of any type that is a number, for bounds: of seconds and milliseconds, how
+// many. A bound may be written as a size, such as 4Ki, where the option is a whole number.
+func Number(valueType, text string) (float64, bool) {
+	if valueType == String || valueType == Bool || !Known(valueType) {
+		return 0, false
+	}
+	canonical, err := Canonical(valueType, text)
+	if err != nil && (valueType == Int || valueType == Uint) {
+		canonical, err = Canonical(Size, text)
+	}
+	if err != nil {
+		return 0, false
+	}
+	parsed, err := strconv.ParseFloat(canonical, 64)
+	return parsed, err == nil
+}
+
+func float(text string) (string, error) {
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) { // Ceph takes both.
+		return "", fmt.Errorf("%q is not a number", text)
+	}
+	// All that Ceph keeps: 0.0000001 becomes 0.
+	return strconv.FormatFloat(number, 'f', 6, 64), nil
+}
+
+func boolean(text string) (string, error) {
+	switch strings.ToLower(text) {
+	case "true", "1":
+		return "true", nil
+	case "false", "0":
+		return "false", nil
+	}
+	return "", fmt.Errorf("%q is not true or false: Ceph takes no yes, no, on or off", text)
+}
+
+var withUnit = regexp.MustCompile(`^(-?\d+)(?:([KMGTPE])([iB]?)|B)?$`)
+
+// whole reads a whole number with one of Ceph's units.
+func whole(text string, base int64, positive bool) (string, error) {
+	wrong := fmt.Errorf("%q is not a whole number", text)
+	parts := withUnit.FindStringSubmatch(text)
+	if parts == nil || base != 1024 && strings.ContainsAny(text, "iB") {
+		return "", wrong
+	}
+	number, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return "", wrong
+	}
+	if parts[2] != "" {
+		for range strings.Index("KMGTPE", parts[2]) + 1 {
+			if number > math.MaxInt64/base || number < math.MinInt64/base {
+				return "", fmt.Errorf("%q is too large", text)
+			}
+			number *= base
+		}
+	}
+	if positive && number < 0 {
+		return "", fmt.Errorf("%q is below 0", text)
+	}
+	return strconv.FormatInt(number, 10), nil
+}
+
+var (
+	span     = regexp.MustCompile(`^(?:\s*\d+\s*[a-z]*)+\s*$`)
+	spanPart = regexp.MustCompile(`(\d+)\s*([a-z]*)`)
+)
+
+// timespan reads how many seconds a text such as 90, 1h30m or "2 hours" is. A number without a
+// unit is of seconds.
+func timespan(text string) (string, error) {
+	wrong := fmt.Errorf("%q is not a number of seconds, such as 90, 5m or 1h30m", text)
+	if !span.MatchString(text) {
+		return "", wrong
+	}
+	var total int64
+	for _, part := range spanPart.FindAllStringSubmatch(text, -1) {
+		number, err := strconv.ParseInt(part[1], 10, 64)
+		seconds, known := unitSeconds(part[2])
+		if err != nil || !known {
+			return "", wrong
+		}
+		if number > (math.MaxInt64-total)/seconds {
+			return "", fmt.Errorf("%q is too large", text)
+		}
+		total += number * seconds
+	}
+	return strconv.FormatInt(total, 10), nil
+}
+
+func unitSeconds(unit string) (int64, bool) {
+	const day = 24 * 60 * 60
+	switch unit {
+	case "", "s", "sec", "second", "seconds":
+		return 1, true
+	case "m", "min", "minute", "minutes":
+		return 60, true
+	case "h", "hr", "hour", "hours":
+		return 60 * 60, true
+	case "d", "day", "days":
+		return day, true
+	case "w", "wk", "week", "weeks":
+		return 7 * day, true
+	case "mo", "month", "months":
+		return 30 * day, true
+	case "y", "yr", "year", "years":
+		return 365 * day, true
+	}
+	return 0, false
+}
+
+// milliseconds takes whole numbers alone. Ceph reads the digits that a text begins with and
+// nothing else: 5s is 5 milliseconds to it.
+func milliseconds(text string) (string, error) {
+	number, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return "", errors.New("write milliseconds as a whole number without a unit: Ceph takes 5s for 5")
+	}
+	return strconv.FormatUint(number, 10), nil
+}
