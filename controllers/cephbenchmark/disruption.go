@@ -282,7 +282,7 @@ func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error)
 	if c.OSDMap, err = r.ceph.OSDMap(ctx, at); err != nil {
 		return "", err
 	}
-	if c.PGs, err = r.ceph.PGs(ctx, at); err != nil {
+	if c.PGs, err = r.ceph.PGsOn(ctx, at, seen.disruption.plan.OSDs...); err != nil {
 		return "", err
 	}
 	if c.Config, err = r.ceph.ConfigDump(ctx, at); err != nil {

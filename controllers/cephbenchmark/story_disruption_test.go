@@ -3,6 +3,7 @@ package cephbenchmark
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ func disruptionStories() map[string]story {
 		"to the end":                       disruptedToTheEnd,
 		"nobody may stop OSDs":             nobodyMayStopOSDs,
 		"Ceph says that it is not ok":      notOKToStop,
+		"Ceph is wrong that it is ok":      wronglyOKToStop,
 		"Rook takes away OSDs":             rookTakesAwayOSDs,
 		"the data of too many others":      tooManyOthers,
 		"the OSD does not come back":       theOSDDoesNotComeBack,
@@ -394,6 +396,22 @@ func notOKToStop(w *world) {
 	b := w.beforeOutage()
 	w.wait(aWhile)
 	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "8 PGs would become offline")
+	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
+		w.t.Error("it was stopped nevertheless")
+	}
+	w.wantNoJournal()
+}
+
+// Ceph 20.2.4 overlooks a placement group whose last OSD is not among those that are to stop.
+func wronglyOKToStop(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.OKToStop = map[int]ceph.Stop{2: {OK: true, OSDs: []int{2}}}
+		a.PGs = []ceph.PG{{ID: "1.0", State: "active+clean", PoolID: 1, Acting: []int{2, 0}, Primary: 2}}
+		a.OSDMap.Pools = append(slices.Clip(a.OSDMap.Pools), ceph.Pool{ID: 1, Name: ".mgr", Size: 2, MinSize: 2})
+	})
+	b := w.beforeOutage()
+	w.wait(aWhile)
+	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "1.0 would have 1 OSDs left, and needs 2 (min_size of pool .mgr)")
 	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}

@@ -64,7 +64,7 @@ func (w *world) cutCeph() (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "OSDIO", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
 		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
-		"SetNoUp", "MarkOSDsDown", "PGs", "Strays", "OKToStop",
+		"SetNoUp", "MarkOSDsDown", "PGs", "PGsOn", "Strays", "OKToStop",
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for _, verb := range verbs {

@@ -1,6 +1,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,7 @@ type restartLook struct {
 	due, down []int
 	osds      int
 	next      int // the one to be told now; -1 for none
+	osdMap    *ceph.OSDMap
 	status    *ceph.Status
 	unrest    string
 }
@@ -196,7 +198,7 @@ func (r *Reconciler) lookAtRestarts(ctx context.Context, seen facts, memory *res
 		}
 		*memory = restartMemory{began: seen.now, so: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(disruption.LostAfter(config))}
 	}
-	look := restartLook{osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), status: status, unrest: tuning.Unrest(status)}
+	look := restartLook{osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
 	look.due, look.down = memory.so.Due(osdMap)
 	return look, nil
 }
@@ -222,7 +224,7 @@ func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLo
 	if look.unrest != "" || look.next < 0 {
 		return "Restarting OSDs. Waiting for " + memory.pending(look) + ".", nil
 	}
-	return r.restartOne(ctx, seen, look.next, memory)
+	return r.restartOne(ctx, seen, look, memory)
 }
 
 // pending is what restarts wait for.
@@ -254,18 +256,15 @@ func names(osds []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// restartOne restarts one OSD, if the cluster can spare it.
-func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, memory *restartMemory) (string, error) {
-	to, err := r.connect(ctx, seen)
+// restartOne restarts the OSD that is next, if the cluster can spare it.
+func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
+	osd := look.next
+	why, err := r.whyNotSpare(ctx, seen, look.osdMap, osd)
 	if err != nil {
 		return "", err
 	}
-	stop, err := r.Ceph.OKToStop(ctx, to.Observer, osd)
-	if err != nil {
-		return "", err
-	}
-	if memory.refused = strings.TrimSuffix(stop.Reason, "."); !stop.OK {
-		return fmt.Sprintf("Restarting OSDs. Waiting until the cluster can spare osd.%d. %s", osd, sentence(stop.Reason)), nil
+	if memory.refused = strings.TrimSuffix(why, "."); why != "" {
+		return fmt.Sprintf("Restarting OSDs. Waiting until the cluster can spare osd.%d. %s", osd, sentence(why)), nil
 	}
 	if _, err := r.fence(ctx, seen); err != nil {
 		return "", err
@@ -276,6 +275,28 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, osd int, memory
 	memory.so.Last, memory.told, memory.refused = osd, seen.now, ""
 	memory.so.Told++
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
+}
+
+// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Ceph's no counts
+// beside what its map and placement groups tell, and its yes does not: see
+// [disruption.Unavailable].
+func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.OSDMap, osd int) (string, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return "", err
+	}
+	pgs, err := r.Ceph.PGsOn(ctx, to.Observer, osd)
+	if err != nil {
+		return "", err
+	}
+	if why := disruption.Unavailable(osdMap, pgs, []int{osd}); why != "" {
+		return why, nil
+	}
+	stop, err := r.Ceph.OKToStop(ctx, to.Observer, osd)
+	if err != nil || stop.OK {
+		return "", err
+	}
+	return cmp.Or(stop.Reason, "Ceph says that it is not ok to stop"), nil
 }
 
 // restartAgain restarts the OSDs that run with a value of the sweep's still, because they
@@ -334,7 +355,7 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	}
 	text := fmt.Sprintf("OSDs take %s only when they start, and it was put back since (%s).", strings.Join(options, ", "), why)
 	if len(l.due) > 0 {
-		text += fmt.Sprintf(" Until they are restarted, these may run with a value of the sweep's: %s. Restart them one after another, each when `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
+		text += fmt.Sprintf(" Until they are restarted, these may run with a value of the sweep's: %s. Restart them one after another, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
 			someNames(l.due), f.sweep.Spec.ClusterRef.Namespace)
 	}
 	if len(l.down) > 0 {

@@ -21,6 +21,7 @@ func restartStories() map[string]story {
 		"another OSD goes down while one restarts":                           anotherOSDGoesDown,
 		"in the end an OSD does not restart":                                 anOSDDoesNotEnd,
 		"in the end Ceph cannot spare any OSD":                               noOSDIsSpared,
+		"in the end Ceph is wrong that it can spare one":                     theClusterIsWronglySpared,
 		"in the end OSDs may not be restarted any more":                      theRestarterIsWithdrawn,
 		"it is gone, and the next one does not restart OSDs":                 theNextDoesNotRestart,
 	}
@@ -223,6 +224,23 @@ func noOSDIsSpared(w *world) {
 	})
 	w.suspendUntil(s, 3*startWithin+backOff+time.Minute)
 	w.wantNotRestarted(s, before, "waited too long for the cluster to spare osd.0: 1 PGs would become unavailable")
+}
+
+// Ceph 20.2.4 overlooks a placement group whose last OSD is not the one that is to stop.
+func theClusterIsWronglySpared(w *world) {
+	before := w.state()
+	s := w.inRestartedRun()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		pool := &a.OSDMap.Pools[0]
+		a.PGs = []ceph.PG{{ID: ceph.PGPlacement{}.ID(pool.ID), State: "active+clean", PoolID: pool.ID, Acting: []int{0, 1}, Primary: 0}}
+	})
+	var restarts, now int
+	w.rook.set(func(f *fakeRook) { restarts = len(f.restarted) })
+	w.suspendUntil(s, 3*startWithin+backOff+time.Minute)
+	w.wantNotRestarted(s, before, "waited too long for the cluster to spare osd.0: 1 placement groups may become unavailable without osd.0")
+	if w.rook.set(func(f *fakeRook) { now = len(f.restarted) }); now != restarts {
+		w.t.Errorf("%d OSDs were restarted nevertheless", now-restarts)
+	}
 }
 
 func theRestarterIsWithdrawn(w *world) {

@@ -67,8 +67,10 @@ type Client interface {
 	RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error)
 	// Balancer is `ceph balancer status`.
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)
+	// PGsOn is `ceph pg ls-by-osd` of each: the placement groups that these OSDs serve.
+	PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error)
 	// OKToStop is `ceph osd ok-to-stop ID…`: whether all PGs stay available without
-	// these OSDs, together.
+	// these OSDs, together. Ceph 20.2.4 says so too often.
 	OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error)
 	// Recovered is `ceph pg dump sum`: what has been recovered since the pools were made.
 	Recovered(ctx context.Context, at Connection) (*Recovered, error)

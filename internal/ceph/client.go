@@ -209,6 +209,11 @@ func (s *Sidecar) Balancer(ctx context.Context, at Connection) (*Balancer, error
 	return call[*Balancer](ctx, s, "balancer", at, nothing{})
 }
 
+// PGsOn implements Client.
+func (s *Sidecar) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error) {
+	return call[[]PG](ctx, s, "pgsOn", at, osdsArgs{OSDs: osds})
+}
+
 // OKToStop implements Client.
 func (s *Sidecar) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
 	return call[*Stop](ctx, s, "okToStop", at, osdsArgs{OSDs: osds})

@@ -479,6 +479,22 @@ func parsePGs(out []byte) ([]PG, error) {
 	return pgs, nil
 }
 
+// parsePGsOn reads `pg ls-by-osd`. A manager that has just started knows no placement group,
+// which must not pass for an OSD without any.
+func parsePGsOn(out []byte) ([]PG, error) {
+	var raw struct {
+		Ready *bool             `json:"pg_ready"`
+		PGs   []json.RawMessage `json:"pg_stats"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	if raw.Ready == nil || !*raw.Ready || raw.PGs == nil {
+		return nil, errors.New("the manager does not know all placement groups yet")
+	}
+	return parsePGs(out)
+}
+
 // parseStrays compares what OSDs hold with what is mapped to them.
 //
 // Both are of the same moment, and late in the right order: the manager forgets the PGs of a

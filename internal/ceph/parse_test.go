@@ -24,6 +24,7 @@ var parsers = map[string]func([]byte) (any, error){
 	"osd-perf":       untyped(parseOSDPerf),
 	"osd-status":     untyped(parseOSDIO),
 	"pg-dump":        untyped(parsePGs),
+	"pg-ls-by-osd":   untyped(parsePGsOn),
 	"osd-pool-stats": untyped(parsePoolIO),
 	"versions":       untyped(parseVersions),
 	"config-dump":    untyped(parseConfigDump),
@@ -271,6 +272,17 @@ func TestStrays(t *testing.T) {
 		if got, err := parseStrays([]byte(out)); err == nil {
 			t.Errorf("%s was taken for %+v", out, got)
 		}
+	}
+}
+
+func TestPGsOnNeedsAManagerThatKnowsThem(t *testing.T) {
+	for _, out := range []string{`{"pg_ready":false,"pg_stats":[]}`, `{"pg_stats":[]}`, `{"pg_ready":true}`, `[]`} {
+		if got, err := parsePGsOn([]byte(out)); err == nil {
+			t.Errorf("%s was taken for %+v", out, got)
+		}
+	}
+	if got, err := parsePGsOn([]byte(`{"pg_ready":true,"pg_stats":[]}`)); err != nil || len(got) > 0 {
+		t.Errorf("of an OSD without placement groups: %+v, %v", got, err)
 	}
 }
 

@@ -102,6 +102,7 @@ func TestVerbsCrossTheSocket(t *testing.T) {
 		"OSDPerf":    {func(ctx context.Context, c ceph.Client) (any, error) { return c.OSDPerf(ctx, someone) }, answers.OSDPerf, ""},
 		"OSDIO":      {func(ctx context.Context, c ceph.Client) (any, error) { return c.OSDIO(ctx, someone) }, answers.OSDIO, ""},
 		"PGs":        {func(ctx context.Context, c ceph.Client) (any, error) { return c.PGs(ctx, someone) }, answers.PGs, ""},
+		"PGsOn":      {func(ctx context.Context, c ceph.Client) (any, error) { return c.PGsOn(ctx, someone, 1) }, answers.PGs, "[1]"},
 		"Strays":     {func(ctx context.Context, c ceph.Client) (any, error) { return c.Strays(ctx, someone) }, &answers.Strays, ""},
 		"PoolIO":     {func(ctx context.Context, c ceph.Client) (any, error) { return c.PoolIO(ctx, someone) }, answers.PoolIO, ""},
 		"Versions":   {func(ctx context.Context, c ceph.Client) (any, error) { return c.Versions(ctx, someone) }, &answers.Versions, ""},

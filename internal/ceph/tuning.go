@@ -99,6 +99,27 @@ func (c *CLI) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
 	return ask(ctx, c, at, "balancer status", parseBalancer)
 }
 
+// PGsOn implements Client.
+func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error) {
+	if err := validOSDs(osds); err != nil {
+		return nil, err
+	}
+	var all []PG
+	for _, osd := range osds {
+		out, err := c.ceph(ctx, at, "pg ls-by-osd", fmt.Sprintf("osd.%d", osd), "--format=json")
+		if err != nil {
+			return nil, err
+		}
+		pgs, err := parsePGsOn(out)
+		if err != nil {
+			return nil, unreadable("pg ls-by-osd", err)
+		}
+		all = append(all, pgs...)
+	}
+	slices.SortFunc(all, func(a, b PG) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(all, func(a, b PG) bool { return a.ID == b.ID }), nil
+}
+
 // OKToStop implements Client. Where the answer is no, the command fails with EBUSY,
 // and the reason is in the error.
 func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {

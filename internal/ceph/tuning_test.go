@@ -224,6 +224,11 @@ func TestWhatIsAskedBeforeAChange(t *testing.T) {
 			func(ctx context.Context, c *CLI) (any, error) { return c.OKToStop(ctx, someone, 0, 2) },
 			&Stop{OK: true, OSDs: []int{0, 2}, PGs: 9},
 		},
+		"what OSDs serve, each once": {
+			fake{stdout: `{"pg_ready":true,"pg_stats":[{"pgid":"2.1f","state":"active+clean","acting":[1,0,2147483647],"acting_primary":1}]}`},
+			func(ctx context.Context, c *CLI) (any, error) { return c.PGsOn(ctx, someone, 0, 1) },
+			[]PG{{ID: "2.1f", State: "active+clean", PoolID: 2, Acting: []int{1, 0}, Primary: 1}},
+		},
 		"what was recovered": {
 			fake{stdout: `{"pg_ready":true,"pg_map":{"pg_stats_sum":{"stat_sum":{"num_objects_recovered":7,"num_bytes_recovered":4096}}}}`},
 			func(ctx context.Context, c *CLI) (any, error) { return c.Recovered(ctx, someone) },

@@ -160,6 +160,9 @@ func readingVerbs() map[string]verb {
 			return to.RunningConfig(ctx, at, a.OSDs, a.Options)
 		}),
 		"balancer": read(Client.Balancer),
+		"pgsOn": with(func(ctx context.Context, to Client, at Connection, a osdsArgs) ([]PG, error) {
+			return to.PGsOn(ctx, at, a.OSDs...)
+		}),
 		"okToStop": with(func(ctx context.Context, to Client, at Connection, a osdsArgs) (*Stop, error) {
 			return to.OKToStop(ctx, at, a.OSDs...)
 		}),

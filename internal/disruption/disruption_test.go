@@ -34,16 +34,23 @@ func plan() Plan {
 func whole() Cluster {
 	return Cluster{
 		OSDMap: &ceph.OSDMap{
-			Pools: []ceph.Pool{{ID: 1, Name: ".mgr"}, {ID: 2, Name: "ours"}, {ID: 3, Name: "theirs"}, {ID: 4, Name: "elsewhere"}},
-			OSDs:  []ceph.OSDState{{ID: 0, Up: true}, {ID: 1, Up: true}, {ID: 2, Up: true}},
+			Pools: []ceph.Pool{
+				{ID: 1, Name: ".mgr", MinSize: 1}, {ID: 2, Name: "ours", MinSize: 1}, {ID: 3, Name: "theirs", MinSize: 1}, {ID: 4, Name: "elsewhere", MinSize: 1},
+			},
+			OSDs: []ceph.OSDState{{ID: 0, Up: true}, {ID: 1, Up: true}, {ID: 2, Up: true}},
 		},
-		PGs:         []ceph.PG{{PoolID: 1, Acting: []int{2}}, {PoolID: 2, Acting: []int{0, 1, 2}}, {PoolID: 4, Acting: []int{0, 1}}},
+		PGs:         []ceph.PG{pg(1, 0, 2), pg(2, 0, 1, 2), pg(4, 0, 1)},
 		TargetPools: []string{"ours"},
 		Status: &ceph.Status{
 			OSDs: 3, UpOSDs: 3, InOSDs: 3, ManagerActive: true, PGsByState: map[string]int{"active+clean": 9, "active+clean+scrubbing": 1},
 		},
 		Stop: &ceph.Stop{OK: true},
 	}
+}
+
+// pg is a placement group that is clean.
+func pg(pool int64, acting ...int) ceph.PG {
+	return ceph.PG{ID: fmt.Sprintf("%d.0", pool), PoolID: pool, State: "active+clean", Acting: acting}
 }
 
 func set(section, name, value string) func(*Cluster, *Plan) {
@@ -91,9 +98,15 @@ func TestRefuse(t *testing.T) {
 			set("mon", "mon_osd_min_in_ratio", "0.5")(c, p)
 			p.Backfill, p.Outage, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
 		}, ""},
-		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}) }, "1 pools of others have data on these OSDs (theirs)"},
+		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, pg(3, 2)) }, "1 pools of others have data on these OSDs (theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
-			c.PGs, p.OtherPools = append(c.PGs, ceph.PG{PoolID: 3, Acting: []int{2}}), 1
+			c.PGs, p.OtherPools = append(c.PGs, pg(3, 0, 2)), 1
+		}, ""},
+		"the data of others, who would lose it": {func(c *Cluster, p *Plan) {
+			c.PGs, p.OtherPools = append(c.PGs, pg(3, 2)), 1
+		}, "3.0 would have 0 OSDs left, and needs 1 (min_size of pool theirs)"},
+		"early on, it does not matter what is left": {func(c *Cluster, p *Plan) {
+			c.PGs, p.OtherPools, c.Stop, c.Status = append(c.PGs, pg(3, 2)), 1, nil, nil
 		}, ""},
 		"Ceph says no":                            {func(c *Cluster, _ *Plan) { c.Stop = &ceph.Stop{Reason: "72 PGs would become offline"} }, "72 PGs would become offline"},
 		"an OSD that was down two minutes ago":    {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = at(-120) }, "within the last 2m40s"},

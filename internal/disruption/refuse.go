@@ -12,6 +12,7 @@ import (
 // Cluster is what is known of a cluster whose OSDs are to be stopped.
 type Cluster struct {
 	OSDMap *ceph.OSDMap
+	// PGs are those of all OSDs, or of the ones that are to stop.
 	PGs    []ceph.PG
 	Config []ceph.ConfigEntry
 	// RemovesOSDs tells that Rook takes away OSDs that are out.
@@ -180,7 +181,13 @@ func (p Plan) shared(c Cluster) string {
 }
 
 func (p Plan) unsafe(c Cluster) string {
-	if c.Stop == nil || c.Stop.OK {
+	if c.Stop == nil {
+		return ""
+	}
+	if why := Unavailable(c.OSDMap, c.PGs, p.OSDs); why != "" {
+		return why
+	}
+	if c.Stop.OK {
 		return ""
 	}
 	return "Ceph says that they are not ok to stop: " + c.Stop.Reason

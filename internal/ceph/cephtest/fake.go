@@ -255,6 +255,18 @@ func (f *Fake) Balancer(ctx context.Context, at ceph.Connection) (*ceph.Balancer
 	return orNil(&b, err)
 }
 
+// PGsOn implements ceph.Client.
+func (f *Fake) PGsOn(ctx context.Context, at ceph.Connection, osds ...int) (pgs []ceph.PG, err error) {
+	err = f.answer(ctx, "PGsOn", at, func() { pgs = f.Answers.pgsOn(osds) }, osds)
+	return pgs, err
+}
+
+func (a *Answers) pgsOn(osds []int) []ceph.PG {
+	return slices.DeleteFunc(slices.Clone(a.PGs), func(pg ceph.PG) bool {
+		return !slices.ContainsFunc(osds, func(osd int) bool { return slices.Contains(pg.Acting, osd) })
+	})
+}
+
 // OKToStop implements ceph.Client.
 func (f *Fake) OKToStop(ctx context.Context, at ceph.Connection, osds ...int) (*ceph.Stop, error) {
 	stop := ceph.Stop{OK: true, OSDs: osds}
