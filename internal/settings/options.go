@@ -46,35 +46,38 @@ func DefaultOptions() []Option {
 	}
 }
 
+// riskRule is the risk of options of the configuration whose names match.
+type riskRule struct {
+	names *regexp.Regexp
+	risk  Risk
+	why   string
+}
+
+// riskRules are in order: the first that matches counts.
+func riskRules() []riskRule {
+	never := func(names, why string) riskRule { return riskRule{regexp.MustCompile(names), RiskNever, why} }
+	return []riskRule{
+		never(`^(auth_|cephx_|key)`, "it decides who may use the cluster"),
+		never(`^(debug_|log_)`, "its logs slow OSDs down and fill disks"),
+		never(`^(mon_|ms_)`, "a wrong value cuts OSDs or clients off"),
+		never(`full_ratio`, "it keeps OSDs from running full, from which they do not recover by themselves"),
+		never(`heartbeat`, "it decides when OSDs are taken for dead"),
+		never(`min_alloc_size`, "it only counts when an OSD is created"),
+		never(`^tmp_|_path$|_dir$`, "it says where an OSD finds its files"),
+		never(`_(debug|inject)_|^ceph_assert`, "it makes OSDs fail, or go on after they have failed, for tests of Ceph itself"),
+		never(`^bluestore_bdev_label_|^bluefs_wal_envelope_mode$`, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"),
+		never(`^bluestore_(compression|csum)_`, "it would alter how every pool stores data: vary the option of a scratch pool instead"),
+		{regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`), RiskRestart, "OSDs take it only when they start"},
+		{regexp.MustCompile(`^(osd_mclock_profile|osd_client_message_cap)$`), RiskLow, ""},
+	}
+}
+
 // ConfigRisk tells the risk of an option of the configuration, and why it is so.
 func ConfigRisk(name string) (Risk, string) {
-	switch {
-	case regexp.MustCompile(`^(auth_|cephx_|key)`).MatchString(name):
-		return RiskNever, "it decides who may use the cluster"
-	case regexp.MustCompile(`^(debug_|log_)`).MatchString(name):
-		return RiskNever, "its logs slow OSDs down and fill disks"
-	case regexp.MustCompile(`^(mon_|ms_)`).MatchString(name):
-		return RiskNever, "a wrong value cuts OSDs or clients off"
-	case strings.Contains(name, "full_ratio"):
-		return RiskNever, "it keeps OSDs from running full, from which they do not recover by themselves"
-	case strings.Contains(name, "heartbeat"):
-		return RiskNever, "it decides when OSDs are taken for dead"
-	case strings.Contains(name, "min_alloc_size"):
-		return RiskNever, "it only counts when an OSD is created"
-	case strings.HasSuffix(name, "_path") || strings.HasSuffix(name, "_dir"):
-		return RiskNever, "it says where an OSD finds its files"
-	case regexp.MustCompile(`_(debug|inject)_|^ceph_assert`).MatchString(name):
-		return RiskNever, "it makes OSDs fail, or go on after they have failed, for tests of Ceph itself"
-	case strings.HasPrefix(name, "tmp_"):
-		return RiskNever, "it says where an OSD puts its files"
-	case strings.HasPrefix(name, "bluestore_bdev_label_") || name == "bluefs_wal_envelope_mode":
-		return RiskNever, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"
-	case regexp.MustCompile(`^bluestore_(compression|csum)_`).MatchString(name):
-		return RiskNever, "it would alter how every pool stores data: vary the option of a scratch pool instead"
-	case regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`).MatchString(name):
-		return RiskRestart, "OSDs take it only when they start"
-	case name == "osd_mclock_profile" || name == "osd_client_message_cap":
-		return RiskLow, ""
+	for _, rule := range riskRules() {
+		if rule.names.MatchString(name) {
+			return rule.risk, rule.why
+		}
 	}
 	return RiskMedium, ""
 }

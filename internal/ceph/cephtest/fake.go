@@ -257,7 +257,7 @@ func (f *Fake) Balancer(ctx context.Context, at ceph.Connection) (*ceph.Balancer
 
 // PGsOn implements ceph.Client.
 func (f *Fake) PGsOn(ctx context.Context, at ceph.Connection, osds ...int) (pgs []ceph.PG, err error) {
-	err = f.answer(ctx, "PGsOn", at, func() { pgs = f.Answers.pgsOn(osds) }, osds)
+	err = f.answer(ctx, "PGsOn", at, func() { pgs = f.pgsOn(osds) }, osds)
 	return pgs, err
 }
 
