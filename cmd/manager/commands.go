@@ -74,7 +74,7 @@ func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
 	}
 	return &uninstallCheck{
 		journals: journals.New(direct, direct, namespace),
-		locks:    lock.NewLeases(direct, direct, namespace),
+		locks:    lock.NewLeases(direct, direct, namespace, ""),
 		objects:  direct,
 		crdsToo:  crdsToo,
 		now:      time.Now,

@@ -116,7 +116,7 @@ func testUninstallHook(t *testing.T, config *rest.Config, admin client.Client) {
 		t.Fatal(err)
 	}
 	check := &uninstallCheck{
-		journals: journals.New(c, c, "cephtune-system"), locks: lock.NewLeases(c, c, "cephtune-system"),
+		journals: journals.New(c, c, "cephtune-system"), locks: lock.NewLeases(c, c, "cephtune-system", "manager"),
 		objects: c, crdsToo: true, now: time.Now,
 	}
 	// The API server takes a moment to know all rights.

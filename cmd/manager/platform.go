@@ -60,18 +60,18 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	if p.masterKey, err = masterkey.LoadOrCreate(ctx, p.direct, p.namespace); err != nil {
 		return nil, err
 	}
-	id, err := lock.ClusterID(ctx, p.direct, p.namespace)
-	if err != nil {
-		return nil, err
-	}
-	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace), lock.NewRecords(p.sidecar, id))
-	p.journals = journals.New(p.direct, p.direct, p.namespace)
-	p.places = namespaces.New(p.direct, opts.namespaces...)
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name this manager: %w", err)
 	}
 	p.writer = host + "/" + string(uuid.NewUUID())
+	id, err := lock.ClusterID(ctx, p.direct, p.namespace)
+	if err != nil {
+		return nil, err
+	}
+	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace, p.writer), lock.NewRecords(p.sidecar, id))
+	p.journals = journals.New(p.direct, p.direct, p.namespace)
+	p.places = namespaces.New(p.direct, opts.namespaces...)
 	return p, nil
 }
 

@@ -75,7 +75,7 @@ func TestUninstallCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(tc.objects...).Build()
 			check := &uninstallCheck{
-				journals: journals.New(c, c, systemNamespace), locks: lock.NewLeases(c, c, systemNamespace),
+				journals: journals.New(c, c, systemNamespace), locks: lock.NewLeases(c, c, systemNamespace, "manager"),
 				objects: c, crdsToo: tc.crdsToo, now: func() time.Time { return now },
 			}
 			if tc.state != "" {

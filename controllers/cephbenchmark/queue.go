@@ -50,7 +50,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	}
 	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), seen.now)
 	switch held := seen.memory.lock; {
-	case err != nil && held != nil && seen.now.After(held.Expires):
+	case lock.Lost(held, err, seen.now):
 		return lockLost(seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)), nil
 	case err != nil:
 		return effect{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)

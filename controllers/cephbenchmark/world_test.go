@@ -132,14 +132,15 @@ func (w *world) start() {
 	counted := interceptor.NewClient(direct, w.writes.funcs())
 	w.started++
 	ctx, stop := context.WithCancel(w.t.Context())
+	process := fmt.Sprintf("manager-%d", w.started)
 	w.reconciler = New(Options{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
 		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
-		Lock:        lock.NewBoth(lock.NewLeases(counted, counted, w.namespace), lock.NewRecords(w.ceph, "this-cluster")),
+		Lock:        lock.NewBoth(lock.NewLeases(counted, counted, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")),
 		Journals:    journals.New(counted, counted, w.namespace),
 		Disruptions: journals.New(counted, counted, w.namespace).ForDisruptions(),
 		Namespaces:  namespaces.New(direct),
-		Writer:      fmt.Sprintf("manager-%d", w.started),
+		Writer:      process,
 		KeepEvery:   w.keepEvery,
 		Reached:     func(step tuning.Step) error { return w.reached(step, stop) },
 		Dial:        w.kubelet.dial,

@@ -27,7 +27,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	}
 	grant, err := r.acquire(ctx, seen)
 	switch held := seen.memory.lock; {
-	case err != nil && held != nil && seen.now.After(held.Expires):
+	case lock.Lost(held, err, seen.now):
 		return r.lockLost(ctx, seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err))
 	case err != nil:
 		return effect{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)

@@ -19,6 +19,7 @@ func queueStories() map[string]story {
 		"another Kubernetes cluster is at work":               anotherKubernetesCluster,
 		"the lock is lost to somebody else":                   theLockIsLost,
 		"the manager was away for longer than the lock lasts": awayForLongerThanTheLock,
+		"another manager takes the lock over in a run":        anotherManagerTakesOver,
 	}
 }
 
@@ -91,6 +92,33 @@ func theLockIsLost(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { delete(c.Keys, "cephtune/lock") })
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonLockLost, "elsewhere/theirs")
+	w.wantState(before)
+}
+
+// Another manager that believes to lead, for a while, takes over the lock of the sweep. This
+// one keeps its hands off the cluster, and off what the sweep comes to. It goes on when
+// the other one has gone.
+func anotherManagerTakesOver(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	other := lock.NewLeases(w.Client, w.Client, w.namespace, "another manager")
+	holder := lock.Holder{Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name, UID: s.UID}
+	if grant, err := other.Acquire(w.t.Context(), cephtest.FSID, holder, w.now()); err != nil || !grant.Held {
+		w.t.Fatalf("%+v, %v", grant, err)
+	}
+	w.advance(s, lock.RenewAfter+time.Second)
+	w.goOn()
+	changed := len(w.ceph.Calls("SetPoolOption"))
+	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "another process of the operator")
+	})
+	time.Sleep(500 * time.Millisecond)
+	if again := len(w.ceph.Calls("SetPoolOption")); again != changed {
+		w.t.Errorf("%d settings were changed without the lock", again-changed)
+	}
+	w.advance(s, lock.Duration)
+	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
 	w.wantState(before)
 }
 

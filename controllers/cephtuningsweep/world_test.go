@@ -159,14 +159,15 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
+	process := string(uuid.NewUUID())
 	options := Options{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:        turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Lock:        turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
 		Journals:    journals.New(direct, direct, w.namespace),
 		Disruptions: journals.New(direct, direct, w.namespace).ForDisruptions(),
 		Namespaces:  namespaces.New(direct, w.namespace),
-		Writer:      string(uuid.NewUUID()),
+		Writer:      process,
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -19,23 +20,36 @@ const leasePrefix = "cephtune-"
 // tries bounds how often a write is attempted that somebody else's came before.
 const tries = 3
 
-// Leases are the locks in Kubernetes. It is safe for concurrent use.
+// annotationProcess names the process that took a Lease last.
+const annotationProcess = "cephtune.dev/process"
+
+// Leases are the locks in Kubernetes, as one process has them. It is safe for concurrent
+// use.
 type Leases struct {
 	reader    client.Reader
 	writer    client.Writer
 	namespace string
+	process   string
+
+	mu sync.Mutex
+	// had are the epochs in which this process had locks last, by FSID.
+	had map[string]int64
 }
 
 // NewLeases returns the locks in a namespace, that of the manager. The reader must not
-// keep a cache: use the manager's API reader.
-func NewLeases(reader client.Reader, writer client.Writer, namespace string) *Leases {
-	return &Leases{reader: reader, writer: writer, namespace: namespace}
+// keep a cache: use the manager's API reader. The process is named so that none before or
+// after it has the same name; who only looks needs none.
+func NewLeases(reader client.Reader, writer client.Writer, namespace, process string) *Leases {
+	return &Leases{reader: reader, writer: writer, namespace: namespace, process: process, had: map[string]int64{}}
 }
 
 // Acquire takes the lock of a Ceph cluster, or tells who has it. For its holder it can
 // be repeated at will: it writes only when a third of Duration has passed since the
 // last time. A lock that has expired goes to whoever asks first; its holder may as well
 // go on with it, in the same epoch, as long as nobody did.
+//
+// A process that asks for the holder of a lock which another process has taken goes on with
+// it, in an epoch of its own. The other one gets a *SupersededError from then on.
 func (l *Leases) Acquire(ctx context.Context, fsid string, holder Holder, now time.Time) (Grant, error) {
 	for range tries {
 		grant, err := l.acquire(ctx, fsid, holder, now)
@@ -56,25 +70,50 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now ti
 	if err != nil {
 		return Grant{}, err
 	}
+	if l.superseded(fsid, lease) && now.Before(expires(lease)) {
+		return Grant{}, &SupersededError{fmt.Sprintf("another process of the operator, %s, has taken the lock over from this one, %s: this one does nothing any more while the other is at work; let one operator run at a time",
+			lease.Annotations[annotationProcess], l.process)}
+	}
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")
+	held, own := current == holder.String(), lease.Annotations[annotationProcess] == l.process
 	switch {
-	case current == holder.String():
-		if now.Sub(renewed(lease)) < RenewAfter {
-			return granted(lease, holder), nil
-		}
-	case current != "" && now.Before(expires(lease)):
+	case held && own && now.Sub(renewed(lease)) < RenewAfter:
+		return l.noted(fsid, granted(lease, holder)), nil
+	case held && own: // It is renewed.
+	case !held && current != "" && now.Before(expires(lease)):
 		return granted(lease, holder), nil
 	default:
-		lease.Spec.HolderIdentity = new(holder.String())
-		lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
-		lease.Spec.LeaseTransitions = new(nextEpoch(ptr.Deref(lease.Spec.LeaseTransitions, 0), now))
+		if !held {
+			lease.Spec.HolderIdentity = new(holder.String())
+			lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
+		}
+		lease.Spec.LeaseTransitions = new(nextEpoch(epoch(lease), now))
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotationProcess, l.process)
 	}
 	lease.Spec.RenewTime = new(metav1.NewMicroTime(now))
 	lease.Spec.LeaseDurationSeconds = new(int32(Duration / time.Second))
 	if err := l.write(ctx, lease); err != nil {
 		return Grant{}, err
 	}
-	return granted(lease, holder), nil
+	return l.noted(fsid, granted(lease, holder)), nil
+}
+
+// noted keeps in mind in which epoch this process has a lock.
+func (l *Leases) noted(fsid string, grant Grant) Grant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.had[fsid] = grant.Epoch
+	return grant
+}
+
+// superseded tells whether another process has had a lock since this one had it. Who has it
+// now does not matter: this process may be in the middle of something that it began under
+// its own holding.
+func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	had, known := l.had[fsid]
+	return known && epoch(lease) > had && lease.Annotations[annotationProcess] != l.process
 }
 
 // nextEpoch is that of a Lease which is taken now: the seconds since 2026 began, unless that
@@ -84,10 +123,10 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now ti
 // namespace, takes its count with it, and who has seen an epoch refuses lower ones: those who
 // change Ceph, and the record there. In seconds, a Lease goes on above what one before it
 // had, and the field has room until 2094.
-func nextEpoch(last int32, now time.Time) int32 {
+func nextEpoch(last int64, now time.Time) int32 {
 	// 2026-01-01 in UTC.
 	const began = 1767225600
-	return int32(min(max(int64(last)+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // It is bounded right here.
+	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // It is bounded right here.
 }
 
 // Peek tells who has the lock, and Held if it is that holder. It writes nothing.
@@ -99,11 +138,11 @@ func (l *Leases) Peek(ctx context.Context, fsid string, holder Holder) (Grant, e
 	return granted(lease, holder), nil
 }
 
-// Release gives the lock back, if the holder has it. The Lease stays, because it holds
-// the epoch.
+// Release gives the lock back, if the holder has it, and no other process that has taken it
+// over since. The Lease stays, because it holds the epoch.
 func (l *Leases) Release(ctx context.Context, fsid string, holder Holder) error {
 	lease, err := l.read(ctx, fsid)
-	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.String() {
+	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.String() && !l.superseded(fsid, lease) {
 		lease.Spec.HolderIdentity = nil
 		lease.Spec.AcquireTime = nil
 		err = l.write(ctx, lease)
@@ -138,11 +177,15 @@ func granted(lease *coordinationv1.Lease, holder Holder) Grant {
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")
 	return Grant{
 		Held:    current == holder.String(),
-		Epoch:   int64(ptr.Deref(lease.Spec.LeaseTransitions, 0)),
+		Epoch:   epoch(lease),
 		Holder:  current,
 		Since:   ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time,
 		Expires: expires(lease),
 	}
+}
+
+func epoch(lease *coordinationv1.Lease) int64 {
+	return int64(ptr.Deref(lease.Spec.LeaseTransitions, 0))
 }
 
 func renewed(lease *coordinationv1.Lease) time.Time {

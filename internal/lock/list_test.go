@@ -22,7 +22,7 @@ func TestHoldings(t *testing.T) {
 			},
 		},
 	).Build()
-	leases := NewLeases(c, c, "system")
+	leases := NewLeases(c, c, "system", "first")
 	nightly := Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "u"}
 	gaveBack := Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "done", UID: "v"}
 	gone := Holder{Kind: "CephTuningSweep", Namespace: "bench", Name: "gone", UID: "w"}

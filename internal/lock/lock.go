@@ -4,13 +4,15 @@
 //
 //   - Leases: a Lease for each Ceph cluster, in the manager's namespace. Who has it is
 //     a CephBenchmark or CephTuningSweep, not a process, so that a manager that was
-//     restarted goes on with what its predecessor held. Taking it is atomic: of two
-//     that try, the API server refuses one.
+//     restarted goes on with what its predecessor held. Which process took it last is in
+//     an annotation. Taking it is atomic: of two that try, the API server refuses one.
 //   - Records: a record in Ceph itself, for managers in other Kubernetes clusters that
 //     use the same Ceph cluster and know nothing of the Lease.
 //
-// Every holding has an epoch, which is above those of all earlier ones: who still works
-// with a lower one has been superseded. It goes with the time, so that this holds across a
+// Every holding by a process has an epoch, which is above those of all earlier ones: who
+// still works with a lower one has been superseded. A process that asks for the same object
+// takes the lock over, in a new epoch; a sweep's benchmarks have the lock of their sweep, in
+// the same process and so in the same epoch. It goes with the time, so that this holds across a
 // Lease that was deleted, too, and mostly for those of two Kubernetes clusters. Nothing that
 // has to be put back may depend on it there: their clocks differ.
 //
@@ -19,16 +21,25 @@
 // and set in one step. Whoever holds the lock therefore claims again right before it
 // begins, and from time to time, and stops when it is refused.
 //
-// What they do not: two managers that both believe to lead, at work for one and the
-// same object, have the same epoch; leader election keeps them apart, but for the
-// seconds that a request takes. People with a key, and everything that is not
-// cephtune, know nothing of either. And a lock expires: a holder that was cut off from
-// the API server for longer than Duration must do nothing any more. The times that are
-// compared were written by other machines, whose clocks may be off by a fraction of
-// Duration and no more.
+// Two managers that both believe to lead, at work for one and the same object, are kept
+// apart in three ways. The second one to ask has a new epoch, and the first one is refused
+// when it makes sure of the lock next, as it does before each change. It does not take the
+// lock back, or they would take turns: it waits until the other has not renewed the lock
+// for Duration, and then begins a new holding. Most likely it ends before that, since
+// leader election ends a manager that has lost it. And a change that the first one had made
+// sure of already ends within [ceph.LongestChange] of that, for which the second one waits
+// before it compares anything (Grant.Fence and package tuning).
+//
+// What they do not keep apart: people with a key, and everything that is not cephtune, know
+// nothing of either. And a lock expires: a holder that was cut off from the API server for
+// longer than Duration must do nothing any more. The times that are compared were written
+// by other machines, whose clocks may be off by a fraction of Duration and no more. A virtual
+// machine that is stopped together with its clock, and goes on before that is set right,
+// takes a lock for as young as it was.
 package lock
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -70,6 +81,21 @@ type Grant struct {
 	Since, Expires time.Time
 	// Asked is when it was asked for. Whoever takes the lock from its holder does so later.
 	Asked time.Time
+}
+
+// SupersededError says that another process has taken a lock that this one had. For as
+// long as that one renews it, this one must do nothing any more, whatever it believes.
+type SupersededError struct{ message string }
+
+// Error implements error.
+func (e *SupersededError) Error() string { return e.message }
+
+// Lost reports whether a lock that was held is so no more, because an error has kept it from
+// being renewed until it expired. One that another process has taken over is not lost: the
+// object that it is for is at work there.
+func Lost(held *Grant, err error, now time.Time) bool {
+	_, superseded := errors.AsType[*SupersededError](err)
+	return held != nil && err != nil && !superseded && now.After(held.Expires)
 }
 
 // Fence is what a change of a Ceph cluster is asked for with under this grant. It is for the

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +125,7 @@ func TestLease(t *testing.T) {
 	for name, story := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := newKubernetes(t)
-			leases := NewLeases(k, k, namespace)
+			leases := NewLeases(k, k, namespace, "first")
 			for i, s := range story {
 				k.writes = 0
 				if s.release {
@@ -150,10 +151,122 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// A story of two processes of the operator that both believe to lead.
+func TestLeaseOfTwoProcesses(t *testing.T) {
+	type step struct {
+		process        string
+		after          time.Duration // since began
+		who            Holder
+		release        bool
+		wantSuperseded bool
+		wantHeld       bool
+		wantEpoch      int64 // beyond that of began
+		wantWrites     int
+	}
+	cases := map[string][]step{
+		"the second one goes on in an epoch of its own, and writes once for that": {
+			{process: "first", who: nightly, wantHeld: true, wantWrites: 1},
+			{process: "second", after: time.Second, who: nightly, wantHeld: true, wantEpoch: 1, wantWrites: 1},
+			{process: "second", after: 2 * time.Second, who: nightly, wantHeld: true, wantEpoch: 1},
+			{process: "second", after: time.Second + RenewAfter, who: nightly, wantHeld: true, wantEpoch: 1, wantWrites: 1},
+		},
+		"the first one does not take it back": {
+			{process: "first", who: nightly, wantHeld: true, wantWrites: 1},
+			{process: "second", after: time.Minute, who: nightly, wantHeld: true, wantEpoch: 60, wantWrites: 1},
+			{process: "first", after: time.Minute, who: nightly, wantSuperseded: true},
+			{process: "first", after: time.Minute, who: reborn, wantSuperseded: true},
+			{process: "first", after: time.Minute, who: nightly, release: true},
+			{process: "second", after: 2 * time.Minute, who: nightly, wantHeld: true, wantEpoch: 60},
+		},
+		"nor when the second one has given it back": {
+			{process: "first", who: nightly, wantHeld: true, wantWrites: 1},
+			{process: "second", after: time.Minute, who: nightly, wantHeld: true, wantEpoch: 60, wantWrites: 1},
+			{process: "second", after: 2 * time.Minute, who: nightly, release: true, wantWrites: 1},
+			{process: "first", after: 3 * time.Minute, who: nightly, wantSuperseded: true},
+			{process: "second", after: 3 * time.Minute, who: reborn, wantHeld: true, wantEpoch: 180, wantWrites: 1},
+		},
+		"it may have it anew once the second one is no more": {
+			{process: "first", who: nightly, wantHeld: true, wantWrites: 1},
+			{process: "second", after: time.Minute, who: nightly, wantHeld: true, wantEpoch: 60, wantWrites: 1},
+			{process: "first", after: time.Minute + Duration - 1, who: nightly, wantSuperseded: true},
+			{process: "first", after: time.Minute + Duration, who: nightly, wantHeld: true, wantEpoch: 660, wantWrites: 1},
+			{process: "second", after: time.Minute + Duration, who: nightly, wantSuperseded: true},
+		},
+		"one that begins gives back what an earlier one had": {
+			{process: "first", who: nightly, wantHeld: true, wantWrites: 1},
+			{process: "second", who: nightly, release: true, wantWrites: 1},
+		},
+		"one that never had it waits as for anybody": {
+			{process: "first", who: nightly, wantHeld: true, wantWrites: 1},
+			{process: "second", who: reborn},
+			{process: "first", who: nightly, release: true, wantWrites: 1},
+			{process: "second", who: reborn, wantHeld: true, wantEpoch: 1, wantWrites: 1},
+		},
+	}
+	for name, story := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKubernetes(t)
+			of := map[string]*Leases{}
+			for _, process := range []string{"first", "second"} {
+				of[process] = NewLeases(k, k, namespace, process)
+			}
+			for i, s := range story {
+				k.writes = 0
+				var got Grant
+				var err error
+				if s.release {
+					err = of[s.process].Release(t.Context(), fsid, s.who)
+				} else {
+					got, err = of[s.process].Acquire(t.Context(), fsid, s.who, began.Add(s.after))
+				}
+				_, superseded := errors.AsType[*SupersededError](err)
+				if superseded != s.wantSuperseded || err != nil && !superseded || got.Held != s.wantHeld || s.wantHeld && got.Epoch != ofBegan+s.wantEpoch {
+					t.Fatalf("step %d: %+v, %v", i, got, err)
+				}
+				if k.writes != s.wantWrites {
+					t.Errorf("step %d: %d writes, want %d", i, k.writes, s.wantWrites)
+				}
+			}
+		})
+	}
+}
+
+// A lock that an earlier version took names no process.
+func TestLeaseOfAnEarlierVersion(t *testing.T) {
+	k := newKubernetes(t)
+	if _, err := NewLeases(k, k, namespace, "").Acquire(t.Context(), fsid, nightly, began); err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewLeases(k, k, namespace, "first").Acquire(t.Context(), fsid, nightly, began)
+	if err != nil || !got.Held || got.Epoch != ofBegan+1 {
+		t.Errorf("%+v, %v, want it to go on in the next epoch", got, err)
+	}
+}
+
+func TestLost(t *testing.T) {
+	held, broken := &Grant{Held: true, Expires: began}, errors.New("no route")
+	for name, test := range map[string]struct {
+		held *Grant
+		err  error
+		at   time.Duration
+		want bool
+	}{
+		"it has expired":                    {held, broken, 1, true},
+		"it has not expired":                {held, broken, 0, false},
+		"it was not held":                   {nil, broken, 1, false},
+		"nothing is wrong":                  {held, nil, 1, false},
+		"another process has taken it over": {held, fmt.Errorf("take: %w", &SupersededError{}), 1, false},
+	} {
+		if got := Lost(test.held, test.err, began.Add(test.at)); got != test.want {
+			t.Errorf("%s: lost %t, want %t", name, got, test.want)
+		}
+	}
+}
+
 // Who has seen an epoch refuses lower ones, so that the count must not begin anew.
 func TestEpochsRiseWhateverBecomesOfTheLease(t *testing.T) {
 	k := newKubernetes(t)
-	leases := NewLeases(k, k, namespace)
+	leases := NewLeases(k, k, namespace, "first")
 	last, now := int64(0), began
 	take := func(what string, after time.Duration) {
 		t.Helper()
@@ -190,7 +303,7 @@ func TestEpochsRiseWhateverBecomesOfTheLease(t *testing.T) {
 func TestLeaseGoesToOneOfTwo(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		k := newKubernetes(t)
-		leases := NewLeases(k, k, namespace)
+		leases := NewLeases(k, k, namespace, "first")
 		if there {
 			if _, err := leases.Acquire(t.Context(), fsid, Holder{Name: "earlier"}, began.Add(-Duration)); err != nil {
 				t.Fatal(err)
@@ -210,7 +323,7 @@ func TestLeaseGoesToOneOfTwo(t *testing.T) {
 
 func TestLeaseIsOfOneCephCluster(t *testing.T) {
 	k := newKubernetes(t)
-	leases := NewLeases(k, k, namespace)
+	leases := NewLeases(k, k, namespace, "first")
 	for fsid, holder := range map[string]Holder{"a": nightly, "b": reborn} {
 		if got, err := leases.Acquire(t.Context(), fsid, holder, began); err != nil || !got.Held {
 			t.Errorf("%s got %+v, %v", holder, got, err)
@@ -231,7 +344,7 @@ func TestLeaseSaysWhatFailed(t *testing.T) {
 			return errors.New("no route")
 		},
 	}).Build()
-	leases := NewLeases(broken, broken, namespace)
+	leases := NewLeases(broken, broken, namespace, "first")
 	if _, err := leases.Acquire(t.Context(), fsid, nightly, began); err == nil || !strings.Contains(err.Error(), "cephtune-system/cephtune-"+fsid) {
 		t.Errorf("error %v, want one that names the Lease", err)
 	}
@@ -281,6 +394,8 @@ func TestRecord(t *testing.T) {
 		wantHolder string
 		wantEpoch  int64
 		wantWrites int
+		// wantSuperseded is for one that another process has taken over.
+		wantSuperseded bool
 	}
 	const elsewhere = " of the Kubernetes cluster whose cephtune namespace has UID "
 	me, namesake := nightly.String(), reborn.String()
@@ -307,7 +422,7 @@ func TestRecord(t *testing.T) {
 		},
 		"an epoch that began anew, since the Lease was removed, waits": {
 			{where: "here", epoch: 8, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 8, wantWrites: 1},
-			{after: time.Second, where: "here", epoch: 1, holder: nightly, wantHolder: me, wantEpoch: 8},
+			{after: time.Second, where: "here", epoch: 1, holder: nightly, wantSuperseded: true},
 			{after: Duration, where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
 		},
 		"what was dropped is free": {
@@ -336,7 +451,7 @@ func TestRecord(t *testing.T) {
 					}
 				} else {
 					got, err := records.Claim(t.Context(), ceph.Connection{}, lease, began.Add(step.after))
-					if err != nil {
+					if _, superseded := errors.AsType[*SupersededError](err); superseded != step.wantSuperseded || err != nil && !superseded {
 						t.Fatalf("step %d: %v", i, err)
 					}
 					got.Since, got.Expires = time.Time{}, time.Time{}

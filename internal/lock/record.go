@@ -65,7 +65,8 @@ func (r record) supersedes(other record) bool {
 // repeated at will, and should be, right before anything begins: it reads, and writes
 // only when a third of Duration has passed. A record of an earlier holding of the
 // Lease, and one that has expired, is taken over. One of a later holding, or of
-// another Kubernetes cluster, is not.
+// another Kubernetes cluster, is not; where it is for the same object, the error is a
+// *SupersededError.
 func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
 	if !lease.Held {
 		return Grant{}, fmt.Errorf("claim Ceph for %s: its Lease is not held", lease.Holder)
@@ -79,12 +80,12 @@ func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, no
 	case !there:
 	case found.sameHolding(wanted):
 		if now.Sub(found.Renewed) < RenewAfter {
-			return r.granted(found, wanted), nil
+			return r.granted(found, wanted)
 		}
 		wanted.Since = found.Since
 	case wanted.supersedes(found):
 	case now.Before(found.expires()):
-		return r.granted(found, wanted), nil
+		return r.granted(found, wanted)
 	}
 	return r.write(ctx, at, wanted)
 }
@@ -135,10 +136,15 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 	if !there {
 		return Grant{}, fmt.Errorf("the record of who works on Ceph, %s, was removed as soon as it was written", recordKey)
 	}
-	return r.granted(found, wanted), nil
+	return r.granted(found, wanted)
 }
 
-func (r *Records) granted(found, wanted record) Grant {
+// granted tells who has the record. Another process that has it for the same holder, in a
+// later epoch, has taken over from this one.
+func (r *Records) granted(found, wanted record) (Grant, error) {
+	if found.supersedes(wanted) && found.Holder == wanted.Holder {
+		return Grant{}, &SupersededError{"another process of the operator has taken over the record in Ceph of who works on it: this one does nothing any more while the other is at work; let one operator run at a time"}
+	}
 	holder := found.Holder
 	if found.Cluster != r.cluster {
 		holder += fmt.Sprintf(" of the Kubernetes cluster whose cephtune namespace has UID %s", found.Cluster)
@@ -149,5 +155,5 @@ func (r *Records) granted(found, wanted record) Grant {
 		Holder:  holder,
 		Since:   found.Since,
 		Expires: found.expires(),
-	}
+	}, nil
 }
