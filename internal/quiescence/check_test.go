@@ -93,6 +93,21 @@ var checkCases = map[string]struct {
 		spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"OSD_FULL"}},
 		want: []obstacle{{code: "HealthError"}},
 	},
+	"keys of before an upgrade to Ceph 20": {
+		change: func(f *Facts) {
+			f.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{
+				{Code: "AUTH_INSECURE_CLIENT_KEY_TYPE", Severity: "HEALTH_WARN"}, {Code: "AUTH_INSECURE_SERVICE_KEY_TYPE", Severity: "HEALTH_ERR"},
+			}}
+		},
+		want: []obstacle{{code: "HealthError", says: "AUTH_INSECURE_SERVICE_KEY_TYPE"}},
+	},
+	"keys of before that an administrator mutes by name": { // as 20.2.4 says it then
+		change: func(f *Facts) {
+			f.Status.Health = ceph.Health{Status: "HEALTH_WARN", Checks: []ceph.HealthCheck{
+				{Code: "AUTH_INSECURE_KEYS_ALLOWED", Severity: "HEALTH_WARN"}, {Code: "AUTH_INSECURE_SERVICE_TICKETS", Severity: "HEALTH_ERR", Muted: true},
+			}}
+		},
+	},
 	"a warning":                              {change: warn("SLOW_OPS", "3 slow ops"), want: []obstacle{{code: "HealthWarning", says: "SLOW_OPS (3 slow ops)"}}},
 	"a warning that says nothing of speed":   {change: warn("PG_NOT_DEEP_SCRUBBED", "")},
 	"one of a family":                        {change: warn("AUTH_INSECURE_GLOBAL_ID_RECLAIM_ALLOWED", "")},
