@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -37,6 +38,8 @@ type platform struct {
 	lock     *lock.Both
 	journals *journals.ConfigMaps
 	places   *namespaces.Checker
+	// kubernetes is the UID by which Ceph knows this Kubernetes cluster.
+	kubernetes types.UID
 	// writer names this process, and no earlier or later one.
 	writer    string
 	masterKey []byte
@@ -65,11 +68,10 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 		return nil, fmt.Errorf("name this manager: %w", err)
 	}
 	p.writer = host + "/" + string(uuid.NewUUID())
-	id, err := lock.ClusterID(ctx, p.direct, p.namespace)
-	if err != nil {
+	if p.kubernetes, err = lock.ClusterID(ctx, p.direct, p.namespace); err != nil {
 		return nil, err
 	}
-	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace, p.writer), lock.NewRecords(p.sidecar, id))
+	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace, p.writer), lock.NewRecords(p.sidecar, p.kubernetes))
 	p.journals = journals.New(p.direct, p.direct, p.namespace)
 	p.places = namespaces.New(p.direct, opts.namespaces...)
 	return p, nil

@@ -25,6 +25,8 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Disruptions: p.journals.ForDisruptions(),
 		Namespaces:  p.places,
 		Writer:      p.writer,
+		Kubernetes:  string(p.kubernetes),
+		KeepEvery:   cephtuningsweep.KeepEvery,
 		Patience:    tuning.DefaultPatience,
 		Pace:        cephtuningsweep.DefaultPace(),
 		Counts:      p.counts,

@@ -100,7 +100,7 @@ func openEntries(j *tuning.Journal) string {
 
 func endSweep(sweep tuning.Sweep) string {
 	return fmt.Sprintf("End it: `kubectl -n %s delete cephtuningsweep %s`, which takes until they are. "+
-		"If it does not exist any more, see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
+		"If it does not exist any more, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
 }
 
 // heldLocks are benchmarks and sweeps that are at work, and may be about to change
@@ -128,7 +128,7 @@ func nameOf(holder string) string {
 
 func endHolder(holder string) string {
 	parts := strings.Split(holder, "/")
-	if len(parts) != 4 {
+	if len(parts) != 4 || parts[0] != kindBenchmark && parts[0] != kindSweep {
 		return "Wait for its end."
 	}
 	return fmt.Sprintf("Wait for its end, or end it: `kubectl -n %s delete %s %s`.", parts[1], strings.ToLower(parts[0]), parts[2])

@@ -62,6 +62,10 @@ func TestUninstallCheck(t *testing.T) {
 			objects: []client.Object{lease(now, "somebody")},
 			want:    []string{"somebody is at work on Ceph cluster g", "Wait for its end"},
 		},
+		"an orphaned journal is restored": {
+			objects: []client.Object{lease(now, "OrphanedJournal/bench/nightly/u")},
+			want:    []string{"OrphanedJournal bench/nightly is at work on Ceph cluster g", "Wait for its end"},
+		},
 		"unfinished objects whose CRDs go": {
 			crdsToo: true,
 			objects: []client.Object{

@@ -127,7 +127,7 @@ func notPutBackBy(left *tuning.Journal) string {
 	if left == nil || left.Done() {
 		return ""
 	}
-	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the next sweep puts it back.", left.Sweep)
+	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the operator of its Kubernetes cluster restores it, or the next sweep here.", left.Sweep)
 }
 
 // lockLost ends a session that must not do anything any more.

@@ -57,6 +57,11 @@ type Options struct {
 	Namespaces Namespaces
 	// Writer names this process, and no earlier or later one.
 	Writer string
+	// Kubernetes is the UID of this Kubernetes cluster, as lock.ClusterID has it: journals say
+	// whose they are.
+	Kubernetes string
+	// KeepEvery is the interval between checks for orphaned journals; 0 for none.
+	KeepEvery time.Duration
 	// Patience is how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
 	// Pace is how often the cluster is looked at.
@@ -106,6 +111,11 @@ const (
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if r.KeepEvery > 0 {
+		if err := mgr.Add(newKeeper(r.Options)); err != nil {
+			return err
+		}
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		WithOptions(controller.Options{

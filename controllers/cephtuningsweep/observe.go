@@ -32,6 +32,8 @@ type facts struct {
 	cluster  settings.Cluster
 	known    bool // that cluster is in the settings
 	memory   *memory
+	// orphaned says that the sweep is gone, and the keeper restores what it has left.
+	orphaned bool
 	// refused is why nothing may run in the namespace; "" if benchmarks may. It is asked
 	// before anything is begun.
 	refused string
@@ -216,18 +218,31 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 
 // isThere reports whether a sweep is at work that has changed the cluster: it puts that back
 // itself. One that has ended does not any more, should a copy of its journal be found that
-// could not be removed; and one in a namespace that the manager has no business in is
-// nobody's, though it may be read.
+// could not be removed. One that may not be read is nobody's.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
-	if !r.Namespaces.Handles(left.Namespace) {
+	other, err := r.changer(ctx, left)
+	if apierrors.IsForbidden(err) {
 		return false, nil
 	}
-	other := &v1alpha1.CephTuningSweep{}
-	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, other)
-	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
-		return false, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
+	return other != nil && facts{sweep: other}.restores(), err
+}
+
+// changer is the sweep that has changed a cluster, by the API server. It is nil if it is gone, or
+// in a namespace that the manager has no business in, though it may be read.
+func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.CephTuningSweep, error) {
+	if !r.Namespaces.Handles(left.Namespace) {
+		return nil, nil //nolint:nilnil // Documented.
 	}
-	return err == nil && string(other.UID) == left.UID && facts{sweep: other}.mayHaveMade(), nil
+	s := &v1alpha1.CephTuningSweep{}
+	switch err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, s); {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // Documented.
+	case err != nil:
+		return nil, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
+	case string(s.UID) != left.UID:
+		return nil, nil //nolint:nilnil // Another one of that name.
+	}
+	return s, nil
 }
 
 // run is the number of the run that is next, or under way.
@@ -241,9 +256,14 @@ func (f facts) configuration() sweep.Configuration {
 	return f.planner.Configurations()[f.next.Slot.Configuration]
 }
 
-// holder is who has the lock: its children have it through their owner.
+// holder is who has the lock: its children have it through their owner. The keeper is another
+// one than the sweep, so that neither takes the other's for its own.
 func (f facts) holder() lock.Holder {
-	return lock.Holder{Kind: "CephTuningSweep", Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: f.sweep.UID}
+	kind := "CephTuningSweep"
+	if f.orphaned {
+		kind = "OrphanedJournal"
+	}
+	return lock.Holder{Kind: kind, Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: f.sweep.UID}
 }
 
 // self is how the journal knows the sweep.
@@ -262,6 +282,12 @@ func (f facts) atWork() bool {
 // mayHaveMade reports whether something may be there that the sweep has made or changed.
 func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
+}
+
+// restores reports whether the sweep restores what it has changed. One that is deleted and has
+// no finalizer of ours does not, whoever else's keeps it.
+func (f facts) restores() bool {
+	return f.mayHaveMade() && (!f.deleted() || controllerutil.ContainsFinalizer(f.sweep, Finalizer))
 }
 
 // ended reports whether the run that status is about has come to its end.

@@ -331,23 +331,30 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 		return effect{}, err
 	}
 	came := effect{}
-	for _, entry := range report.Entries {
-		came.told = append(came.told, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
-	}
-	outcome := v1alpha1.ReasonRestored
-	if len(report.LeftAlone()) > 0 {
-		outcome = v1alpha1.ReasonLeftAlone
-	}
-	if unrestarted != "" {
-		outcome = v1alpha1.ReasonOSDsNotRestarted
-		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
-	}
+	var outcome string
+	came.told, outcome = restoredFor(left, report, unrestarted)
 	r.Counts.RestoreEnded(outcome)
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return came, err
 	}
 	seen.memory.leftInCeph = nil
 	return came, nil
+}
+
+// restoredFor tells what became of the settings of a sweep that is gone, and what that counts as.
+func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []told, outcome string) {
+	for _, entry := range report.Entries {
+		all = append(all, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
+	}
+	outcome = v1alpha1.ReasonRestored
+	if len(report.LeftAlone()) > 0 {
+		outcome = v1alpha1.ReasonLeftAlone
+	}
+	if unrestarted != "" {
+		outcome = v1alpha1.ReasonOSDsNotRestarted
+		all = append(all, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
+	}
+	return all, outcome
 }
 
 // abandons reports whether a person has given up putting back.

@@ -49,6 +49,7 @@ func TestStories(t *testing.T) {
 		"crash":      crashStories(),
 		"restore":    restoreStories(),
 		"osds":       osdStories(),
+		"keeper":     keeperStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -167,7 +167,7 @@ func (w *world) start() {
 		Journals:    journals.New(direct, direct, w.namespace),
 		Disruptions: journals.New(direct, direct, w.namespace).ForDisruptions(),
 		Namespaces:  namespaces.New(direct, w.namespace),
-		Writer:      process,
+		Writer:      process, Kubernetes: "this-cluster",
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},

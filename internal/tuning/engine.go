@@ -36,6 +36,9 @@ type Engine struct {
 	store   Store
 	guard   Guard
 	writer  string
+	// kubernetes is the cluster which the sweep is in.
+	kubernetes string
+
 	now     func() time.Time
 	until   time.Time
 	reached func(Step) error
@@ -53,7 +56,9 @@ type Options struct {
 	Guard Guard
 	// Writer names this process, and no earlier or later one.
 	Writer string
-	Now    func() time.Time
+	// Kubernetes is the UID of the Kubernetes cluster which the sweeps are in.
+	Kubernetes string
+	Now        func() time.Time
 	// Until is by when what is changed has to be put back at the latest; zero for no
 	// such time. It is in the journal, for whoever comes after this process.
 	Until time.Time
@@ -67,7 +72,7 @@ func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	if o.Reached == nil {
 		o.Reached = func(Step) error { return nil }
 	}
-	return &Engine{ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer, now: o.Now, until: o.Until, reached: o.Reached}
+	return &Engine{ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer, kubernetes: o.Kubernetes, now: o.Now, until: o.Until, reached: o.Reached}
 }
 
 // WaitError says that nothing can be done before a moment.
@@ -110,7 +115,7 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	if err != nil {
 		return Applied{}, err
 	}
-	if j, err = begin(j, e.cluster.FSID, sweep); err != nil {
+	if j, err = begin(j, e.newJournal(sweep)); err != nil {
 		return Applied{}, err
 	}
 	before, err := e.facts(ctx, SettingsOf(changes))
@@ -123,21 +128,27 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	return e.apply(ctx, j, changes, before)
 }
 
+// newJournal is one without entries.
+func (e *Engine) newJournal(sweep Sweep) *Journal {
+	next := newJournal(e.cluster.FSID, sweep)
+	next.Cluster = e.kubernetes
+	return next
+}
+
 // begin is the journal that a sweep goes on with, where there is one, nil if none. One that
 // is done is over with, whosever it is: nobody has removed it, or only one of its copies.
 // The sweep's own keeps its epoch and revision, because what is written now has to count
 // for more than a copy of it.
-func begin(j *Journal, fsid string, sweep Sweep) (*Journal, error) {
+func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
-		return newJournal(fsid, sweep), nil
-	case !j.Done() && j.Sweep != sweep:
+		return next, nil
+	case !j.Done() && j.Sweep != next.Sweep:
 		return nil, &OtherSweepError{Sweep: j.Sweep}
 	case !j.Done():
 		return j, nil
 	}
-	next := newJournal(fsid, sweep)
-	if j.Sweep == sweep {
+	if j.Sweep == next.Sweep {
 		next.Epoch, next.Writer, next.Revision = j.Epoch, j.Writer, j.Revision
 	}
 	return next, nil

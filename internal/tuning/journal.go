@@ -20,6 +20,9 @@ type Journal struct {
 	FSID          string `json:"fsid"`
 	// Sweep is who changes the cluster.
 	Sweep Sweep `json:"sweep"`
+	// Cluster is the UID of the Kubernetes cluster which that is in; "" where an earlier version
+	// began the journal.
+	Cluster string `json:"cluster,omitempty"`
 	// Epoch is that of the lock under which it was written, or above that, so that it never
 	// falls, Writer the process that did, and Revision how often it was.
 	Epoch    int64  `json:"epoch"`

@@ -114,3 +114,32 @@ func wantKept(t *testing.T, s Store, want *Journal) {
 		t.Errorf("%v, kept -want +got:\n%s", err, diff)
 	}
 }
+
+// Whose sweep it is stays true while another Kubernetes cluster restores it.
+func TestAJournalSaysWhichKubernetesClusterItIsOf(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.process(nil), w.process(nil)
+	first.kubernetes, second.kubernetes = "k1", "k2"
+	if _, err := first.Apply(t.Context(), ourSweep, []Change{noUp(1), config("osd_max_backfills", "3")}); err != nil {
+		t.Fatal(err)
+	}
+	of := func() string {
+		j, err := second.Journal(t.Context())
+		if err != nil || j == nil {
+			t.Fatal(j, err)
+		}
+		return j.Cluster
+	}
+	if got := of(); got != "k1" {
+		t.Errorf("it is of %q, want k1", got)
+	}
+	_, _ = second.Restore(t.Context()) // It waits for the first one.
+	w.now = w.now.Add(ceph.LongestChange)
+	if report, err := second.Restore(t.Context()); err != nil || !report.Done || of() != "k1" {
+		t.Errorf("it is of %q, %+v, %v; want k1, and all restored", of(), report, err)
+	}
+	next := Sweep{Namespace: "bench", Name: "next", UID: "u2"}
+	if _, err := second.Apply(t.Context(), next, []Change{config("osd_max_backfills", "5")}); err != nil || of() != "k2" {
+		t.Errorf("the next one is of %q, %v; want k2", of(), err)
+	}
+}

@@ -57,7 +57,7 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	sweep := &v1alpha1.CephTuningSweep{}
 	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
 	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
-		e.found(about, Wrong, fmt.Sprintf("What sweep %s has changed is not put back, and the sweep is gone. The operator puts it back before the next sweep of that cluster changes anything.", j.Sweep), restore)
+		e.found(about, Wrong, fmt.Sprintf("What sweep %s has changed is not put back, and the sweep is gone. The operator restores it once nobody works on that cluster; its log says what keeps it.", j.Sweep), restore)
 	case err != nil:
 		e.unreadable(about, "Sweep "+j.Sweep.String(), err)
 	default:

@@ -256,7 +256,7 @@ func whoDoes(ctx context.Context, c client.Client, j *tuning.Journal) string {
 	case (apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID) && j.LetsOSDsUp():
 		return fmt.Sprintf("The %s is gone. The operator lets the OSDs up within a minute.", name)
 	case apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID:
-		return fmt.Sprintf("The %s is gone. The operator puts it back before the next sweep of that cluster changes anything.", name)
+		return fmt.Sprintf("The %s is gone. The operator restores it once nobody works on that cluster; its log says what keeps it.", name)
 	case err != nil:
 		return fmt.Sprintf("What the %s is at cannot be read: %v", name, err)
 	}
@@ -281,7 +281,7 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
 	switch err := c.Get(ctx, key, sweep); {
 	case apierrors.IsNotFound(err) && len(found) > 0:
-		return fmt.Errorf("sweep %s is gone, so there is nothing to annotate: the operator puts back what it has changed before the next sweep of that cluster changes anything", key)
+		return fmt.Errorf("sweep %s is gone, so there is nothing to annotate: the operator restores what it has changed once nobody works on that cluster", key)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no CephTuningSweep %s in namespace %s: choose another with -n", o.name, namespace)
 	case err != nil:

@@ -1,0 +1,249 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// KeepEvery is the interval between checks for orphaned journals.
+const KeepEvery = 30 * time.Second
+
+const (
+	// orphanedFor is how long a journal has to be orphaned before it is restored: a sweep whose
+	// status was lost begins again by itself.
+	orphanedFor = time.Minute
+	// askCephEvery is the interval between looks for a journal of which only Ceph has a copy.
+	// Each takes a process.
+	askCephEvery = 10 * time.Minute
+	// keepAtMost is the longest interval between attempts that fail.
+	keepAtMost = 15 * time.Minute
+	// keepWithin bounds one attempt: other clusters wait for it.
+	keepWithin = 5 * time.Minute
+)
+
+// keeper restores what sweeps have left whose finalizer was taken off. The next sweep on that
+// Ceph cluster does so too, but there may be none.
+//
+// It restores a journal only if no sweep does: the one that it is of is gone or has ended, by
+// the API server and for a minute, and nobody holds the lock of the Ceph cluster. Journals of
+// another Kubernetes cluster it leaves alone, because it cannot see whether their sweep is gone.
+type keeper struct {
+	*Reconciler
+
+	// kept is what is known of each cluster.
+	kept map[string]*kept
+}
+
+// kept is what the keeper knows of one Ceph cluster, and may lose.
+type kept struct {
+	// orphan is the sweep of the orphaned journal, and since is when that was first seen.
+	orphan tuning.Sweep
+	since  time.Time
+	// memory is for the orphan alone.
+	memory *memory
+	// inCeph is a journal of which only Ceph has a copy, and asked is when Ceph was asked for it.
+	inCeph *tuning.Journal
+	asked  time.Time
+	// failures is how often attempts have failed, and notBefore is when to try again.
+	failures  int
+	notBefore time.Time
+}
+
+// newKeeper returns one. It writes journals in another name than the reconciler, so that what
+// that has asked of Ceph is waited out.
+func newKeeper(o Options) *keeper {
+	o.Writer += "/keeper"
+	return &keeper{Reconciler: New(o), kept: map[string]*kept{}}
+}
+
+// Start implements manager.Runnable. The manager starts it once it leads.
+func (k *keeper) Start(ctx context.Context) error {
+	ticker := time.NewTicker(k.KeepEvery)
+	defer ticker.Stop()
+	for {
+		for _, cluster := range k.Settings.Clusters {
+			k.look(ctx, cluster)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// look looks after one cluster, unless an attempt has just failed.
+func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
+	name := cluster.Namespace + "/" + cluster.Name
+	if k.kept[name] == nil {
+		k.kept[name] = &kept{}
+	}
+	known := k.kept[name]
+	if k.Now().Before(known.notBefore) {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, keepWithin)
+	defer stop()
+	err := k.keep(ctx, cluster, known)
+	if err != nil {
+		known.failed(k.KeepEvery, k.Now())
+	} else {
+		known.failures = 0
+	}
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		logf.FromContext(ctx).Error(err, "What a sweep may have left in the Ceph cluster cannot be restored", "cluster", name, "nextAttempt", known.notBefore)
+	}
+}
+
+// failed doubles the interval with each failure.
+func (k *kept) failed(every time.Duration, now time.Time) {
+	wait := keepAtMost
+	if k.failures < 10 { // Beyond that, the shift could overflow.
+		wait = min(every<<k.failures, keepAtMost)
+	}
+	k.failures++
+	k.notBefore = now.Add(wait)
+}
+
+// keep restores the orphaned journal of a cluster, if there is one and nobody works there.
+func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept) error {
+	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
+	if err != nil || info.FSID == "" {
+		return err
+	}
+	left, err := k.left(ctx, cluster, info, known)
+	if err != nil || left == nil {
+		known.orphan = tuning.Sweep{}
+		return err
+	}
+	orphaned, err := k.isOrphaned(ctx, left.Sweep)
+	if err != nil || !orphaned {
+		known.orphan = tuning.Sweep{}
+		return err
+	}
+	now := k.Now()
+	if known.orphan != left.Sweep {
+		known.orphan, known.since, known.memory = left.Sweep, now, &memory{}
+	}
+	if now.Sub(known.since) < orphanedFor {
+		return nil
+	}
+	return k.restoreOrphan(ctx, k.factsOf(cluster, info, left.Sweep, known.memory), known)
+}
+
+// left is the journal of a cluster that is this installation's to restore: it is in the
+// operator's namespace, or in Ceph and of this Kubernetes cluster. It is nil if there is none.
+func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
+	left, err := k.Journals.Load(ctx, info.FSID)
+	if err != nil || left != nil {
+		known.inCeph = nil
+		return left, err
+	}
+	if cluster.Identities.Tuner == "" || k.Now().Sub(known.asked) < askCephEvery {
+		return known.inCeph, nil
+	}
+	known.inCeph, known.asked = nil, k.Now()
+	at, err := k.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
+	if err != nil {
+		return nil, err
+	}
+	left, err = tuning.NewConfigKey(k.Ceph, at).Load(ctx, info.FSID)
+	if err == nil && left != nil && left.Cluster != "" && left.Cluster == k.Kubernetes && !left.Done() {
+		known.inCeph = left
+	}
+	return known.inCeph, err
+}
+
+// isOrphaned reports whether no sweep restores what one has changed. A person who has given
+// that up has the last word, for as long as the sweep is there to say so. A sweep that may not
+// be read may be at work.
+func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
+	s, err := k.changer(ctx, of)
+	if err != nil {
+		return false, err
+	}
+	seen := facts{sweep: s}
+	return s == nil || !seen.restores() && !seen.saysAbandoned(), nil
+}
+
+// factsOf are what is known of an orphan, of which only the name is left.
+func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tuning.Sweep, m *memory) facts {
+	orphan := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}}
+	orphan.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
+	return facts{
+		now: k.Now(), pace: k.Pace, settings: k.Settings, sweep: orphan, orphaned: true,
+		cluster: cluster, known: true, rook: &info, memory: m,
+	}
+}
+
+// busyFor is how long to wait at most before asking again for a lock that somebody has.
+const busyFor = 2 * time.Minute
+
+// restoreOrphan restores a journal under the lock of the Ceph cluster, unless somebody has
+// that. The lock is kept while what an earlier manager has asked for is waited out.
+func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
+	if _, err := k.restorer(ctx, seen); err != nil {
+		return err
+	}
+	grant, err := k.acquire(ctx, seen)
+	if err == nil && !grant.Held {
+		known.notBefore = earlier(grant.Expires, seen.now.Add(busyFor))
+	}
+	if err != nil || !grant.Held { // It may have the Lease, and another Kubernetes cluster the record in Ceph.
+		return errors.Join(err, k.release(ctx, seen))
+	}
+	report, err := k.putBack(ctx, seen)
+	if _, waits := errors.AsType[*tuning.WaitError](err); waits {
+		return nil
+	}
+	if err == nil && !report.Done {
+		err = errors.New(strings.Join(report.Waiting, " "))
+	}
+	if err != nil {
+		k.Counts.RestoreEnded(exporter.OutcomeFailed)
+		return errors.Join(fmt.Errorf("restore what sweep %s has left: %w", seen.self(), err), k.release(ctx, seen))
+	}
+	return errors.Join(k.closeOrphan(ctx, seen, report), k.release(ctx, seen))
+}
+
+// closeOrphan tells what has become of the settings, where people look for the sweep, and
+// removes the journal.
+func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Report) error {
+	unrestarted, err := k.unrestarted(ctx, seen, report, "the sweep is gone")
+	if err != nil {
+		return err
+	}
+	if err := seen.memory.engine.Close(ctx); err != nil {
+		return err
+	}
+	if len(report.Entries) == 0 { // Somebody else has restored and removed it meanwhile.
+		return nil
+	}
+	all, outcome := restoredFor(seen.self(), report, unrestarted)
+	k.Counts.RestoreEnded(outcome)
+	for _, t := range together(all) {
+		k.tell(seen.sweep, t.kind, t.reason, plan{step: stepRestoreOther}, t.message)
+		logf.FromContext(ctx).Info("Restored what a sweep that is gone had changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
+	}
+	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
