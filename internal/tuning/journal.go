@@ -244,8 +244,7 @@ func (j *Journal) ToRestore() []Entry {
 // would change the number of PGs itself, and so would the balancer move them.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
-		pools := entry.Setting.Kind == KindPoolOption
-		if entry.State == Open && pools &&
+		if entry.State == Open && entry.Setting.isPGNum() &&
 			(of.Kind == KindBalancer || of.Kind == KindAutoscaler && of.Pool == entry.Setting.Pool) {
 			return entry.Setting, true
 		}

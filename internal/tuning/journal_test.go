@@ -328,6 +328,65 @@ func TestOneThatIsRefusedDoesNotKeepTheOthers(t *testing.T) {
 	}
 }
 
+// A sidecar of a later version may refuse what an earlier one has set, before Ceph is asked.
+// And a manager that is not there keeps the balancer from being restored, and nothing else.
+func TestRestoreTriesEachSetting(t *testing.T) {
+	refused := func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb == "SetConfig" {
+				return &ceph.InvalidError{Message: "osd_memory_target is never changed"}
+			}
+			return nil
+		}
+	}
+	tests := map[string]struct {
+		act  func(*cephtest.Cluster)
+		open Setting
+	}{
+		"one is refused":      {refused, config("osd_memory_target", "").Setting},
+		"no manager is there": {func(c *cephtest.Cluster) { c.Answers.Status.ManagerActive = false }, balancer().Setting},
+		"a pool's is refused": {func(c *cephtest.Cluster) {
+			c.Before = func(verb string) error {
+				if verb == "UnsetPoolOption" {
+					return &ceph.InvalidError{Message: "recovery_priority is never changed"}
+				}
+				return nil
+			}
+		}, poolOption("q", "recovery_priority", "").Setting},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			before := w.state()
+			e := w.process(nil)
+			changes := []Change{
+				autoscaler("p"), balancer(), config("osd_max_backfills", "3"), poolOption("q", "recovery_priority", "3"),
+				poolOption("p", "pg_num", "64"), config("osd_memory_target", "2G"),
+			}
+			if _, err := e.Apply(t.Context(), ourSweep, changes); err != nil {
+				t.Fatal(err)
+			}
+			w.cluster.Act(test.act)
+			for range 2 {
+				report, err := e.Restore(t.Context())
+				if err == nil || report.Done {
+					t.Fatalf("%v, %+v", err, report)
+				}
+				for _, entry := range report.Entries {
+					if is := entry.State == Open; is != (entry.Setting == test.open) {
+						t.Errorf("%s is %s", entry.Setting, entry.State)
+					}
+				}
+			}
+			w.cluster.Act(func(c *cephtest.Cluster) { c.Before, c.Answers.Status.ManagerActive = nil, true })
+			if err := putAllBack(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			w.wantState(before)
+		})
+	}
+}
+
 // The last attempt tries that too, and goes on where Ceph does not answer about one.
 func TestTheLastAttemptTriesAll(t *testing.T) {
 	w := newWorld(t)

@@ -87,7 +87,7 @@ func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
 		if err := e.restore(ctx, j, entry); err != nil {
 			err = fmt.Errorf("put %s back to %s: %w", entry.Setting, entry.Original, err)
 			errs, waiting = append(errs, err), append(waiting, err.Error())
-			if cannotGoOn(err) && !last {
+			if concernsAll(entry.Setting, err) && !last {
 				break
 			}
 		}
@@ -103,12 +103,17 @@ func (e *notTakenError) Error() string {
 	return fmt.Sprintf("Ceph took it, and had %s right after: somebody else sets it, find out who", e.found)
 }
 
-// cannotGoOn tells of errors that the next setting would have too: all but an answer
-// that is about this one.
-func cannotGoOn(err error) bool {
+// concernsAll tells of errors that the other settings would have too: those of the lock, the
+// journal and the connection, and a monitor that does not answer. A refusal is about one
+// setting, whoever refuses, and only the balancer needs a manager.
+func concernsAll(of Setting, err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return of.Kind != KindBalancer
+	}
 	_, refused := errors.AsType[*ceph.Error](err)
+	_, invalid := errors.AsType[*ceph.InvalidError](err)
 	_, notTaken := errors.AsType[*notTakenError](err)
-	return !refused && !notTaken || errors.Is(err, context.DeadlineExceeded)
+	return !refused && !invalid && !notTaken
 }
 
 // restore puts one setting back, if it is still ours.
@@ -130,7 +135,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return e.close(ctx, j, entry.Setting, LeftAlone, &now)
 	case putBack:
 	}
-	if err := e.set(ctx, entry.Setting, entry.Original); err != nil {
+	if err := e.setOriginal(ctx, entry); err != nil {
 		return err
 	}
 	if err := e.reached(StepPutBack); err != nil {
@@ -146,6 +151,12 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return err
 	}
 	return e.close(ctx, j, entry.Setting, Restored, nil)
+}
+
+// setOriginal tells Ceph what a setting had before. Bounds and lists of what is never varied
+// do not hold for that.
+func (e *Engine) setOriginal(ctx context.Context, entry Entry) error {
+	return e.set(ctx, entry.Setting, entry.Original)
 }
 
 func (e *Engine) value(ctx context.Context, of Setting) (Value, error) {
