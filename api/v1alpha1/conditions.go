@@ -59,6 +59,9 @@ const (
 	// ReasonPlannerChanged says that another version of the operator has begun the run,
 	// and that this one would read its ledger otherwise.
 	ReasonPlannerChanged = "PlannerChanged"
+	// ReasonSpecChanged says that the spec is another than the one that was planned, under
+	// the same runID.
+	ReasonSpecChanged = "SpecChanged"
 	// ReasonChangedByOthers says that somebody else has changed a setting that the sweep
 	// varies.
 	ReasonChangedByOthers = "ChangedByOthers"

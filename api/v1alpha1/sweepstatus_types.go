@@ -124,6 +124,12 @@ type SweepPlan struct {
 	// +kubebuilder:validation:Minimum=1
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
 
+	// specDigest tells the spec that was planned from another: what is measured,
+	// what is varied, and what decides. Its prefix is the version of its rules.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	SpecDigest string `json:"specDigest,omitempty"`
+
 	// seed of every random choice.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`

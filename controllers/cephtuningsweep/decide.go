@@ -116,6 +116,7 @@ func decide(seen facts) plan {
 		standDownFailing,     // what it changed comes first
 		standDownSuspended,   // and waits
 		idleSuspended,        //
+		failAfterEdit,        // whose ledger is of another spec
 		standDownConcluded,   // the planner has a verdict, which nothing takes away
 		stallOnSettings,      // what the administrator does not allow
 		stallInNamespace,     // where benchmarks may not run
@@ -195,6 +196,13 @@ func standDownSuspended(seen facts) (plan, bool) {
 
 func idleSuspended(seen facts) (plan, bool) {
 	return plan{step: stepIdle, outcome: suspended()}, seen.sweep.Spec.Suspend
+}
+
+// failAfterEdit ends a sweep whose spec was changed under its runID: admission does not see a
+// runID that is changed and changed back while the sweep is suspended.
+func failAfterEdit(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, and runID is that of the run that was planned with another one. Change runID to a new value to start afresh with this spec."),
+		seen.atWork() && seen.edited
 }
 
 func suspended() kstatus.Outcome {

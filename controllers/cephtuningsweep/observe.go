@@ -53,6 +53,8 @@ type facts struct {
 
 	// What the ledger in status has led to; next is empty before there is a plan.
 	planner *sweep.Planner
+	// edited says that the spec is another than the one that was planned.
+	edited  bool
 	ledger  []sweepspec.Entry
 	next    sweep.Decision
 	planErr error
@@ -115,6 +117,9 @@ func (f *facts) observePlan() {
 	status := &f.sweep.Status
 	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
 		return
+	}
+	if f.edited, f.planErr = sweepspec.Edited(&f.sweep.Spec, status.Plan); f.edited || f.planErr != nil {
+		return // What the ledger has is of another spec.
 	}
 	if f.ledger, f.planErr = sweepspec.ReadLedger(status.Runs); f.planErr != nil {
 		return

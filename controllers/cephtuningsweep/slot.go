@@ -38,6 +38,9 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	if err != nil {
 		return poolGone(err)
 	}
+	if forbidden, err := r.forbidden(ctx, seen, engine); err != nil || forbidden != "" {
+		return seen.endsForbidden(forbidden), err
+	}
 	applied, err := engine.Apply(ctx, seen.self(), want)
 	if foreign, is := errors.AsType[*tuning.ForeignChangeError](err); is {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
@@ -55,6 +58,49 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	seen.memory.restored, seen.memory.restarts = tuning.Settling{}, restartMemory{}
 	slot.settled = len(want) == 0
 	return effect{edit: notRestored(want)}, nil
+}
+
+// forbidden says why the configuration that is next must not be applied; "" if it may. The plan
+// was checked when it was made. Since then the administrator may have narrowed what is allowed,
+// and whoever may edit the sweep may have found a way to other values.
+func (r *Reconciler) forbidden(ctx context.Context, seen facts, engine *tuning.Engine) (string, error) {
+	at := seen.memory.connected.Observer
+	about, err := r.known(ctx, seen, at)
+	if err != nil {
+		return "", err
+	}
+	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, about)
+	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, at, tuning.SettingsOf(changes)); err != nil {
+		return "", err
+	}
+	if about.Journal, err = engine.Journal(ctx); err != nil {
+		return "", err
+	}
+	var all []string
+	for _, problem := range tuning.Forbidden(changes, about, tuning.Permissions{Cluster: seen.cluster}) {
+		all = append(all, sentence(problem.Message))
+	}
+	return strings.Join(all, " "), nil
+}
+
+// endsForbidden ends a sweep whose next configuration is not allowed. One that has its verdict
+// keeps that, and only its winner does not stay.
+func (f facts) endsForbidden(why string) effect {
+	if why == "" {
+		return effect{}
+	}
+	if f.keeps() {
+		return f.notKept(why)
+	}
+	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: why})
+}
+
+// notKept notes that the winner cannot stay.
+func (f facts) notKept(why string) effect {
+	f.memory.cannotKeep = true
+	return effect{again: time.Millisecond, told: []told{{
+		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", f.configuration().Name, why),
+	}}}
 }
 
 // errJournalGone ends a sweep: a new journal would take the sweep's own values for those
@@ -280,10 +326,7 @@ func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Eviden
 	if !seen.keeps() {
 		return r.enterAs(ctx, seen, e)
 	}
-	seen.memory.cannotKeep = true
-	return effect{again: time.Millisecond, told: []told{{
-		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", seen.configuration().Name, e.Failure+e.Inert+e.Changed),
-	}}}, nil
+	return seen.notKept(e.Failure + e.Inert + e.Changed), nil
 }
 
 // keep proves that the winner has effect, and has it stay.

@@ -43,6 +43,8 @@ func lifeStories() map[string]story {
 		"a new run ID while one is at work":                        aNewRunIDAtWork,
 		"a new run ID after the end":                               aNewRunIDAfterTheEnd,
 		"suspended, and resumed":                                   suspendedAndResumed,
+		"suspended, and resumed with another spec":                 resumedWithAnotherSpec,
+		"an administrator who allows less than before":             anAdministratorWhoAllowsLess,
 		"suspended in the first run of a block":                    suspendedInTheFirstRun,
 		"suspended from the beginning":                             suspendedFromTheBeginning,
 		"suspended, and resumed while it puts back":                resumedWhileItPutsBack,
@@ -364,6 +366,58 @@ func aNewRunIDAfterTheEnd(w *world) {
 			w.t.Errorf("benchmark %s of the earlier run is still there", child.Name)
 		}
 	}
+	w.wantState(before)
+}
+
+// resumedWithAnotherSpec: a runID that is changed and changed back makes a spec that admission
+// would not let in the same run.
+func resumedWithAnotherSpec(w *world) {
+	before := w.state()
+	s := w.create("s", profile)
+	w.await(s, "in the middle of a block", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Runs) >= 1 })
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		s.Spec.RunID = "other"
+		s.Spec.Parameters[0].Config.Option = "osd_client_message_cap"
+		s.Spec.Parameters[0].Values = []v1alpha1.ParameterValue{"1"}
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID, s.Spec.Suspend = "1", false })
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonSpecChanged, "Change runID")
+	w.wantNeverTold("osd_client_message_cap")
+	w.wantState(before)
+}
+
+// anAdministratorWhoAllowsLess: what was allowed when the sweep was planned is asked for again
+// before it is told.
+func anAdministratorWhoAllowsLess(w *world) {
+	before := w.state()
+	w.bench.set(func(b *bench) { b.hold = true })
+	s := w.create("s", profileTemplate+`
+parameters:
+- {name: cap, config: {option: osd_client_message_cap}, values: ["64"]}
+objective: {phase: write, metric: IOPS}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+`)
+	w.awaitChild()
+	w.stop()
+	if _, told := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); told {
+		w.t.Fatal("the first run is not the baseline's")
+	}
+	w.allowed = allowances()
+	for i, option := range w.allowed.Clusters[0].Options {
+		if option.Name == "osd_client_message_cap" {
+			w.allowed.Clusters[0].Options[i].Min = "128"
+		}
+	}
+	w.start()
+	w.bench.set(func(b *bench) { b.hold = false })
+	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "no less than 128")
+	w.wantNeverTold("osd_client_message_cap")
 	w.wantState(before)
 }
 

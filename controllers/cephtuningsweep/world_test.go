@@ -620,6 +620,16 @@ func (w *world) state() string {
 	return text
 }
 
+// wantNeverTold checks that Ceph was never told a value of an option.
+func (w *world) wantNeverTold(option string) {
+	w.t.Helper()
+	for _, call := range w.ceph.Calls("SetConfig") {
+		if strings.Contains(call.Args, option) {
+			w.t.Errorf("Ceph was told %v", call.Args)
+		}
+	}
+}
+
 // wantState checks that Ceph is as it was.
 func (w *world) wantState(before string) {
 	w.t.Helper()

@@ -52,7 +52,11 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 		return nil, err
 	}
 	seed := Seed(spec, facts.Drawn)
-	plan := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version, Seed: &seed, Baseline: baseline, Refusals: facts.Refusals}
+	digest, err := Digest(spec)
+	if err != nil {
+		return nil, err
+	}
+	plan := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version, SpecDigest: digest, Seed: &seed, Baseline: baseline, Refusals: facts.Refusals}
 	planned, err := PlanOf(spec, plan)
 	if err != nil {
 		return nil, err

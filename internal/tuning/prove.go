@@ -80,6 +80,8 @@ type Known struct {
 	Owned Owned
 	// OpQueue is the scheduler that OSDs run with.
 	OpQueue string
+	// Journal has the values from before the sweep; nil before it has changed anything.
+	Journal *Journal
 }
 
 // lostValues are the changes whose setting has another value in Ceph.

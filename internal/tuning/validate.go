@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,6 +75,25 @@ func wishes(configurations [][]Change) []wish {
 		}
 	}
 	return all
+}
+
+// Forbidden checks changes that are about to be made against what the administrator, Ceph's
+// bounds and the list of what is never varied say. Unlike Validate it asks nothing that a
+// sweep's own changes make untrue. What a setting had before the sweep is never forbidden.
+func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
+	})
+	var problems []Problem
+	for _, w := range wishes([][]Change{changes}) {
+		for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues, keepsCephsBounds, keepsTheBounds} {
+			if found := rule(w, about, allowed); len(found) > 0 {
+				problems = append(problems, found...)
+				break
+			}
+		}
+	}
+	return problems
 }
 
 // validate checks one setting by rules in order. Behind one of the first, which say that
@@ -257,7 +277,9 @@ func keepsTheBounds(w wish, about Known, allowed Permissions) []Problem {
 	if !listed {
 		return nil
 	}
-	problems := w.outside(about, option.Min, option.Max, "the administrator allows")
+	var problems []Problem
+	w, problems = w.withEffective(option, about)
+	problems = append(problems, w.outside(about, option.Min, option.Max, "the administrator allows")...)
 	for _, value := range w.values {
 		is := func(text string) bool { return same(w.setting, about.Type(w.setting), value, Of(text)) }
 		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, is) {
@@ -265,6 +287,58 @@ func keepsTheBounds(w wish, about Known, allowed Permissions) []Problem {
 		}
 	}
 	return problems
+}
+
+// withEffective has, in place of "unset", the value that the setting then has: the bounds are
+// meant for that. One that the setting had before the sweep has none to keep. Where it is not
+// known and there are bounds, that is a problem.
+func (w wish) withEffective(bounds settings.Option, about Known) (wish, []Problem) {
+	values := slices.DeleteFunc(slices.Clone(w.values), func(v Value) bool { return !v.Set })
+	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
+	if len(values) == len(w.values) || !bounded || about.original(w.setting) == Unset() {
+		return wish{setting: w.setting, values: values}, nil
+	}
+	effective, known := about.whenUnset(w.setting)
+	if !known {
+		return wish{setting: w.setting, values: values}, w.problem(ProblemOutOfBounds,
+			"%s has bounds, and what it is when it is unset is not known: write a value", w.setting)
+	}
+	return wish{setting: w.setting, values: append(values, Of(effective))}, nil
+}
+
+// original is what a setting had before the sweep: as the journal says, or else as it is.
+func (k Known) original(of Setting) Value {
+	if k.Journal != nil {
+		if entry, journalled := k.Journal.Entry(of); journalled {
+			return entry.Original
+		}
+	}
+	now, err := k.Facts.Value(of)
+	if err != nil {
+		return Of("") // Nothing is known of it, so that nothing is taken for its original.
+	}
+	return now
+}
+
+// whenUnset is what OSDs run with where an option is unset: the value of a broader section, or
+// Ceph's default. Of a pool's option it is not known.
+func (k Known) whenUnset(of Setting) (string, bool) {
+	if of.Kind != KindConfig {
+		return "", false
+	}
+	if of.Mask != "" {
+		if broader := k.Facts.central(Setting{Kind: KindConfig, Option: of.Option}); broader.Set {
+			return broader.Text, true
+		}
+	}
+	for _, entry := range k.Facts.Config {
+		if entry.Section == "global" && entry.Mask == "" && entry.Name == of.Option {
+			return entry.Value, true
+		}
+	}
+	help := k.Help[of.Option]
+	text := cmp.Or(help.DaemonDefault, help.Default)
+	return text, text != ""
 }
 
 // outside refuses values that are below a minimum or above a maximum, where there is one.

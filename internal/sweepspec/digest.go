@@ -1,0 +1,59 @@
+package sweepspec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// digestVersion is that of the rules of Digest. A test fails when they give another digest for
+// the same spec, as a new field with a default does: then the version has to change too.
+const digestVersion = "v1"
+
+// decisive is what a verdict depends on. The rest of a spec, such as suspend, window or
+// historyLimit, may be edited while a run is under way.
+type decisive struct {
+	Mode           v1alpha1.SweepMode         `json:"mode"`
+	Template       v1alpha1.BenchmarkTemplate `json:"template"`
+	Parameters     []v1alpha1.Parameter       `json:"parameters"`
+	Configurations []v1alpha1.Configuration   `json:"configurations"`
+	Baseline       *v1alpha1.Baseline         `json:"baseline"`
+	Objective      v1alpha1.Objective         `json:"objective"`
+	Constraints    []v1alpha1.Constraint      `json:"constraints"`
+	Strategy       v1alpha1.Strategy          `json:"strategy"`
+	Confidence     string                     `json:"confidence"`
+	Quiescence     v1alpha1.Quiescence        `json:"quiescence"`
+	Budget         v1alpha1.Budget            `json:"budget"`
+	MaxFailedRuns  *int32                     `json:"maxFailedRuns"`
+}
+
+// Digest is a short text that differs where what a verdict depends on does. Admission keeps
+// that as it is for a run; but a runID that is changed and changed back makes another spec
+// the same run.
+func Digest(spec *Spec) (string, error) {
+	text, err := json.Marshal(decisive{
+		Mode: spec.Mode, Template: spec.Template, Parameters: spec.Parameters, Configurations: spec.Configurations,
+		Baseline: spec.Baseline, Objective: spec.Objective, Constraints: spec.Constraints, Strategy: spec.Strategy,
+		Confidence: spec.Confidence, Quiescence: spec.Quiescence, Budget: spec.Budget, MaxFailedRuns: spec.Guardrails.MaxFailedRuns,
+	})
+	if err != nil {
+		return "", fmt.Errorf("digest of the spec: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return digestVersion + ":" + hex.EncodeToString(sum[:]), nil
+}
+
+// Edited reports whether a spec is another than the one that was planned. A plan without a
+// digest, or with one of other rules, is of another version of the operator, and is taken
+// for that of the spec: what is told to Ceph is checked in any case.
+func Edited(spec *Spec, planned *v1alpha1.SweepPlan) (bool, error) {
+	if planned == nil || !strings.HasPrefix(planned.SpecDigest, digestVersion+":") {
+		return false, nil
+	}
+	now, err := Digest(spec)
+	return err == nil && now != planned.SpecDigest, err
+}

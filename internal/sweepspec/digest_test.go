@@ -1,0 +1,51 @@
+package sweepspec
+
+import (
+	"testing"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+const digested = `{runID: "1", objective: {phase: fio, metric: LatencyP99, minimumEffect: 2.5%, equivalence: 1%}, budget: {duration: 4h, bytesWritten: 2Ti}}`
+
+// The digest of a spec is in the status of sweeps that are under way. If this one changes, as
+// it does with a new field that has a default, digestVersion has to change with it.
+func TestTheDigestOfASpecStays(t *testing.T) {
+	const want = "v1:76f1d43d6f07417c6988837cf52db019ccd7e6f4d9d44d24ceafd371466d4ef6"
+	got, err := Digest(&specOf(t, digested).Spec)
+	if err != nil || got != want {
+		t.Errorf("digest %s (%v), want %s: raise digestVersion", got, err, want)
+	}
+}
+
+func TestEdited(t *testing.T) {
+	spec := &specOf(t, digested).Spec
+	digest, err := Digest(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := &v1alpha1.SweepPlan{SpecDigest: digest}
+	for name, test := range map[string]struct {
+		edit    func(*Spec)
+		planned *v1alpha1.SweepPlan
+		want    bool
+	}{
+		"the same":                    {edit: func(*Spec) {}, planned: planned},
+		"resumed, in another window":  {edit: func(s *Spec) { s.Suspend, s.RunID, s.Window, s.HistoryLimit = true, "2", &v1alpha1.Window{}, 3 }, planned: planned},
+		"other values":                {edit: func(s *Spec) { s.Parameters[0].Values[0] = "999" }, planned: planned, want: true},
+		"another phase":               {edit: func(s *Spec) { s.Template.Phases[0].Name = "x" }, planned: planned, want: true},
+		"another budget":              {edit: func(s *Spec) { s.Budget.Duration = nil }, planned: planned, want: true},
+		"another number of failures":  {edit: func(s *Spec) { s.Guardrails.MaxFailedRuns = new(int32(77)) }, planned: planned, want: true},
+		"no plan":                     {edit: func(s *Spec) { s.Confidence = "0.9" }},
+		"a plan of an older operator": {edit: func(s *Spec) { s.Confidence = "0.9" }, planned: &v1alpha1.SweepPlan{}},
+		"a plan of other rules":       {edit: func(s *Spec) { s.Confidence = "0.9" }, planned: &v1alpha1.SweepPlan{SpecDigest: "v0:00"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := specOf(t, digested).Spec
+			test.edit(&other)
+			if got, err := Edited(&other, test.planned); got != test.want || err != nil {
+				t.Errorf("edited %v (%v), want %v", got, err, test.want)
+			}
+		})
+	}
+}
