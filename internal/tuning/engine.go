@@ -170,6 +170,9 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 			return err
 		}
 	}
+	if err := j.closable(); err != nil {
+		return err
+	}
 	// What this engine has not written itself, or in vain, one of the copies may not have.
 	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
 		return nil

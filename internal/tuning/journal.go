@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // SchemaVersion is that of the journals that are written. Those of later versions are
@@ -185,6 +189,9 @@ func (j *Journal) stored(change Change, now Value) bool {
 func (j *Journal) closeEntry(of Setting, state State, found *Value) {
 	entry := &j.Entries[j.index(of)]
 	entry.State, entry.Found = state, found
+	if found != nil && len(found.Text) > maxFound {
+		entry.Found = &Value{Set: found.Set, Text: strings.ToValidUTF8(found.Text[:maxFound], "") + "…"}
+	}
 }
 
 func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
@@ -252,14 +259,52 @@ func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	return Setting{}, false
 }
 
-// maxJournal is what Ceph takes as a value of config-key, less some.
-const maxJournal = 60 << 10
+const (
+	// maxStored is what Ceph takes as a value of config-key, less some.
+	maxStored = 63 << 10
+	// maxJournal is how large a journal may become by what is yet to be changed.
+	maxJournal = 60 << 10
+	// maxFound is how many bytes are kept of a value that somebody else has set.
+	maxFound = 128
+)
+
+// closable refuses a journal that would be too large once all of its entries are closed: it
+// could never be, and so would stay open for ever.
+func (j *Journal) closable() error {
+	largest := j.clone()
+	largest.Epoch, largest.Revision = math.MaxInt64, math.MaxInt64
+	largest.Until = time.Unix(0, 1).UTC()
+	largest.Writer = strings.Repeat("w", max(len(j.Writer), 64))
+	for i := range largest.Entries {
+		entry := &largest.Entries[i]
+		// The longest state, and a text of which JSON makes six bytes for each.
+		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
+		for k := range entry.Ours {
+			if ours := &entry.Ours[k]; ours.Stored == nil {
+				ours.Stored = &Value{Set: true, Text: longestForm(entry.Type, ours.Intended.Text)}
+			}
+		}
+	}
+	text, err := json.Marshal(largest)
+	if err == nil && len(text) > maxJournal {
+		err = fmt.Errorf("the journal may come to %d bytes, and at most %d can be kept: vary fewer settings and values", len(text), maxJournal)
+	}
+	return err
+}
+
+// longestForm is the longer one of a value's text and of that which Ceph stores.
+func longestForm(valueType, text string) string {
+	if canonical, err := cephvalue.Canonical(valueType, text); err == nil && len(canonical) > len(text) {
+		return canonical
+	}
+	return text
+}
 
 // Encode is the journal as text.
 func Encode(j *Journal) ([]byte, error) {
 	text, err := json.Marshal(j)
-	if err == nil && len(text) > maxJournal {
-		err = fmt.Errorf("the journal has %d bytes, and at most %d can be kept: vary fewer settings and values", len(text), maxJournal)
+	if err == nil && len(text) > maxStored {
+		err = fmt.Errorf("the journal has %d bytes, and at most %d can be kept: vary fewer settings and values", len(text), maxStored)
 	}
 	return text, err
 }
