@@ -105,10 +105,12 @@ type Applied struct {
 	NotTaken []Inert
 }
 
-// Apply gives settings their values, in that order, once the journal says how they were.
+// Apply gives settings their values, in that order but for those by which mClock unlocks
+// others, which come first, once the journal says how they were.
 // A *ForeignChangeError, *OtherSweepError or *WaitError says that nothing was changed. With
 // any other error, a *DeniedError too, some of them may have been.
 func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Applied, error) {
+	changes = unlockFirst(changes, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	j, err := e.load(ctx)

@@ -231,7 +231,8 @@ func (e Entry) judge(now Value) action {
 }
 
 // ToRestore are the open entries, in the order in which they are put back: the settings
-// that were varied, the last one first, and behind them what was held still meanwhile, for
+// that were varied, those by which mClock unlocks others before these and otherwise the last
+// one first, and behind them what was held still meanwhile, for
 // an autoscaler that is on would change the number of PGs itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
@@ -244,15 +245,20 @@ func (j *Journal) ToRestore() []Entry {
 			held = append(held, entry)
 		}
 	}
+	varied = unlockFirst(varied, func(e Entry) bool { return unlocks(e.Setting, e.Original) })
 	return append(varied, held...)
 }
 
 // waitsFor is a setting that has to be put back before another: an autoscaler that is on
-// would change the number of PGs itself, and so would the balancer move them.
+// would change the number of PGs itself, so would the balancer move them, and mClock would
+// have what it locks removed.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
 		if entry.State == Open && entry.Setting.isPGNum() &&
 			(of.Kind == KindBalancer || of.Kind == KindAutoscaler && of.Pool == entry.Setting.Pool) {
+			return entry.Setting, true
+		}
+		if entry.State == Open && unlocks(entry.Setting, entry.Original) && needs(of, entry.Setting) {
 			return entry.Setting, true
 		}
 	}

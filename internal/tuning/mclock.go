@@ -33,8 +33,9 @@ func HelpFor(settings []Setting) []string {
 	return options
 }
 
-// What mClock keeps to itself. An OSD that is told one of the first two removes it from
-// the central configuration within seconds, for all OSDs.
+// What mClock keeps to itself. An OSD that is told one of the first two while it is locked
+// removes it from the central configuration within a second, from section osd and from its
+// own, whatever unlocks it right after. One that was set before it was locked stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)
@@ -69,4 +70,45 @@ func lockedBy(option string, profile, override string) string {
 		return ""
 	}
 	return unlock(option)
+}
+
+// unlocks tells whether a value of a setting unlocks some options.
+func unlocks(of Setting, value Value) bool {
+	if of.Kind != KindConfig || !value.Set {
+		return false
+	}
+	return of.Option == optionProfile && value.Text == profileCustom ||
+		of.Option == optionOverride && strings.EqualFold(value.Text, yes)
+}
+
+// needs tells whether an option counts with an unlocking one alone.
+func needs(option, unlocking Setting) bool {
+	if option.Kind != KindConfig {
+		return false
+	}
+	return unlocking.Option == optionProfile && mClockShares.MatchString(option.Option) ||
+		unlocking.Option == optionOverride && mClockRecovery.MatchString(option.Option)
+}
+
+// unlockFirst has what unlocks options come before all others, which keep their order.
+func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
+	var first, rest []T
+	for _, one := range all {
+		if unlocks(one) {
+			first = append(first, one)
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	return append(first, rest...)
+}
+
+// lockedNow tells why the value that a setting has could not be restored: OSDs would remove
+// it, because it is locked already. They leave alone what is set at a mask.
+func (k Known) lockedNow(of Setting) (Value, string) {
+	now := k.Facts.central(of)
+	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {
+		return Value{}, ""
+	}
+	return now, lockedBy(of.Option, effective(optionProfile, nil, k), effective(optionOverride, nil, k))
 }

@@ -59,7 +59,7 @@ func Validate(configurations [][]Change, about Known, allowed Permissions) []Pro
 	for _, w := range wishes(configurations) {
 		problems = append(problems, w.validate(about, allowed)...)
 	}
-	return append(problems, locked(configurations, about)...)
+	return slices.Concat(problems, locked(configurations, about), lockedBefore(configurations, about))
 }
 
 // wishes are the settings, each with its values, in the order in which they appear.
@@ -418,6 +418,23 @@ func locked(configurations [][]Change, about Known) []Problem {
 					Message: fmt.Sprintf("OSDs would put %s back by themselves: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
 				})
 			}
+		}
+	}
+	return problems
+}
+
+// lockedBefore refuses to vary what has a value that mClock locks already. Restored, that
+// would be removed by OSDs.
+func lockedBefore(configurations [][]Change, about Known) []Problem {
+	if about.OpQueue != "" && about.OpQueue != mClock {
+		return nil
+	}
+	var problems []Problem
+	for _, w := range wishes(configurations) {
+		if now, why := about.lockedNow(w.setting); why != "" {
+			problems = append(problems, w.problem(ProblemMClock,
+				"%s is %s, which has no effect (%s) and could not be restored: remove it with `ceph config rm %s %s`, or have it take effect",
+				w.setting, now, why, w.setting.who(), w.setting.Option)...)
 		}
 	}
 	return problems

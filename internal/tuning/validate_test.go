@@ -94,6 +94,14 @@ func TestValidate(t *testing.T) {
 		"backfills with it set already": {configurations: one(config("osd_max_backfills", "4")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_override_recovery_settings", Value: "true"}}
 		}},
+		"shares that are locked already": {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
+			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_scheduler_client_wgt", Value: "5"}}
+		}, reason: ProblemMClock, said: "ceph config rm osd osd_mclock_scheduler_client_wgt"},
+		"a profile, with shares that stay": {configurations: one(config("osd_mclock_profile", "balanced")), change: func(k *Known) {
+			k.Facts.Config = []ceph.ConfigEntry{
+				{Section: "osd", Name: "osd_mclock_profile", Value: "custom"}, {Section: "osd", Name: "osd_mclock_scheduler_client_wgt", Value: "5"},
+			}
+		}},
 		"sleeps": {configurations: one(config("osd_recovery_sleep", "0.1")), reason: ProblemMClock, said: "sleeps are 0"},
 		"an option that Rook sets": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
 			k.Owned.CephConfig = map[string]map[string]string{"osd": {"osd_memory_target": "2G"}}

@@ -49,6 +49,9 @@ func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.
 		c.Answers.ConfigDump = append(c.Answers.ConfigDump, ceph.ConfigEntry{
 			Section: who.Section, Mask: who.Mask, Name: option, Value: stored, Level: "advanced", Runtime: help.Runtime,
 		})
+		if c.lockedByMClock(option) {
+			c.reverting[option] = true
+		}
 		return nil
 	}, who, option, value)
 }
@@ -197,15 +200,23 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert is what OSDs do whose scheduler locks an option.
+// revert is what OSDs do about what was set while their scheduler locked it: they remove it
+// from section osd, where a mask was set too, and whatever has unlocked it meanwhile. What
+// was set before it was locked they leave alone.
 func (c *Cluster) revert() {
+	for option := range c.reverting {
+		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)
+	}
+	clear(c.reverting)
+}
+
+// lockedByMClock tells whether the scheduler locks an option now.
+func (c *Cluster) lockedByMClock(option string) bool {
 	profile := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"))("balanced")
 	override := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_override_recovery_settings"))("false")
-	c.Answers.ConfigDump = slices.DeleteFunc(slices.Clone(c.Answers.ConfigDump), func(e ceph.ConfigEntry) bool {
-		scheduler := strings.HasPrefix(e.Name, "osd_mclock_scheduler_") && profile != "custom"
-		recovery := (e.Name == "osd_max_backfills" || strings.HasPrefix(e.Name, "osd_recovery_max_active")) && override != "true"
-		return scheduler || recovery
-	})
+	scheduler := strings.HasPrefix(option, "osd_mclock_scheduler_") && profile != "custom"
+	recovery := (option == "osd_max_backfills" || strings.HasPrefix(option, "osd_recovery_max_active")) && override != "true"
+	return scheduler || recovery
 }
 
 func orDefault(value string, set bool) func(string) string {

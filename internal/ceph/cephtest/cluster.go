@@ -28,6 +28,8 @@ type Cluster struct {
 	// boot has the options that only a restart changes, as OSDs have them, and local
 	// what was set in one OSD itself. Both are by "osd.0 option".
 	boot, local map[string]string
+	// reverting are the options that OSDs will have removed by the next tick.
+	reverting map[string]bool
 	// moving are pools whose data was still on its way at the last tick.
 	moving map[string]bool
 	// late are changes whose answer was lost and that are still to be carried out.
@@ -47,8 +49,8 @@ type Behaviour struct {
 	// Autoscaler is the number of PGs that the autoscaler wants a pool to have, if it is
 	// on for that pool.
 	Autoscaler map[string]int
-	// MClock makes OSDs remove the options from the central configuration that their
-	// scheduler locks.
+	// MClock makes OSDs remove the options from the central configuration that are set
+	// while their scheduler locks them.
 	MClock bool
 	// Rook is what Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
@@ -80,7 +82,7 @@ var (
 func NewCluster(pools ...string) *Cluster {
 	c := &Cluster{
 		Behaviour: Behaviour{PGStep: 8, MaxPGs: 256},
-		boot:      map[string]string{}, local: map[string]string{}, moving: map[string]bool{},
+		boot:      map[string]string{}, local: map[string]string{}, moving: map[string]bool{}, reverting: map[string]bool{},
 	}
 	c.Answers = Answers{
 		OSDMap:     ceph.OSDMap{FSID: FSID},
