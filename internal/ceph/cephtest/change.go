@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // change carries out a change between the hooks, or keeps it for Land.
@@ -133,11 +134,11 @@ func (c *Cluster) setPool(name, option, value string) error {
 		}
 		value = strconv.Itoa(number)
 	case "compression_max_blob_size", "compression_min_blob_size":
-		number, err := integer(value, 1024)
+		stored, err := cephvalue.Canonical(cephvalue.Size, value)
 		if err != nil {
 			return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: "Error EINVAL: " + err.Error()}
 		}
-		value = strconv.FormatInt(number, 10)
+		value = stored
 	case "fast_read":
 		value = map[string]string{"true": "1", "1": "1"}[value]
 	}
@@ -247,44 +248,41 @@ func (c *Cluster) countPGs() {
 
 // store is the form in which Ceph keeps a value, as its Option::parse_value makes it.
 func store(help ceph.OptionHelp, value string) (string, error) {
+	stored, err := parse(help, value)
+	if err != nil {
+		return "", err
+	}
+	number, isNumber := cephvalue.Number(help.Type, stored)
+	if least, has := cephvalue.Number(help.Type, help.Min); has && isNumber && number < least {
+		return "", fmt.Errorf("value '%s' is below minimum %s", stored, help.Min)
+	}
+	if most, has := cephvalue.Number(help.Type, help.Max); has && isNumber && number > most {
+		return "", fmt.Errorf("value '%s' exceeds maximum %s", stored, help.Max)
+	}
+	return stored, nil
+}
+
+// parse takes more than cephtune does: some texts mean something else to Ceph than they say.
+func parse(help ceph.OptionHelp, value string) (string, error) {
 	switch help.Type {
-	case "bool":
-		switch strings.ToLower(value) {
-		case "true", "yes", "on", "1":
-			return "true", nil
-		case "false", "no", "off", "0":
-			return "false", nil
+	case cephvalue.Bool:
+		if number, err := strconv.Atoi(value); err == nil {
+			return strconv.FormatBool(number != 0), nil
 		}
-		return "", fmt.Errorf("%q is not a bool", value)
-	case "float":
+	case cephvalue.Float:
 		number, err := strconv.ParseFloat(value, 64)
-		return fmt.Sprintf("%.6f", number), err
-	case "int", "uint":
-		number, err := integer(value, 1000)
-		return strconv.FormatInt(number, 10), err
-	case "size":
-		number, err := integer(value, 1024)
-		return strconv.FormatInt(number, 10), err
+		if math.IsInf(number, 0) || math.IsNaN(number) {
+			return strings.ToLower(value), err
+		}
+	case cephvalue.Milliseconds:
+		value = digits.FindString(value)
+	case cephvalue.String:
+		if len(help.Enum) > 0 && !slices.Contains(help.Enum, value) {
+			return "", fmt.Errorf("'%s' is not one of the permitted values: %s", value, strings.Join(help.Enum, ", "))
+		}
 	}
-	if len(help.Enum) > 0 && !slices.Contains(help.Enum, value) {
-		return "", fmt.Errorf("%q is not one of %v", value, help.Enum)
-	}
-	return value, nil
+	return cephvalue.Canonical(help.Type, value)
 }
 
-var withUnit = regexp.MustCompile(`^(-?\d+)([KMGTPE]?)(i?)B?$`)
-
-func integer(value string, base float64) (int64, error) {
-	parts := withUnit.FindStringSubmatch(value)
-	if parts == nil {
-		return 0, fmt.Errorf("%q is not a whole number", value)
-	}
-	number, err := strconv.ParseInt(parts[1], 10, 64)
-	if parts[3] == "i" {
-		base = 1024
-	}
-	if parts[2] != "" {
-		number *= int64(math.Pow(base, float64(strings.Index("KMGTPE", parts[2])+1)))
-	}
-	return number, err
-}
+// digits are all that Ceph reads of milliseconds.
+var digits = regexp.MustCompile(`^\d+`)
