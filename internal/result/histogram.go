@@ -97,11 +97,11 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	if total == 0 || !(percent > 0 && percent <= 100) {
 		return Percentile{}, false
 	}
-	rank := percent / 100 * float64(total)
+	rank := nearestRank(percent, total)
 	var seen int64
 	for _, b := range h.Bins {
 		seen += b.Count
-		if float64(seen) >= rank || seen == total {
+		if seen >= rank {
 			return Percentile{
 				Percent: percent,
 				Seconds: float64(b.Nanoseconds) / 1e9,
@@ -110,6 +110,19 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 		}
 	}
 	return Percentile{}, false
+}
+
+// nearestRank is the smallest rank at which percent of total operations are counted. A product of
+// floats would be a rank too high where the share is whole: 99.9/100·1000 is just above 999.
+func nearestRank(percent float64, total int64) int64 {
+	const parts = 1e9 // of a per cent: more digits than any percentile has
+	numerator, denominator := uint64(math.Round(percent*parts)), uint64(100*parts)
+	high, low := bits.Mul64(numerator, uint64(total)) //nolint:gosec // A count.
+	rank, rest := bits.Div64(high, low, denominator)  // percent is at most 100, so this fits.
+	if rest > 0 {
+		rank++
+	}
+	return int64(rank) //nolint:gosec // At most total.
 }
 
 // AddHistograms adds the counts of two histograms, bin by bin. It fails if they

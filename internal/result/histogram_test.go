@@ -77,6 +77,8 @@ func TestMergedPartsAreTheHistogramOfTheWhole(t *testing.T) {
 
 func TestPercentileIsThatOfTheNearestRank(t *testing.T) {
 	h := &Histogram{Bins: []Bin{{10, 1}, {20, 8}, {30, 1}}}
+	thousand := &Histogram{Bins: []Bin{{10, 999}, {20, 1}}}
+	huge := &Histogram{Bins: []Bin{{10, math.MaxInt64 - 1}, {20, 1}}}
 	overflow := &Histogram{Bins: []Bin{{10, 1}, {BinNanoseconds(NumBins - 1), 1}}}
 	cases := map[string]struct {
 		histogram *Histogram
@@ -86,13 +88,16 @@ func TestPercentileIsThatOfTheNearestRank(t *testing.T) {
 	}{
 		"the first bin reaches ten percent":        {h, 10, Percentile{10, 10e-9, false}, true},
 		"just above ten percent is the second bin": {h, 10.001, Percentile{10.001, 20e-9, false}, true},
-		"the median":                         {h, 50, Percentile{50, 20e-9, false}, true},
-		"all of it is the last bin":          {h, 100, Percentile{100, 30e-9, false}, true},
-		"the bin without end is a bound":     {overflow, 99, Percentile{99, float64(BinNanoseconds(NumBins-1)) / 1e9, true}, true},
-		"zero is not a percentile":           {h, 0, Percentile{}, false},
-		"nor is more than a hundred":         {h, 100.5, Percentile{}, false},
-		"nor is NaN":                         {h, math.NaN(), Percentile{}, false},
-		"an empty histogram has none at all": {&Histogram{}, 50, Percentile{}, false},
+		"a whole rank is not exceeded":             {thousand, 99.9, Percentile{99.9, 10e-9, false}, true},
+		"just above a whole rank is the next bin":  {thousand, 99.901, Percentile{99.901, 20e-9, false}, true},
+		"counts may fill 63 bits":                  {huge, 100, Percentile{100, 20e-9, false}, true},
+		"the median":                               {h, 50, Percentile{50, 20e-9, false}, true},
+		"all of it is the last bin":                {h, 100, Percentile{100, 30e-9, false}, true},
+		"the bin without end is a bound":           {overflow, 99, Percentile{99, float64(BinNanoseconds(NumBins-1)) / 1e9, true}, true},
+		"zero is not a percentile":                 {h, 0, Percentile{}, false},
+		"nor is more than a hundred":               {h, 100.5, Percentile{}, false},
+		"nor is NaN":                               {h, math.NaN(), Percentile{}, false},
+		"an empty histogram has none at all":       {&Histogram{}, 50, Percentile{}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
