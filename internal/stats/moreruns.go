@@ -3,24 +3,34 @@ package stats
 import (
 	"math"
 	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // countableRuns ends the search for R*: nobody makes more runs than this to
 // settle one question.
 const countableRuns = 100_000
 
-// MoreRuns says what it would take to decide.
+// noiseRange is the confidence of the range of Needed.
+const noiseRange = 0.8
+
+// MoreRuns says what it would take to decide, in repeats: blocks where runs are
+// paired, or else runs of each side.
 type MoreRuns struct {
-	Total    int     // R*, runs of each side in all; 0 if beyond counting
-	Needed   int     // Total less the runs there are, at least 1; 0 if nothing is missing
+	Total    int     // R*, repeats in all; 0 if beyond counting
+	Needed   int     // Total less the repeats there are, at least 1; 0 if nothing is missing
 	Toward   Verdict // which verdict they would reach if the estimate is right
 	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
+	// Low and High are Needed at the ends of the 80% interval of the noise; High is
+	// 0 if beyond counting. The effect may be another one too, which they leave out.
+	Low, High int
+	Paired    bool
 }
 
-// Duration is how long the missing runs take if one (with its share of
-// baseline and control runs) takes perRun.
-func (m MoreRuns) Duration(perRun time.Duration) time.Duration {
-	return time.Duration(m.Needed) * perRun
+// Effort is what one more repeat takes. The zero value is not known.
+type Effort struct {
+	Runs int           // of all configurations, the baseline included
+	Time time.Duration // of all of them
 }
 
 // MoreRuns answers "how many more runs would decide?" for an Inconclusive
@@ -33,7 +43,8 @@ func (m MoreRuns) Duration(perRun time.Duration) time.Duration {
 func (a Assessment) MoreRuns() MoreRuns {
 	switch {
 	case a.Runs < MinRuns:
-		return MoreRuns{Total: MinRuns, Needed: MinRuns - a.Runs, Toward: Inconclusive}
+		missing := MinRuns - a.Runs
+		return MoreRuns{Total: MinRuns, Needed: missing, Toward: Inconclusive, Low: missing, High: missing, Paired: a.contrast.Paired}
 	case a.Verdict == Inconclusive && a.Reasons[0].Code == NotConfirmed:
 		// Confirmation starts afresh: the runs of the race do not count.
 		fresh := a.contrast
@@ -58,23 +69,43 @@ type target struct {
 // that is nearest in size: an estimate just above 1 is nowhere near being shown
 // to exceed 1, but may soon be shown to be Equivalent.
 func (c Criteria) runsToDecide(gain Contrast, level float64, family int) MoreRuns {
-	best := MoreRuns{TooClose: true}
+	out := MoreRuns{TooClose: true, Paired: gain.Paired}
+	var nearest target
 	for _, t := range c.targets(gain, level, family) {
-		total, ok := 0, true
-		for _, q := range t.parts {
-			n, found, err := q.Runs(countableRuns)
-			ok = ok && found && err == nil
-			total = max(total, n)
-		}
-		if ok && (best.Total == 0 || total < best.Total) {
-			best = MoreRuns{Total: total, Toward: t.verdict}
+		if total, ok := t.runs(1); ok && (out.Total == 0 || total < out.Total) {
+			out.Total, out.Toward, nearest = total, t.verdict, t
 		}
 	}
-	if best.Total > 0 {
-		best.Needed = max(1, best.Total-gain.Runs)
-		best.TooClose = c.MaxRuns > 0 && best.Total > c.MaxRuns
+	if out.Total == 0 {
+		return out
 	}
-	return best
+	missing := func(total int) int { return max(1, total-gain.Runs) }
+	out.Needed, out.TooClose = missing(out.Total), c.MaxRuns > 0 && out.Total > c.MaxRuns
+	if !gain.HasNoise() {
+		return out
+	}
+	noise := distuv.ChiSquared{K: gain.DF}
+	if total, ok := nearest.runs(math.Sqrt(gain.DF / noise.Quantile((1+noiseRange)/2))); ok {
+		out.Low = missing(total)
+	}
+	if total, ok := nearest.runs(math.Sqrt(gain.DF / noise.Quantile((1-noiseRange)/2))); ok {
+		out.High = missing(total)
+	}
+	return out
+}
+
+// runs is the number of repeats that reach a target if noise is so many times what it seems;
+// false if it is beyond counting.
+func (t target) runs(noise float64) (total int, ok bool) {
+	for _, q := range t.parts {
+		q.StdDev *= noise
+		n, found, err := q.Runs(countableRuns)
+		if !found || err != nil {
+			return 0, false
+		}
+		total = max(total, n)
+	}
+	return total, true
 }
 
 // targets lists the verdicts that the estimate itself points to. Levels are
@@ -84,6 +115,9 @@ func (c Criteria) targets(gain Contrast, level float64, family int) []target {
 	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
 	strict := level / float64(family)
 	ask := func(gap, alpha float64) Question {
+		if gap <= negligible { // Without noise any gap would do, even one that is only rounding.
+			gap = 0
+		}
 		return Question{StdDev: gain.StdDev, Gap: gap, Alpha: alpha, Paired: gain.Paired}
 	}
 	var ts []target

@@ -3,16 +3,21 @@ package stats
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Sentence is the assessment in one line of plain English. Numbers that do not
-// exist are left out rather than shown as infinities.
-func (a Assessment) Sentence() string {
+// exist are left out rather than shown as infinities. What is missing is in repeats.
+func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
+
+// SentenceFor is Sentence where one more repeat takes each: what is missing is then in
+// runs and time.
+func (a Assessment) SentenceFor(each Effort) string {
 	if a.Verdict == Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))
 	}
 	return fmt.Sprintf("%s %s: ratio %.3f, %s%% interval %.3f to %.3f, %s.",
-		a.Name, a.claim(), a.Ratio, short(100*a.Interval.Confidence), a.Interval.Low, a.Interval.High, a.evidence())
+		a.Name, a.claim(each), a.Ratio, short(100*a.Interval.Confidence), a.Interval.Low, a.Interval.High, a.evidence())
 }
 
 func (a Assessment) evidence() string {
@@ -22,7 +27,7 @@ func (a Assessment) evidence() string {
 	return plural(a.Runs, "run") + " a side"
 }
 
-func (a Assessment) claim() string {
+func (a Assessment) claim(each Effort) string {
 	atLeast := percent(a.criteria.MinimumEffect)
 	switch a.Verdict {
 	case Superior:
@@ -35,20 +40,87 @@ func (a Assessment) claim() string {
 		return "is worse than the baseline"
 	case Inconclusive, Invalid:
 	}
-	return fmt.Sprintf("is undecided (%s; %s)", join(a.Reasons), a.MoreRuns())
+	return fmt.Sprintf("is undecided (%s; %s)", join(a.Reasons), a.MoreRuns().Words(each))
 }
 
-// String is what is missing as a clause of plain English.
-func (m MoreRuns) String() string {
+// mostRuns is the largest number of missing runs that is worth naming.
+const mostRuns = 1000
+
+// Words are what is missing as a clause of plain English, for instance "about 20 more runs
+// would decide (12 to 44, 25m to 1h32m)".
+func (m MoreRuns) Words(each Effort) string {
+	tooClose := ""
+	if m.TooClose {
+		tooClose = "it is too close to a threshold"
+	}
 	switch {
 	case m.TooClose && m.Total == 0:
-		return "it is too close to a threshold to be decided"
-	case m.TooClose:
-		return fmt.Sprintf("it is too close to a threshold, about %s in all would decide", plural(m.Total, "run"))
+		return tooClose + " to be decided"
 	case m.Needed == 0:
 		return "nothing is missing"
+	case m.TooClose:
+		tooClose += ": "
 	}
-	return fmt.Sprintf("about %s would decide", plural(m.Needed, "more run"))
+	per, unit := m.unit(each)
+	if m.Needed*per > mostRuns {
+		return fmt.Sprintf("%smore than %d more %s are needed", tooClose, mostRuns, strings.Replace(unit, "%s", "s", 1))
+	}
+	return fmt.Sprintf("%sabout %s would decide%s", tooClose, count(m.Needed*per, "more "+unit), m.spread(each, per))
+}
+
+// unit is how many of which things one repeat is. The %s is where a plural has its s.
+func (m MoreRuns) unit(each Effort) (per int, unit string) {
+	switch {
+	case each.Runs > 0:
+		return each.Runs, "run%s"
+	case m.Paired:
+		return 1, "block%s"
+	}
+	return 1, "run%s a side"
+}
+
+func count(n int, unit string) string {
+	s := "s"
+	if n == 1 {
+		s = ""
+	}
+	return fmt.Sprintf("%d "+unit, n, s)
+}
+
+// spread is the range of what is missing in brackets, in runs and in time; "" if there is none.
+func (m MoreRuns) spread(each Effort, per int) string {
+	var parts []string
+	switch high := m.High * per; {
+	case m.Low == m.High:
+	case m.High == 0 || high > mostRuns:
+		parts = append(parts, fmt.Sprintf("%d to more than %d", m.Low*per, mostRuns))
+	default:
+		parts = append(parts, fmt.Sprintf("%d to %d", m.Low*per, high))
+	}
+	if each.Time > 0 {
+		parts = append(parts, m.span(each.Time, mostRuns/per))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// span is how long the missing repeats take, of which at most limit are told.
+func (m MoreRuns) span(each time.Duration, limit int) string {
+	takes := func(n int) string { return minutes(time.Duration(n) * each) }
+	switch {
+	case m.Low == m.High:
+		return takes(m.Needed)
+	case m.High == 0 || m.High > limit:
+		return takes(m.Low) + " to more than " + takes(limit)
+	}
+	return takes(m.Low) + " to " + takes(m.High)
+}
+
+// minutes is a duration as 5m or 2h5m, at least 1m.
+func minutes(d time.Duration) string {
+	return strings.TrimSuffix(max(time.Minute, d.Round(time.Minute)).String(), "0s")
 }
 
 func join(reasons []Reason) string {

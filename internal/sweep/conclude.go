@@ -19,6 +19,9 @@ type Row struct {
 	// Left says how it left the race: CandidateDecided, CandidateBeaten,
 	// CandidateWithdrawn, ConstraintBroken, or nothing if it stayed to the end.
 	Left EventCode
+	// PerBlock is what another block takes: of the configurations that still race, or of this
+	// one alone.
+	PerBlock stats.Effort
 	// Lag of a beaten candidate behind the race's leader, in logs, below 0.
 	Lag float64
 }
@@ -34,7 +37,7 @@ func (r Row) Sentence() string {
 	if r.Left == ConstraintBroken {
 		return fmt.Sprintf("%s cannot win, since %s: ratio %.3f to the baseline after %d blocks.", a.Name, notKept(r.Constraints), a.Ratio, a.Runs)
 	}
-	return a.Sentence()
+	return a.SentenceFor(r.PerBlock)
 }
 
 // ControlHistory is what the controls say about the cluster over the sweep.
@@ -135,10 +138,21 @@ func (r *replay) rows() ([]Row, error) {
 				j, row.Stage = confirmed, Confirmation
 			}
 		}
-		row.Assessment, row.Constraints = j.assessment, j.constraints
+		row.Assessment, row.Constraints, row.PerBlock = j.assessment, j.constraints, r.perBlock(row)
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// perBlock is what another block takes to decide about a candidate. One that is out of the race
+// would be measured alone, and so would one that is to be confirmed.
+func (r *replay) perBlock(row Row) stats.Effort {
+	racing := 1
+	if row.Left == "" && row.Stage == Race && r.winner == 0 {
+		racing = max(1, len(r.live))
+	}
+	runs := r.runsPerBlock(racing)
+	return stats.Effort{Runs: runs, Time: time.Duration(runs) * r.spent.perRun(r.settings.Expected).Time}
 }
 
 func (r *replay) finalRace() (map[int]judgement, error) {
