@@ -29,6 +29,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 		Disruptions: p.journals.ForDisruptions(),
 		Namespaces:  p.places,
 		Writer:      p.writer,
+		Doubts:      p.doubts,
 		Dial:        runner.Dial,
 		Logs:        podLogs{p.core},
 		MasterKey:   p.masterKey,

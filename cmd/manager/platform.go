@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/masterkey"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // startTimeout bounds what the manager asks the API server before it starts.
@@ -41,7 +42,9 @@ type platform struct {
 	// kubernetes is the UID by which Ceph knows this Kubernetes cluster.
 	kubernetes types.UID
 	// writer names this process, and no earlier or later one.
-	writer    string
+	writer string
+	// doubts are what it may not have heard the end of.
+	doubts    *tuning.Doubts
 	masterKey []byte
 	counts    *exporter.Events
 }
@@ -49,7 +52,7 @@ type platform struct {
 func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opts *options) (*platform, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	p := &platform{sidecar: ceph.NewSidecar(opts.cephSocket)}
+	p := &platform{sidecar: ceph.NewSidecar(opts.cephSocket), doubts: &tuning.Doubts{}}
 	var err error
 	if p.namespace, err = opts.ownNamespace(); err != nil {
 		return nil, err

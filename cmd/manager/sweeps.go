@@ -27,6 +27,7 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Writer:      p.writer,
 		Kubernetes:  string(p.kubernetes),
 		KeepEvery:   cephtuningsweep.KeepEvery,
+		Doubts:      p.doubts,
 		Patience:    tuning.DefaultPatience,
 		Pace:        cephtuningsweep.DefaultPace(),
 		Counts:      p.counts,

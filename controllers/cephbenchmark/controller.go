@@ -9,6 +9,7 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,8 @@ type Options struct {
 	Disruptions tuning.Store
 	// Writer names this process, and no earlier or later one.
 	Writer string
+	// Doubts are what this process may not have heard the end of, in both controllers.
+	Doubts *tuning.Doubts
 	// KeepEvery is how often it is looked for OSDs that nobody lets up; 0 for never.
 	KeepEvery time.Duration
 	// Reached is called at each step of a change. It is for tests, which kill the process
@@ -90,6 +93,7 @@ type Reconciler struct {
 	disruptions tuning.Store
 	places      Namespaces
 	writer      string
+	doubts      *tuning.Doubts
 	reached     func(tuning.Step) error
 	keepEvery   time.Duration
 	logs        Logs
@@ -109,8 +113,9 @@ func New(o Options) *Reconciler {
 	if o.Reached == nil {
 		o.Reached = func(tuning.Step) error { return nil }
 	}
+	o.Doubts = cmp.Or(o.Doubts, &tuning.Doubts{})
 	r := &Reconciler{
-		disruptions: o.Disruptions, writer: o.Writer, reached: o.Reached, keepEvery: o.KeepEvery,
+		disruptions: o.Disruptions, writer: o.Writer, doubts: o.Doubts, reached: o.Reached, keepEvery: o.KeepEvery,
 		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
 		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),

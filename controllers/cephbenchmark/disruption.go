@@ -41,9 +41,6 @@ type disrupting struct {
 	closed    bool // the journal
 	// letBackAt is when Ceph was told last that an OSD may come up.
 	letBackAt time.Time
-	// unsureUntil is until when Ceph may still carry out that an OSD is to be kept down,
-	// because nobody knows what became of the command.
-	unsureUntil time.Time
 	// earlier is the last map of the run before, which tells when the OSDs were stopped
 	// in it; nil in the first one.
 	earlier *ceph.OSDMap
@@ -313,9 +310,6 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	d.so.Stop = d.so.Begin // From now on they may be down, whatever comes of it.
 	applied, err := d.engine.Apply(ctx, seen.disruptor(), wanted.Changes())
 	if err != nil {
-		if _, answered := errors.AsType[*ceph.Error](err); !answered {
-			d.unsureUntil = r.now().Add(ceph.LongestChange)
-		}
 		return err
 	}
 	if len(applied.NotTaken) > 0 {
@@ -336,10 +330,10 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	}
 	before := r.now()
-	if before.Before(d.unsureUntil) {
-		return effect{again: d.unsureUntil.Sub(before)}, nil // What is put back before that may not stay so.
-	}
 	report, err := d.engine.Restore(ctx)
+	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+		return effect{again: max(wait.Until.Sub(before), time.Millisecond)}, nil // What is put back before that may not stay so.
+	}
 	if err != nil {
 		return effect{}, fmt.Errorf("let %s up again: %w", disruption.Names(seen.disruption.plan.OSDs), err)
 	}
@@ -382,7 +376,7 @@ func (r *Reconciler) connectDisruption(ctx context.Context, seen facts, until ti
 	d.engine = tuning.NewEngine(r.ceph, to, tuning.Options{
 		Store:  r.bothDisruptions(observer),
 		Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
-		Writer: r.writer, Now: r.now, Until: until,
+		Writer: r.writer, Doubts: r.doubts, Now: r.now, Until: until,
 		Reached: func(step tuning.Step) error {
 			if step == tuning.StepPutBack {
 				d.letBackAt = r.now()

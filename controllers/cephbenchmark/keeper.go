@@ -188,7 +188,7 @@ func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid stri
 			}
 			return grant.Fence(fsid)
 		},
-		Writer: k.writer, Now: k.now, Reached: k.reached,
+		Writer: k.writer, Doubts: k.doubts, Now: k.now, Reached: k.reached,
 	})
 	k.kept[fsid] = known
 	return known.engine, nil

@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -19,7 +18,7 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 	}
 	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep has looked itself.
 	left, err := r.leftDown(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
-	if err != nil || left == nil || left.Writer == r.writer && left.Sweep == seen.disruptor() {
+	if err != nil || left == nil || left.Done() && left.Writer == r.writer && left.Sweep == seen.disruptor() {
 		return "", err // What this process has let up itself may take its time to come up.
 	}
 	return r.putOSDsBack(ctx, seen)
@@ -61,10 +60,6 @@ func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error
 		return "", err
 	}
 	d := &seen.memory.disruption
-	if r.now().Before(d.unsureUntil) {
-		return fmt.Sprintf("Ceph has not said whether it keeps %s down: until %s it may still begin to, and then it is put back.",
-			disruption.Names(seen.disruption.plan.OSDs), d.unsureUntil.UTC().Format(time.TimeOnly)), nil
-	}
 	waits, err := disruption.PutBack(ctx, d.engine, r.ceph, d.connected.Observer)
 	if err == nil && waits == "" && d.so.Outstanding() {
 		d.so.LetBack = r.now()

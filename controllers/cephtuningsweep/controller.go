@@ -9,6 +9,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -62,6 +63,8 @@ type Options struct {
 	Kubernetes string
 	// KeepEvery is the interval between checks for orphaned journals; 0 for none.
 	KeepEvery time.Duration
+	// Doubts are what this process may not have heard the end of, in both controllers.
+	Doubts *tuning.Doubts
 	// Patience is how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
 	// Pace is how often the cluster is looked at.
@@ -97,7 +100,10 @@ type Reconciler struct {
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // New returns a Reconciler.
-func New(o Options) *Reconciler { return &Reconciler{Options: o} }
+func New(o Options) *Reconciler {
+	o.Doubts = cmp.Or(o.Doubts, &tuning.Doubts{})
+	return &Reconciler{Options: o}
+}
 
 // A step that failed is tried again, at first soon. Ceph or a network that was away is
 // noticed half a minute after it is back.

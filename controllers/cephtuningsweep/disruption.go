@@ -48,7 +48,7 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 		seen.memory.letsUp = tuning.NewEngine(r.Ceph, to, tuning.Options{
 			Store:  tuning.NewMirrored(r.Disruptions, tuning.NewConfigKey(r.Ceph, to.Observer).ForDisruptions()),
 			Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
-			Writer: r.Writer, Now: r.Now, Reached: r.Reached,
+			Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached,
 		})
 	}
 	return disruption.PutBack(ctx, seen.memory.letsUp, r.Ceph, to.Observer)

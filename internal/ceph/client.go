@@ -121,7 +121,7 @@ func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error 
 	dial, failedAtNetwork := errors.AsType[*net.OpError](err)
 	switch {
 	case failedAtNetwork && dial.Op == "dial":
-		return fmt.Errorf("the ceph sidecar does not answer on %s: %w", s.socket, dial.Err)
+		return &unsentError{s.socket, dial.Err}
 	case ctx.Err() != nil:
 		return fmt.Errorf("the ceph sidecar did not answer to %s in time: %w", verb, ctx.Err())
 	default:

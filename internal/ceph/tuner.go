@@ -2,7 +2,9 @@ package ceph
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"syscall"
 	"time"
 )
 
@@ -85,6 +87,44 @@ type FencedError struct{ Message string }
 
 // Error implements error.
 func (e *FencedError) Error() string { return e.Message }
+
+// Unsure reports whether a change that ended with an error may have been made all the same,
+// or may still be. Where Ceph has refused it, or was not asked, it was not.
+func Unsure(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, invalid := errors.AsType[*InvalidError](err)
+	_, fenced := errors.AsType[*FencedError](err)
+	_, unsent := errors.AsType[*unsentError](err)
+	answer, answered := errors.AsType[*Error](err)
+	return !invalid && !fenced && !unsent && (!answered || !answer.refuses())
+}
+
+// refuses reports whether Ceph has answered, and not that it lost its connection. A command
+// that was killed, or broke, has no number.
+func (e *Error) refuses() bool {
+	switch syscall.Errno(e.Errno) {
+	case 0, syscall.ETIMEDOUT, syscall.EINTR, syscall.EIO, syscall.EPIPE, syscall.ECONNRESET,
+		syscall.ECONNABORTED, syscall.ENOTCONN, syscall.ESHUTDOWN:
+		return false
+	}
+	return true
+}
+
+// unsentError is a request that did not reach the sidecar.
+type unsentError struct {
+	socket string
+	err    error
+}
+
+// Error implements error.
+func (e *unsentError) Error() string {
+	return fmt.Sprintf("the ceph sidecar does not answer on %s: %v", e.socket, e.err)
+}
+
+// Unwrap returns why.
+func (e *unsentError) Unwrap() error { return e.err }
 
 // ConfigWho is where an option of the central configuration holds.
 type ConfigWho struct {

@@ -3,7 +3,9 @@ package ceph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +144,33 @@ func TestASidecarThatChangesNothingSaysSo(t *testing.T) {
 	err := client.SetBalancer(t.Context(), someone, fence(1), true)
 	if err == nil || !strings.Contains(err.Error(), "changes nothing") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestWhatIsUnsure(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want bool
+	}{
+		"it was made":                  {nil, false},
+		"Ceph refused it":              {&ceph.Error{Errno: 22, Message: "Error EINVAL"}, false},
+		"Ceph denied it":               {&ceph.Error{Errno: 13, Message: "Error EACCES"}, false},
+		"the arguments are wrong":      {&ceph.InvalidError{}, false},
+		"the lock does not hold":       {fmt.Errorf("set: %w", &ceph.FencedError{}), false},
+		"a deadline":                   {fmt.Errorf("set: %w", context.DeadlineExceeded), true},
+		"the context has ended":        {context.Canceled, true},
+		"Ceph timed out":               {&ceph.Error{Errno: 110, Message: "timed out"}, true},
+		"the connection was lost":      {errors.New("EOF"), true},
+		"the command was killed":       {&ceph.Error{Message: "signal: killed"}, true},
+		"Ceph has lost the connection": {&ceph.Error{Errno: 107, Message: "Error ENOTCONN"}, true},
+	}
+	for name, test := range tests {
+		if got := ceph.Unsure(test.err); got != test.want {
+			t.Errorf("%s: unsure %t, want %t", name, got, test.want)
+		}
+	}
+	err := ceph.NewSidecar(filepath.Join(t.TempDir(), "none")).SetBalancer(t.Context(), someone, fence(1), true)
+	if err == nil || ceph.Unsure(err) {
+		t.Errorf("%v is unsure, and nobody was asked", err)
 	}
 }

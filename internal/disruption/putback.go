@@ -30,8 +30,7 @@ func PutBack(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 	}
 	report, err := journal.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return fmt.Sprintf("%s were stopped by an earlier manager, which may have asked Ceph for more: until %s it may still be carried out.",
-			Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly)), nil
+		return fmt.Sprintf("%s are let up again after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("let %s up again: %w", Names(OSDsOf(j)), err)

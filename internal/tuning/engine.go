@@ -42,8 +42,11 @@ type Engine struct {
 	now     func() time.Time
 	until   time.Time
 	reached func(Step) error
+	doubts  *Doubts
 
 	mu sync.Mutex
+	// epoch is that in which what is being done was begun.
+	epoch int64
 	// inherited is when a journal of an earlier process was first seen.
 	inherited time.Time
 	// saved says that the journal was saved by this engine, and the last time without an error.
@@ -65,6 +68,8 @@ type Options struct {
 	// Reached is called at each step, and ends what is being done with its error. It is
 	// for tests, which kill the process in it; nil does nothing.
 	Reached func(Step) error
+	// Doubts are those of the process; nil for an engine that is its only one.
+	Doubts *Doubts
 }
 
 // NewEngine returns one.
@@ -72,7 +77,13 @@ func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	if o.Reached == nil {
 		o.Reached = func(Step) error { return nil }
 	}
-	return &Engine{ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer, kubernetes: o.Kubernetes, now: o.Now, until: o.Until, reached: o.Reached}
+	if o.Doubts == nil {
+		o.Doubts = &Doubts{}
+	}
+	return &Engine{
+		ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer,
+		kubernetes: o.Kubernetes, now: o.Now, until: o.Until, reached: o.Reached, doubts: o.Doubts,
+	}
 }
 
 // WaitError says that nothing can be done before a moment.
@@ -113,7 +124,10 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	changes = unlockFirst(changes, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	j, err := e.load(ctx)
+	j, err := e.locked(ctx)
+	if err == nil && j != nil && !j.Done() {
+		err = e.inherit(ctx, j)
+	}
 	if err != nil {
 		return Applied{}, err
 	}
@@ -266,42 +280,26 @@ func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, a
 	return applied, e.reached(StepStoredWritten)
 }
 
-// load reads the journal. One that another process wrote is not acted upon before
-// everything has ended that it may have asked for.
-func (e *Engine) load(ctx context.Context) (*Journal, error) {
-	j, err := e.store.Load(ctx, e.cluster.FSID)
-	if err != nil || j == nil || j.Writer == e.writer || j.Done() {
-		return j, err
-	}
-	if e.inherited.IsZero() {
-		e.inherited = e.now()
-	}
-	if until := e.inherited.Add(ceph.LongestChange); e.now().Before(until) {
-		return nil, &WaitError{Until: until, Why: fmt.Sprintf("what an earlier manager asked of Ceph for sweep %s may not have ended yet", j.Sweep)}
-	}
-	return j, nil
-}
-
 // save writes the journal, as this process.
 func (e *Engine) save(ctx context.Context, j *Journal) error {
-	fence, err := e.guard(ctx)
+	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
 	}
-	j.Epoch, j.Writer = e.epoch(j, fence), e.writer
+	j.Epoch, j.Writer = e.epochOf(j, fence), e.writer
 	j.Revision++
 	err = e.store.Save(ctx, j)
 	e.saved = err == nil
 	return err
 }
 
-// epoch is that in which a journal is written now. The guard has just said that the lock is
+// epochOf is that in which a journal is written now. The guard has just said that the lock is
 // held. So where the journal has the higher epoch, that was counted by another Lease, in
 // another Kubernetes cluster or one that was deleted, and whoever wrote it then was waited
 // out. To refuse would leave everything in it as it is for ever. An epoch above it instead
 // makes what is written now count for more than what its writer may still write, should that
 // wake up in the middle of it.
-func (e *Engine) epoch(j *Journal, fence ceph.Fence) int64 {
+func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
 		return fence.Epoch
@@ -314,11 +312,15 @@ func (e *Engine) epoch(j *Journal, fence ceph.Fence) int64 {
 
 // set tells Ceph a value. What the key lacks the caps for is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
-	fence, err := e.guard(ctx)
+	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
 	}
-	return denied(e.tell(ctx, fence, of, to), of, e.cluster.Tuner)
+	err = e.tell(ctx, fence, of, to)
+	if ceph.Unsure(err) {
+		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))
+	}
+	return denied(err, of, e.cluster.Tuner)
 }
 
 func (e *Engine) tell(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {

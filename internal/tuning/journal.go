@@ -194,6 +194,33 @@ func (j *Journal) closeEntry(of Setting, state State, found *Value) {
 	}
 }
 
+// comparable are the settings whose entries were closed by what Ceph had then, and may have
+// another value since, because of a change that was under way.
+func (j *Journal) comparable() []Setting {
+	var settings []Setting
+	for _, entry := range j.Entries {
+		if entry.State == Restored || entry.State == LeftAlone {
+			settings = append(settings, entry.Setting)
+		}
+	}
+	return settings
+}
+
+// reopen opens an entry again whose setting has one of our values all the same. One that was
+// left alone gets back what somebody else had given it.
+func (j *Journal) reopen(of Setting, now Value) {
+	entry := &j.Entries[j.index(of)]
+	if entry.State == LeftAlone && entry.Found != nil {
+		if entry.same(now, *entry.Found) || entry.judge(now) != putBack {
+			return
+		}
+		entry.Original = *entry.Found
+	}
+	if entry.judge(now) == putBack {
+		entry.State, entry.Found = Open, nil
+	}
+}
+
 func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
 
 // GiveUp abandons all entries that are open, in a copy of a journal that is to be written

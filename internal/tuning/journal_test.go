@@ -493,7 +493,7 @@ func TestTheEpochOfAJournal(t *testing.T) {
 			})
 			j := journalOf("a", test.known, 4, Open)
 			j.Writer = test.writer
-			if err := e.save(t.Context(), j); err != nil {
+			if err := errors.Join(e.enter(t.Context()), e.save(t.Context(), j)); err != nil {
 				t.Fatal(err)
 			}
 			got, err := kept.Load(t.Context(), "f")

@@ -221,6 +221,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	if err != nil || j == nil {
 		return err
 	}
+	if err := e.enter(ctx); err != nil {
+		return err
+	}
+	if j.Writer != e.writer {
+		return fmt.Errorf("the journal of sweep %s was written by another process: restore what it says first", j.Sweep)
+	}
 	if !j.Done() {
 		return fmt.Errorf("the journal of sweep %s has settings that are not put back yet", j.Sweep)
 	}

@@ -1,0 +1,123 @@
+package tuning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+)
+
+// Doubts are until when Ceph may still carry out what this process asked of it and did not
+// hear the end of. All engines of a process share them: an OSD that one of them keeps down is
+// restored by another. The zero value is ready, and safe for concurrent use.
+//
+// They end with the process. The next one takes the lock over, and waits for that reason.
+type Doubts struct {
+	mu    sync.Mutex
+	until map[string]time.Time // by FSID
+}
+
+func (d *Doubts) add(fsid string, until time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.until == nil {
+		d.until = map[string]time.Time{}
+	}
+	if until.After(d.until[fsid]) {
+		d.until[fsid] = until
+	}
+}
+
+func (d *Doubts) of(fsid string) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.until[fsid]
+}
+
+// enter makes sure of the lock before anything is read that is acted upon.
+func (e *Engine) enter(ctx context.Context) error {
+	fence, err := e.guard(ctx)
+	if err != nil {
+		return err
+	}
+	if fence.Epoch != e.epoch {
+		e.epoch, e.inherited = fence.Epoch, time.Time{} // What was waited for may have been followed by more.
+	}
+	return nil
+}
+
+// fence makes sure of the lock right before something is changed. It has to be the holding
+// under which everything was read: in another one, the journal and the settings may be others.
+func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
+	fence, err := e.guard(ctx)
+	if err != nil {
+		return ceph.Fence{}, err
+	}
+	if fence.Epoch != e.epoch {
+		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster was lost and taken again in the middle of a change: epoch %d is over, and this is %d; it begins afresh", e.epoch, fence.Epoch)
+	}
+	return fence, nil
+}
+
+// load reads the journal for what has to be restored or kept. One in which something may be
+// left to do is read under the lock.
+func (e *Engine) load(ctx context.Context) (*Journal, error) {
+	j, err := e.store.Load(ctx, e.cluster.FSID)
+	if err != nil || j == nil || j.Writer == e.writer && j.Done() {
+		return j, err
+	}
+	if j, err = e.locked(ctx); err != nil || j == nil {
+		return nil, err
+	}
+	return j, e.inherit(ctx, j)
+}
+
+// locked reads the journal under the lock, once everything has ended that this process has
+// asked Ceph for without hearing what became of it.
+func (e *Engine) locked(ctx context.Context) (*Journal, error) {
+	if err := e.enter(ctx); err != nil {
+		return nil, err
+	}
+	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
+		return nil, &WaitError{Until: until, Why: "Ceph did not say what became of a change: what was asked of it may not have ended yet"}
+	}
+	return e.store.Load(ctx, e.cluster.FSID)
+}
+
+// inherit makes the journal of an earlier process this one's, once everything has ended that
+// that one may have asked for. What it has closed is compared once more. A process that ends
+// before the journal names it as the writer leaves both to the next.
+func (e *Engine) inherit(ctx context.Context, j *Journal) error {
+	if j.Writer == e.writer {
+		return nil
+	}
+	if e.inherited.IsZero() {
+		e.inherited = e.now()
+	}
+	if until := e.inherited.Add(ceph.LongestChange); e.now().Before(until) {
+		return &WaitError{Until: until, Why: fmt.Sprintf("what an earlier manager asked of Ceph for sweep %s may not have ended yet", j.Sweep)}
+	}
+	closed := j.comparable()
+	facts, err := e.facts(ctx, closed)
+	if err != nil {
+		return err
+	}
+	for _, setting := range closed {
+		now, err := facts.Value(setting)
+		if errors.Is(err, ErrPoolGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		j.reopen(setting, now)
+	}
+	if err := e.save(ctx, j); err != nil {
+		return err
+	}
+	e.inherited = time.Time{}
+	return nil
+}
