@@ -101,6 +101,7 @@ func orphanedInMidRun(w *world) {
 	w.delete(s)
 	w.await(s, "waiting", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EPERM") })
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
+	time.Sleep(time.Second) // The last pass for the sweep may be under way.
 	w.refuse("")
 	w.passes(lock.Duration / 2) // The lock of who is gone expires first.
 	w.untilRestored()

@@ -118,7 +118,9 @@ func anotherManagerTakesOver(w *world) {
 	}
 	w.advance(s, lock.Duration)
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
-	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)
+	}
 	w.wantState(before)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -104,12 +105,10 @@ func Unsure(err error) bool {
 // refuses reports whether Ceph has answered, and not that it lost its connection. A command
 // that was killed, or broke, has no number.
 func (e *Error) refuses() bool {
-	switch syscall.Errno(e.Errno) {
-	case 0, syscall.ETIMEDOUT, syscall.EINTR, syscall.EIO, syscall.EPIPE, syscall.ECONNRESET,
-		syscall.ECONNABORTED, syscall.ENOTCONN, syscall.ESHUTDOWN:
-		return false
-	}
-	return true
+	return !slices.Contains([]syscall.Errno{
+		0, syscall.ETIMEDOUT, syscall.EINTR, syscall.EIO, syscall.EPIPE, syscall.ECONNRESET,
+		syscall.ECONNABORTED, syscall.ENOTCONN, syscall.ESHUTDOWN,
+	}, syscall.Errno(e.Errno))
 }
 
 // unsentError is a request that did not reach the sidecar.

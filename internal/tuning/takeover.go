@@ -59,6 +59,9 @@ func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	if fence.Epoch != e.epoch {
 		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster was lost and taken again in the middle of a change: epoch %d is over, and this is %d; it begins afresh", e.epoch, fence.Epoch)
 	}
+	if !fence.Until.IsZero() && !e.now().Before(fence.Until) {
+		return ceph.Fence{}, errors.New("the answer whether the lock of the Ceph cluster is held came too late to go by: it is asked for again")
+	}
 	return fence, nil
 }
 
@@ -87,9 +90,9 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
-// inherit makes the journal of an earlier process this one's, once everything has ended that
-// that one may have asked for. What it has closed is compared once more. A process that ends
-// before the journal names it as the writer leaves both to the next.
+// inherit makes the journal of an earlier process this one's, once all changes have ended that
+// the earlier one may have asked for. What it has closed is compared once more. A process that
+// ends before the journal names it as the writer leaves both to the next.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil
@@ -98,7 +101,7 @@ func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 		e.inherited = e.now()
 	}
 	if until := e.inherited.Add(ceph.LongestChange); e.now().Before(until) {
-		return &WaitError{Until: until, Why: fmt.Sprintf("what an earlier manager asked of Ceph for sweep %s may not have ended yet", j.Sweep)}
+		return &WaitError{Until: until, Why: fmt.Sprintf("what an earlier manager asked of Ceph for %s may not have ended yet", j.Sweep)}
 	}
 	closed := j.comparable()
 	facts, err := e.facts(ctx, closed)
