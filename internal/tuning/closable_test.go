@@ -1,10 +1,12 @@
 package tuning
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
@@ -42,5 +44,59 @@ func TestAJournalThatIsAcceptedCanBeClosed(t *testing.T) {
 func TestAFloatHasALongerForm(t *testing.T) {
 	if got := longestForm(cephvalue.Float, "1e300"); len(got) < 300 {
 		t.Errorf("longest form %q, want that which Ceph stores", got)
+	}
+}
+
+// What does not fit is refused before Ceph is told, and what was changed before is restored.
+func TestAFullJournalIsRefusedAndRestored(t *testing.T) {
+	w := newWorld(t)
+	before := w.state()
+	e := w.process(nil)
+	for i := 1; ; i++ {
+		change := config("osd_memory_target", fmt.Sprintf("%dG", i))
+		_, err := e.Apply(t.Context(), ourSweep, []Change{change})
+		if err == nil && i < 2000 {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "vary fewer") {
+			t.Fatalf("value %d: %v", i, err)
+		}
+		if told := len(w.cluster.Calls("SetConfig")); told != i-1 {
+			t.Errorf("told %d values, want %d", told, i-1)
+		}
+		break
+	}
+	if err := w.next(nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(before)
+}
+
+// One that an earlier version has filled to its limit is closed all the same.
+func TestAJournalThatWasFilledBeforeIsClosed(t *testing.T) {
+	w := newWorld(t)
+	change := config("osd_max_backfills", "3")
+	j := newJournal(cephtest.FSID, ourSweep)
+	j.Writer, j.Epoch, j.Revision = "process-1", 1, 1
+	if err := j.intend(change, Unset()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const was = 60<<10 - 1
+	j.Entries[0].Ours = append(j.Entries[0].Ours, Ours{Intended: Of(strings.Repeat("9", was-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
+	if text, _ = json.Marshal(j); len(text) != was {
+		t.Fatalf("%d bytes, want %d", len(text), was)
+	}
+	if err := w.kept.Save(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cluster.SetConfig(t.Context(), conn(), fence(), ceph.ConfigWho{Section: "osd"}, "osd_max_backfills", "3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := putAllBack(t.Context(), w.process(nil)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -118,8 +118,8 @@ type Applied struct {
 
 // Apply gives settings their values, in that order but for those by which mClock unlocks
 // others, which come first, once the journal says how they were.
-// A *ForeignChangeError, *OtherSweepError or *WaitError says that nothing was changed. With
-// any other error, a *DeniedError too, some of them may have been.
+// An *OtherSweepError or *WaitError says that nothing was changed. With any other error, a
+// *DeniedError too, some of them may have been.
 func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Applied, error) {
 	changes = unlockFirst(changes, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -138,10 +138,11 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	if err != nil {
 		return Applied{}, err
 	}
+	untouched := j.untouched(changes)
 	if err := e.writeAhead(ctx, j, changes, before); err != nil {
 		return Applied{}, err
 	}
-	return e.apply(ctx, j, changes, before)
+	return e.apply(ctx, j, changes, before, untouched)
 }
 
 // newJournal is one without entries.
@@ -193,6 +194,11 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
 		return nil
 	}
+	return e.persist(ctx, j)
+}
+
+// persist writes the journal, and makes sure that it can be read.
+func (e *Engine) persist(ctx context.Context, j *Journal) error {
 	if err := e.save(ctx, j); err != nil {
 		return err
 	}
@@ -220,7 +226,7 @@ func restorable(change Change, now Value) error {
 	return nil
 }
 
-func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before Facts) (Applied, error) {
+func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before Facts, untouched map[Setting]bool) (Applied, error) {
 	var applied Applied
 	for _, change := range changes {
 		now, err := before.Value(change.Setting)
@@ -230,6 +236,10 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 		if same(change.Setting, change.Type, now, change.To) {
 			continue
 		}
+		if err := e.confirm(ctx, j, change, untouched[change.Setting]); err != nil {
+			return applied, err
+		}
+		delete(untouched, change.Setting)
 		if err := e.set(ctx, change.Setting, change.To); err != nil {
 			return applied, fmt.Errorf("set %s: %w", change, err)
 		}
@@ -242,6 +252,33 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 		return applied, nil
 	}
 	return e.noteStored(ctx, j, changes, applied)
+}
+
+// maxOriginals is how often a setting's original value is written anew because somebody else
+// has changed it meanwhile.
+const maxOriginals = 3
+
+// confirm reads a setting once more right before it is changed: writing the journal takes
+// long enough for somebody else to change it. Ceph cannot compare and set in one step, so
+// that a value which comes between this look and the command is still lost.
+func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
+	for range maxOriginals {
+		now, err := e.value(ctx, change.Setting)
+		if err != nil {
+			return err
+		}
+		anew, err := j.confirm(change.Setting, now, untouched)
+		if err != nil || !anew {
+			return err
+		}
+		if err := errors.Join(restorable(change, now), j.closable()); err != nil {
+			return err
+		}
+		if err := e.persist(ctx, j); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("somebody else changes %s again and again: find out who", change.Setting)
 }
 
 // noted tells whether the journal knows how Ceph stores all of the values.

@@ -170,6 +170,34 @@ func (j *Journal) intend(change Change, now Value) error {
 	return nil
 }
 
+// untouched are the settings that have no value of ours, before the journal says that they
+// are to be changed.
+func (j *Journal) untouched(changes []Change) map[Setting]bool {
+	untouched := map[Setting]bool{}
+	for _, change := range changes {
+		entry, journalled := j.Entry(change.Setting)
+		untouched[change.Setting] = !journalled || entry.State == Restored
+	}
+	return untouched
+}
+
+// confirm compares what a setting has right before it is changed with what the journal says.
+// Another value of an untouched setting becomes its original, and anew says that the journal
+// has to be written again.
+func (j *Journal) confirm(of Setting, now Value, untouched bool) (anew bool, err error) {
+	entry := &j.Entries[j.index(of)]
+	switch {
+	case untouched:
+		anew = !entry.same(now, entry.Original)
+		if anew {
+			entry.Original = now
+		}
+	case entry.judge(now) == leaveAlone:
+		err = &ForeignChangeError{Setting: of, Found: now}
+	}
+	return anew, err
+}
+
 // stored notes what Ceph made of a value, and tells whether it took it at all. A value
 // that is another one, and not only another form, is not ours: it may be somebody's.
 func (j *Journal) stored(change Change, now Value) bool {

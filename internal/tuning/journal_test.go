@@ -3,6 +3,7 @@ package tuning
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -578,4 +579,132 @@ func (w *world) retried(t *testing.T, e *Engine, change Change) error {
 		_, err = e.Apply(t.Context(), ourSweep, []Change{change})
 	}
 	return err
+}
+
+// byOthers has somebody else set an option each of the first times that a step is passed, N in
+// the value being which.
+func (w *world) byOthers(option, value string, step Step, times int) *Engine {
+	passed := 0
+	return w.process(func(s Step) bool {
+		if s != step || passed == times {
+			return false
+		}
+		passed++
+		w.sets(option, strings.ReplaceAll(value, "N", strconv.Itoa(passed)))
+		return false
+	})
+}
+
+func (w *world) sets(option, value string) {
+	w.t.Helper()
+	if err := w.cluster.SetConfig(w.t.Context(), conn(), fence(), ceph.ConfigWho{Section: "osd"}, option, value); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) central(option string) string {
+	value, _ := w.cluster.Central(ceph.ConfigWho{Section: "osd"}, option)
+	return value
+}
+
+// Somebody else may change a setting while the journal is being written. What they set is the
+// original then, also if it is what the sweep is about to set.
+func TestAForeignChangeBeforeTheFirstSetIsRestored(t *testing.T) {
+	for name, test := range map[string]struct {
+		theirs string
+		step   Step
+	}{
+		"once the journal is written":                  {"7", StepIntentWritten},
+		"once it is read back":                         {"7", StepIntentReadBack},
+		"what the sweep is to set":                     {"4", StepIntentReadBack},
+		"once another setting of the sweep is changed": {"7", StepChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			e := w.byOthers("osd_max_backfills", test.theirs, test.step, 1)
+			changes := []Change{config("osd_memory_target", "4G"), config("osd_max_backfills", "4")}
+			if _, err := e.Apply(t.Context(), ourSweep, changes); err != nil {
+				t.Fatal(err)
+			}
+			if now := w.central("osd_max_backfills"); now != "4" {
+				t.Errorf("it is %s, want that of the sweep", now)
+			}
+			if err := putAllBack(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			if now := w.central("osd_max_backfills"); now != test.theirs {
+				t.Errorf("restored to %q, want what somebody else had set", now)
+			}
+		})
+	}
+}
+
+// Wherever a process is killed meanwhile, what somebody else has set stays.
+func TestKilledAfterAForeignChange(t *testing.T) {
+	for n := 1; ; n++ {
+		w := newWorld(t)
+		theirs, passed, killed := false, 0, false
+		e := w.process(func(s Step) bool {
+			if s == StepIntentReadBack && !theirs {
+				theirs = true
+				w.sets("osd_max_backfills", "7")
+				return false
+			}
+			passed++
+			killed = killed || theirs && passed == n
+			return theirs && passed == n
+		})
+		if _, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "4")}); err != nil && !killed {
+			t.Fatal(err)
+		}
+		if err := w.next(nil); err != nil {
+			t.Fatal(err)
+		}
+		if now := w.central("osd_max_backfills"); now != "7" {
+			t.Errorf("killed at step %d: it is %q", n, now)
+		}
+		if !killed && n > 1 {
+			return
+		}
+	}
+}
+
+// A setting that somebody else goes on changing is not fought over.
+func TestAForeignChangeAgainAndAgain(t *testing.T) {
+	w := newWorld(t)
+	e := w.byOthers("osd_max_backfills", "1N", StepIntentReadBack, 100)
+	_, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "4")})
+	if err == nil || !strings.Contains(err.Error(), "again and again") {
+		t.Errorf("error is %v", err)
+	}
+	theirs := w.central("osd_max_backfills")
+	if err := putAllBack(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if now := w.central("osd_max_backfills"); now != theirs {
+		t.Errorf("it is %s, want %s", now, theirs)
+	}
+}
+
+// Later, the original is known, and another value is a foreign change.
+func TestAForeignChangeBetweenTwoConfigurations(t *testing.T) {
+	w := newWorld(t)
+	later := false
+	e := w.process(func(s Step) bool {
+		if later && s == StepIntentReadBack {
+			w.sets("osd_max_backfills", "7")
+		}
+		return false
+	})
+	if _, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "4")}); err != nil {
+		t.Fatal(err)
+	}
+	later = true
+	_, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "5")})
+	if foreign, is := errors.AsType[*ForeignChangeError](err); !is || foreign.Found != Of("7") {
+		t.Errorf("error is %v", err)
+	}
+	if report, err := e.Restore(t.Context()); err != nil || len(report.LeftAlone()) != 1 || w.central("osd_max_backfills") != "7" {
+		t.Errorf("%+v, %v, it is %s", report, err, w.central("osd_max_backfills"))
+	}
 }
