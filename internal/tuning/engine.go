@@ -186,6 +186,9 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 		if err := j.intend(change, now); err != nil {
 			return err
 		}
+		if err := j.identify(change.Setting, before.poolID(change.Setting)); err != nil {
+			return err
+		}
 	}
 	if err := j.closable(); err != nil {
 		return err
@@ -263,9 +266,13 @@ const maxOriginals = 3
 // that a value which comes between this look and the command is still lost.
 func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
 	for range maxOriginals {
-		now, err := e.value(ctx, change.Setting)
+		entry, _ := j.Entry(change.Setting)
+		of, now, err := e.look(ctx, entry)
 		if err != nil {
 			return err
+		}
+		if of != change.Setting {
+			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
 		}
 		anew, err := j.confirm(change.Setting, now, untouched)
 		if err != nil || !anew {
@@ -300,7 +307,8 @@ func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, a
 	}
 	known := j.clone()
 	for _, change := range changes {
-		now, err := after.Value(change.Setting)
+		entry, _ := j.Entry(change.Setting)
+		_, now, err := after.Now(entry)
 		if err != nil {
 			return applied, err
 		}

@@ -61,7 +61,10 @@ func (s Sweep) String() string { return s.Namespace + "/" + s.Name }
 // Entry is one setting that was or may have been changed.
 type Entry struct {
 	Setting Setting `json:"setting"`
-	Type    string  `json:"type"`
+	// PoolID is the ID of the setting's pool, which may be renamed meanwhile; 0 for a setting
+	// of no pool, and in journals of earlier versions.
+	PoolID int64  `json:"poolID,omitempty"`
+	Type   string `json:"type"`
 	// Original is what it had before.
 	Original Value `json:"original"`
 	// Ours are the values that it was or may have been given.
@@ -167,6 +170,17 @@ func (j *Journal) intend(change Change, now Value) error {
 	if !slices.ContainsFunc(entry.Ours, func(o Ours) bool { return o.Intended == change.To }) {
 		entry.Ours = append(entry.Ours, Ours{Intended: change.To})
 	}
+	return nil
+}
+
+// identify notes which pool a setting is of. Another one that has the name of the one before
+// is none of ours.
+func (j *Journal) identify(of Setting, id int64) error {
+	entry := &j.Entries[j.index(of)]
+	if entry.PoolID != 0 && entry.PoolID != id {
+		return fmt.Errorf("%s: pool %s was removed or renamed, and another has its name: %w", of, of.Pool, ErrPoolGone)
+	}
+	entry.PoolID = id
 	return nil
 }
 

@@ -113,12 +113,12 @@ func concernsAll(of Setting, err error) bool {
 	_, refused := errors.AsType[*ceph.Error](err)
 	_, invalid := errors.AsType[*ceph.InvalidError](err)
 	_, notTaken := errors.AsType[*notTakenError](err)
-	return !refused && !invalid && !notTaken
+	return !refused && !invalid && !notTaken && !errors.Is(err, ErrPoolGone)
 }
 
 // restore puts one setting back, if it is still ours.
 func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
-	now, err := e.value(ctx, entry.Setting)
+	of, now, err := e.look(ctx, entry)
 	if errors.Is(err, ErrPoolGone) {
 		return e.close(ctx, j, entry.Setting, Gone, nil)
 	}
@@ -135,13 +135,13 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return e.close(ctx, j, entry.Setting, LeftAlone, &now)
 	case putBack:
 	}
-	if err := e.setOriginal(ctx, entry); err != nil {
+	if err := e.setOriginal(ctx, of, entry.Original); err != nil {
 		return err
 	}
 	if err := e.reached(StepPutBack); err != nil {
 		return err
 	}
-	if now, err = e.value(ctx, entry.Setting); err != nil {
+	if _, now, err = e.look(ctx, entry); err != nil {
 		return err
 	}
 	if !entry.same(now, entry.Original) {
@@ -155,16 +155,17 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 
 // setOriginal tells Ceph what a setting had before. Bounds and lists of what is never varied
 // do not hold for that.
-func (e *Engine) setOriginal(ctx context.Context, entry Entry) error {
-	return e.set(ctx, entry.Setting, entry.Original)
+func (e *Engine) setOriginal(ctx context.Context, of Setting, original Value) error {
+	return e.set(ctx, of, original)
 }
 
-func (e *Engine) value(ctx context.Context, of Setting) (Value, error) {
-	facts, err := e.facts(ctx, []Setting{of})
+// look reads what the setting of an entry is now.
+func (e *Engine) look(ctx context.Context, entry Entry) (Setting, Value, error) {
+	facts, err := e.facts(ctx, []Setting{entry.Setting})
 	if err != nil {
-		return Value{}, err
+		return Setting{}, Value{}, err
 	}
-	return facts.Value(of)
+	return facts.Now(entry)
 }
 
 // close notes in the journal what became of a setting. What it says in memory holds only
@@ -198,7 +199,7 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 		if !journalled || entry.State != Open {
 			continue
 		}
-		value, err := now.Value(change.Setting)
+		_, value, err := now.Now(entry)
 		if err != nil {
 			return err
 		}

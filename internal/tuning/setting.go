@@ -184,6 +184,31 @@ func (f Facts) Pool(name string) (ceph.Pool, bool) {
 	return f.OSDMap.Pools[at], true
 }
 
+// poolID is the ID of a setting's pool, or 0.
+func (f Facts) poolID(of Setting) int64 {
+	if of.Pool == "" {
+		return 0
+	}
+	pool, _ := f.Pool(of.Pool)
+	return pool.ID
+}
+
+// Now is the setting of an entry, by the name that its pool has now, and its value. A pool
+// keeps its ID when it is renamed, and another pool may have its name then. Journals of
+// earlier versions have no IDs: their pools are known by name.
+func (f Facts) Now(entry Entry) (Setting, Value, error) {
+	of := entry.Setting
+	if entry.PoolID != 0 && f.OSDMap != nil {
+		at := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.ID == entry.PoolID })
+		if at < 0 {
+			return of, Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
+		}
+		of.Pool = f.OSDMap.Pools[at].Name
+	}
+	value, err := f.Value(of)
+	return of, value, err
+}
+
 func poolValue(pool ceph.Pool, of Setting) Value {
 	switch {
 	case of.Kind == KindAutoscaler:
