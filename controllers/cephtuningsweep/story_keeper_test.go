@@ -101,7 +101,7 @@ func orphanedInMidRun(w *world) {
 	w.delete(s)
 	w.await(s, "waiting", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EPERM") })
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
-	time.Sleep(time.Second) // The last pass for the sweep may be under way.
+	w.untilQuiet() // The last pass for the sweep may be under way, and may restore too.
 	w.refuse("")
 	w.passes(lock.Duration / 2) // The lock of who is gone expires first.
 	w.untilRestored()
@@ -172,6 +172,19 @@ func (w *world) refuse(refused string) {
 			return nil
 		}
 	})
+}
+
+// untilQuiet waits until nobody has asked anything of Ceph for a second.
+func (w *world) untilQuiet() {
+	w.t.Helper()
+	for range 30 {
+		before := len(w.ceph.Calls(""))
+		time.Sleep(time.Second)
+		if len(w.ceph.Calls("")) == before {
+			return
+		}
+	}
+	w.t.Fatal("Ceph is asked without end")
 }
 
 // leftInCeph is a journal whose copy in Kubernetes somebody has deleted, and changed the other.
