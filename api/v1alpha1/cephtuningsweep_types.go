@@ -326,13 +326,14 @@ type Strategy struct {
 	Samples *int32 `json:"samples,omitempty"`
 
 	// blocks is how often every configuration is run. A block runs each of them
-	// once, and the baseline, in random order.
+	// once, and the baseline, in random order. Blocks of one configuration and the
+	// baseline are pairs, of which there are up to twice as many.
 	// +optional
 	// +kubebuilder:default={}
 	Blocks Blocks `json:"blocks,omitzero"`
 
-	// controlInterval is the largest number of runs between two runs of the
-	// baseline, which show drift.
+	// controlInterval is the largest number of runs in a block between two runs of
+	// the baseline, which show drift.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -344,9 +345,9 @@ type Strategy struct {
 	// +kubebuilder:default=true
 	Racing *bool `json:"racing,omitempty"`
 
-	// confirmationBlocks is the most fresh blocks of winner and baseline, on which
-	// alone the verdict of the winner rests. How many it is to be is fixed when the
-	// race is over.
+	// confirmationBlocks bounds the fresh blocks of winner and baseline, on which
+	// alone the verdict of the winner rests. They are pairs of runs, up to twice as
+	// many. A single configuration has none: nothing was picked.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3
@@ -364,14 +365,16 @@ type Strategy struct {
 // Blocks bounds how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the number of blocks before anything is decided.
+	// min is the number of blocks before a verdict. Configurations that are far
+	// behind the leader leave after two.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=40
 	Min int32 `json:"min,omitempty"`
 
-	// max is the number of blocks after which the search ends.
+	// max is the number of blocks after which the search ends; of pairs it is twice
+	// as many.
 	// +optional
 	// +kubebuilder:default=12
 	// +kubebuilder:validation:Minimum=3

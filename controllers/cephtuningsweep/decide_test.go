@@ -49,7 +49,7 @@ func atWork(t *testing.T, change ...func(*facts)) facts {
 				{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRunning},
 			},
 			Plan: &v1alpha1.SweepPlan{
-				PlannerVersion: sweep.Version, Seed: new(int64(1)),
+				PlannerVersion: sweep.Version, Seed: new(int64(11)),
 				Baseline: []v1alpha1.BaselineValue{{Name: "profile", Value: v1alpha1.Unset}},
 			},
 		},

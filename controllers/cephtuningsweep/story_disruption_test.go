@@ -34,7 +34,7 @@ template:
 parameters:
 - {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
 objective: {phase: write, metric: IOPS}
-strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `
 
 // What the benchmark does is its own to judge; the sweep does not end for it.

@@ -26,7 +26,7 @@ const profile = profileTemplate + `
 parameters:
 - {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
 objective: {phase: write, metric: IOPS}
-strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 1}
+strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `
 
 // A story is told in a world of its own.

@@ -116,10 +116,6 @@ func TestErrorsSayWhatWasWanted(t *testing.T) {
 		"runs for no level":            func() error { _, _, err := (Question{StdDev: 1, Gap: 1}).Runs(9); return err },
 		"runs for certainty":           func() error { _, _, err := (Question{StdDev: 1, Gap: 1, Alpha: 0.05, Power: 1}).Runs(9); return err },
 		"runs for noise below nothing": func() error { _, _, err := (Question{StdDev: -1, Gap: 1, Alpha: 0.05}).Runs(9); return err },
-		"confirming by no criteria": func() error {
-			_, _, err := (Criteria{}).ConfirmationBlocks(Contrast{}, 1, 5, 8)
-			return err
-		},
 	} {
 		if err := call(); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: %v, want ErrParameter", name, err)

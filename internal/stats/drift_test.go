@@ -103,27 +103,3 @@ func TestSmallestProvableRatio(t *testing.T) {
 		}
 	}
 }
-
-func TestConfirmationBlocksAreFixedFromTheRace(t *testing.T) {
-	c := Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}
-	for name, tc := range map[string]struct {
-		ratio, noise float64
-		wantBlocks   int
-		wantEnough   bool
-	}{
-		"a clear lead still gets the floor":         {1.5, 0.05, 5, true},
-		"a smaller lead gets what it needs":         {1.2, 0.09, 9, true},
-		"a lead too small gets the limit, and says": {1.11, 0.1, 12, false},
-		"no lead": {1.05, 0.1, 12, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			blocks, enough, err := c.ConfirmationBlocks(normalised(math.Log(tc.ratio), 0.05, 4), tc.noise, 5, 12)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if blocks != tc.wantBlocks || enough != tc.wantEnough {
-				t.Errorf("%d blocks, enough %v; want %d, %v", blocks, enough, tc.wantBlocks, tc.wantEnough)
-			}
-		})
-	}
-}

@@ -49,9 +49,11 @@ func (a Assessment) MoreRuns() MoreRuns {
 		// Confirmation starts afresh: the runs of the race do not count.
 		fresh := a.contrast
 		fresh.Runs = 0
-		return a.criteria.runsToDecide(a.criteria.Gain(fresh), 1-a.criteria.Confidence, 1)
+		once := a.criteria
+		once.Looks = Looks{}
+		return once.runsToDecide(once.Gain(fresh), once.levels(1), 1)
 	case a.Verdict == Inconclusive:
-		return a.criteria.runsToDecide(a.criteria.Gain(a.contrast), a.Level, a.family)
+		return a.criteria.runsToDecide(a.criteria.Gain(a.contrast), a.levels, a.family)
 	}
 	return MoreRuns{}
 }
@@ -61,6 +63,7 @@ func (a Assessment) MoreRuns() MoreRuns {
 type target struct {
 	verdict Verdict
 	parts   []Question
+	least   int // runs before which it is not asked about
 }
 
 // runsToDecide finds R*: the fewest runs of each side with which the estimated
@@ -68,7 +71,7 @@ type target struct {
 // Inconclusive. It takes the verdict that is nearest in runs, not the margin
 // that is nearest in size: an estimate just above 1 is nowhere near being shown
 // to exceed 1, but may soon be shown to be Equivalent.
-func (c Criteria) runsToDecide(gain Contrast, level float64, family int) MoreRuns {
+func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns {
 	out := MoreRuns{TooClose: true, Paired: gain.Paired}
 	var nearest target
 	for _, t := range c.targets(gain, level, family) {
@@ -97,6 +100,7 @@ func (c Criteria) runsToDecide(gain Contrast, level float64, family int) MoreRun
 // runs is the number of repeats that reach a target if noise is so many times what it seems;
 // false if it is beyond counting.
 func (t target) runs(noise float64) (total int, ok bool) {
+	total = t.least
 	for _, q := range t.parts {
 		q.StdDev *= noise
 		n, found, err := q.Runs(countableRuns)
@@ -111,9 +115,9 @@ func (t target) runs(noise float64) (total int, ok bool) {
 // targets lists the verdicts that the estimate itself points to. Levels are
 // those of Judge; for Holm it is the strictest, because which step a candidate
 // will stand on is not known.
-func (c Criteria) targets(gain Contrast, level float64, family int) []target {
+func (c Criteria) targets(gain Contrast, level levels, family int) []target {
 	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
-	strict := level / float64(family)
+	full, half := level.full/float64(family), level.half/float64(family)
 	ask := func(gap, alpha float64) Question {
 		if gap <= negligible { // Without noise any gap would do, even one that is only rounding.
 			gap = 0
@@ -122,40 +126,16 @@ func (c Criteria) targets(gain Contrast, level float64, family int) []target {
 	}
 	var ts []target
 	if g > m {
-		ts = append(ts, target{Superior, []Question{ask(g-m, strict)}})
+		ts = append(ts, target{verdict: Superior, parts: []Question{ask(g-m, full)}})
 	}
 	if math.Abs(g) < e {
-		ts = append(ts, target{Equivalent, []Question{ask(e-math.Abs(g), level)}})
+		ts = append(ts, target{verdict: Equivalent, parts: []Question{ask(e-math.Abs(g), level.equivalent)}, least: level.late})
 	}
 	if 0 < g && g < m {
-		ts = append(ts, target{Better, []Question{ask(g, strict), ask(m-g, level/2)}})
+		ts = append(ts, target{verdict: Better, parts: []Question{ask(g, full), ask(m-g, level.half)}})
 	}
 	if g < 0 {
-		ts = append(ts, target{Inferior, []Question{ask(-g, strict/2)}})
+		ts = append(ts, target{verdict: Inferior, parts: []Question{ask(-g, half)}})
 	}
 	return ts
-}
-
-// ConfirmationBlocks fixes, before the first of them, how many fresh blocks are
-// to confirm the winner of a race: as many as resolve its lead over the minimum
-// effect with 80% power, given the noise that the race showed, but at least
-// floor and at most limit. enough is false if the limit is what decided: the
-// lead may be too small to confirm.
-//
-// race is the winner's contrast in the race, and stdDev the noise of a block's
-// log-ratio (pooled over candidates it is steadier than the winner's own). The
-// lead is optimistic, since it was picked for being large; hence the floor.
-func (c Criteria) ConfirmationBlocks(race Contrast, stdDev float64, floor, limit int) (blocks int, enough bool, err error) {
-	if err := c.Validate(); err != nil {
-		return 0, false, err
-	}
-	q := Question{
-		StdDev: stdDev, Alpha: 1 - c.Confidence, Paired: true,
-		Gap: c.Gain(race).LogRatio - c.Margin(),
-	}
-	n, enough, err := q.Runs(limit)
-	if err != nil {
-		return 0, false, err
-	}
-	return min(max(n, floor), limit), enough, nil
 }

@@ -1,27 +1,11 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// calibratedLevel finds by simulation the one-sided level at which looking after each of
-// the given run counts rejects a true hypothesis with probability alpha: the
-// alpha-quantile of the smallest p-value over looks. Noise is normal on the log scale.
-//
-// The Monte Carlo error of the error rate is √(alpha(1−alpha)/trials).
-func calibratedLevel(looks Looks, alpha float64, trials int, rng *rand.Rand) float64 {
-	smallest := make([]float64, trials)
-	for i := range smallest {
-		smallest[i] = smallestP(looks, rng)
-	}
-	slices.Sort(smallest)
-	return smallest[int(math.Floor(alpha*float64(trials)))-1]
-}
 
 // smallestP is the smallest p-value over the looks at one comparison of two that do not
 // differ.
@@ -41,30 +25,54 @@ func smallestP(looks Looks, rng *rand.Rand) float64 {
 	return smallest
 }
 
-// The constants were simulated elsewhere. 200,000 trials here know the error
-// rate to ±0.001 (two standard errors) at α = 0.05 and ±0.0003 at 0.005, which
-// the tolerances translate into levels.
-func TestCalibratedLevels(t *testing.T) {
-	for name, tc := range map[string]struct {
-		looks                  Looks
-		alpha, want, tolerance float64
-	}{
-		"one comparison, runs 3 to 8":          {Looks{3, 8}, 0.05, 0.0161, 0.0006},
-		"one comparison, runs 3 to 10":         {Looks{3, 10}, 0.05, 0.0136, 0.0006},
-		"one comparison, runs 3 to 8, strict":  {Looks{3, 8}, 0.005, 0.00117, 0.0001},
-		"one comparison, runs 3 to 10, strict": {Looks{3, 10}, 0.005, 0.00095, 0.0001},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := calibratedLevel(tc.looks, tc.alpha, 200_000, rand.New(rand.NewPCG(1, 2)))
-			if diff := cmp.Diff(tc.want, got, rounded(tc.tolerance)); diff != "" {
-				t.Errorf("simulated level (-want +got):\n%s", diff)
-			}
-			if level := tc.looks.Level(tc.alpha, 1); level != tc.want {
-				t.Errorf("level in use %v, want %v", level, tc.want)
-			}
-			if level := tc.looks.Level(tc.alpha, 2); level != tc.alpha/float64(tc.looks.Count()) {
-				t.Errorf("level in use for two comparisons %v, want α/K", level)
-			}
-		})
+// The level of each look makes the error over all of them alpha, or a little less.
+func TestLevelsOfLooks(t *testing.T) {
+	for _, looks := range []Looks{{3, 4}, {3, 12}, {3, 80}, {4, 12}, {4, 16}, {4, 24}, {6, 40}, {8, 12}, {16, 24}} {
+		for _, alpha := range []float64{0.1, 0.05, 0.025, 0.00625} {
+			t.Run(fmt.Sprintf("%d to %d at %v", looks.First, looks.Last, alpha), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(1, 2))
+				level := looks.Level(alpha, 1)
+				limits := make([]float64, looks.Last+1)
+				for n := looks.First; n <= looks.Last; n++ {
+					limits[n] = tUpperQuantile(level, float64(n-1))
+				}
+				var wrong tally
+				for range sweepsPerCell(40_000) {
+					wrong.add(exceedsAtSomeLook(limits, looks.First, rng))
+				}
+				checkRate(t, "looks", wrong, alpha, 2.5)
+				if alpha <= 0.05 && wrong.rate() < 0.75*alpha {
+					t.Errorf("the looks spend %s of %v", wrong, alpha)
+				}
+			})
+		}
+	}
+}
+
+// exceedsAtSomeLook plays a sample without an effect and says whether its t exceeds its
+// limit at any run count from the first look on.
+func exceedsAtSomeLook(limits []float64, first int, rng *rand.Rand) bool {
+	mean, squares := 0.0, 0.0
+	for n := 1; n < len(limits); n++ {
+		x := rng.NormFloat64()
+		delta := x - mean
+		mean += delta / float64(n)
+		squares += delta * (x - mean)
+		if n >= first && mean > limits[n]*math.Sqrt(squares/float64(n*(n-1))) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestManyComparisonsHaveTheLevelOfASmallerError(t *testing.T) {
+	looks := Looks{4, 12}
+	for comparisons, alpha := range map[int]float64{1: 0.05, 2: 0.025, 8: 0.00625} {
+		if got, want := looks.Level(0.05, comparisons)/float64(comparisons), looks.Level(alpha, 1); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d comparisons: each has %v, want %v", comparisons, got, want)
+		}
+	}
+	if got := (Looks{}).Level(0.05, 8); got != 0.05 {
+		t.Errorf("one look at eight comparisons: %v", got)
 	}
 }

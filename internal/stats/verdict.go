@@ -48,11 +48,14 @@ type Comparison struct {
 	Name     string
 	Contrast Contrast
 	Faults   []Reason
+	// Beaten tells that a candidate raced no further. Too few runs are then no fault: it is
+	// undecided, and still one of those that were asked about.
+	Beaten bool
 }
 
 func (c Comparison) faults() []Reason {
 	faults := append([]Reason(nil), c.Faults...)
-	if c.Contrast.Runs < MinRuns {
+	if c.Contrast.Runs < MinRuns && !c.Beaten {
 		faults = append(faults, Reason{Code: TooFewRuns, Count: c.Contrast.Runs, Limit: MinRuns})
 	}
 	return faults
@@ -84,7 +87,23 @@ type Assessment struct {
 
 	criteria Criteria
 	contrast Contrast
+	levels   levels
 	family   int // number of valid candidates
+}
+
+// levels are what p-values are compared with.
+type levels struct {
+	full, half float64 // of what is asked at α, and at α/2: losses, and gains that are small
+	equivalent float64 // of PEquivalent
+	late       int     // runs before which Equivalent is not asked about
+}
+
+func (c Criteria) levels(family int) levels {
+	alpha, late := 1-c.Confidence, c.Looks.late()
+	return levels{
+		full: c.Looks.Level(alpha, family), half: c.Looks.Level(alpha/2, family),
+		equivalent: late.Level(alpha, 1), late: late.First,
+	}
 }
 
 // Judge gives each candidate its verdict, in the order of the input. The first
@@ -94,9 +113,12 @@ type Assessment struct {
 //	Superior      p of "gain > minimum effect" after Holm ≤ level
 //	Equivalent    the 1−2·level interval lies inside ±ln(1+ε)
 //	Better        p of "any gain" after Holm ≤ level, and p of "gain < minimum
-//	              effect" after Holm ≤ level/2
-//	Inferior      p of "a loss" after Holm ≤ level/2: the interval excludes 1
+//	              effect" after Holm ≤ half
+//	Inferior      p of "a loss" after Holm ≤ half: the interval excludes 1
 //	Inconclusive  otherwise
+//
+// level and half are α and α/2, or with several looks what they leave for each.
+// Equivalent has later looks, and so another level: see [Looks].
 //
 // Over all candidates, the probability of any false Superior is at most
 // 1−Confidence, and so is that of any false Better; that of any false Inferior
@@ -128,11 +150,11 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 
 // describe fills in what does not depend on other candidates.
 func (c Criteria) describe(cmp Comparison, family int) Assessment {
-	level := c.Looks.Level(1-c.Confidence, family)
+	levels := c.levels(family)
 	gain := c.Gain(cmp.Contrast)
 	out := Assessment{
-		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, family: family, Runs: cmp.Contrast.Runs, Level: level,
-		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - level),
+		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, levels: levels, family: family, Runs: cmp.Contrast.Runs, Level: levels.full,
+		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - 2*levels.half),
 		P:           PValues{Superior: gain.PGreater(c.Margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0), Small: gain.PLess(c.Margin())},
 		Holm:        PValues{1, 1, 1, 1},
 		PEquivalent: gain.PEquivalent(math.Log1p(c.Equivalence)),
@@ -185,14 +207,19 @@ func adjustForMany(as []Assessment) error {
 
 func (a *Assessment) decide() {
 	switch {
+	case a.Runs < MinRuns:
+		a.conclude(Inconclusive, Reason{Code: TooFewRuns, Count: a.Runs, Limit: MinRuns})
 	case a.Holm.Superior <= a.Level:
 		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
-	case a.PEquivalent <= a.Level:
-		a.conclude(Equivalent, Reason{Code: WithinEquivalence, Value: a.PEquivalent, Limit: a.Level})
-	case a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.Level/2:
+	case a.Runs >= a.levels.late && a.PEquivalent <= a.levels.equivalent:
+		a.conclude(Equivalent, Reason{Code: WithinEquivalence, Value: a.PEquivalent, Limit: a.levels.equivalent})
+		if a.levels.late > 0 { // The claim has a level of its own, and so has its interval.
+			a.Interval = a.contrast.RatioInterval(1 - 2*a.levels.equivalent)
+		}
+	case a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.levels.half:
 		a.conclude(Better, Reason{Code: GainIsSmall, Value: a.Holm.AnyGain, Limit: a.Level})
-	case a.Holm.Loss <= a.Level/2:
-		a.conclude(Inferior, Reason{Code: LossShown, Value: a.Holm.Loss, Limit: a.Level / 2})
+	case a.Holm.Loss <= a.levels.half:
+		a.conclude(Inferior, Reason{Code: LossShown, Value: a.Holm.Loss, Limit: a.levels.half})
 	default:
 		a.conclude(Inconclusive, a.whyOpen())
 		if a.family > 1 && a.P.Superior <= a.Level {
@@ -218,7 +245,7 @@ func (a Assessment) Unconfirmed() Assessment {
 
 func (a *Assessment) whyOpen() Reason {
 	minimum := a.criteria.MinimumEffect
-	small := a.P.Small <= a.Level/2 // As the interval shows it.
+	small := a.P.Small <= a.levels.half // As the interval shows it.
 	switch {
 	case a.Holm.AnyGain <= a.Level:
 		return Reason{Code: GainSizeOpen, Value: a.Holm.AnyGain, Limit: a.Level}

@@ -151,7 +151,7 @@ func TestMoreRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95, MaxRuns: tc.maxRuns}
-			got := c.runsToDecide(normalised(tc.gain, 0.05, 4), 0.05, 1)
+			got := c.runsToDecide(normalised(tc.gain, 0.05, 4), c.levels(1), 1)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("more runs (-want +got):\n%s", diff)
 			}
@@ -163,7 +163,7 @@ func TestMoreRuns(t *testing.T) {
 func TestNoiselessRunsAtAThresholdAreTooCloseToDecide(t *testing.T) {
 	c := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95}
 	for _, gain := range []float64{math.Log(1.2), math.Log(1.2) + 1e-15, math.Log(1.2) - 1e-15} {
-		got := c.runsToDecide(Contrast{LogRatio: gain, DF: 5, Runs: 6, Paired: true}, 0.05, 1)
+		got := c.runsToDecide(Contrast{LogRatio: gain, DF: 5, Runs: 6, Paired: true}, c.levels(1), 1)
 		if !got.TooClose || got.Needed != 0 {
 			t.Errorf("at %v: %+v, want too close", gain, got)
 		}
@@ -211,7 +211,7 @@ func TestLooksMakeTheVerdictStricterAndTheIntervalWider(t *testing.T) {
 	if a[0].Verdict != Superior || b[0].Verdict == Superior {
 		t.Errorf("one look %s, ten looks %s", a[0].Verdict, b[0].Verdict)
 	}
-	if math.Abs(b[0].Level-0.005) > 1e-12 || b[0].Interval.Low >= a[0].Interval.Low {
+	if math.Abs(b[0].Level-0.01123) > 1e-5 || b[0].Interval.Low >= a[0].Interval.Low {
 		t.Errorf("level %v, interval %v against %v", b[0].Level, b[0].Interval, a[0].Interval)
 	}
 }

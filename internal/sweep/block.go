@@ -24,7 +24,7 @@ type block struct {
 }
 
 // makeBlock compares each candidate of an attempt with the baseline at its
-// moment. Both ends must have been measured.
+// moment.
 func makeBlock(stage Stage, measured []measurement) (block, error) {
 	out := block{stage: stage, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
 	metrics := len(measured[0].values)
@@ -86,13 +86,34 @@ func meanOver(blocks []block, stage Stage, metric int, of func(block) []float64)
 	return stats.PairedDifferences(logs)
 }
 
-// noiseOf is what runs of the baseline differ by within blocks.
-func noiseOf(blocks []block) (stats.Noise, error) {
+// noiseOf is what runs of the same settings differ by: those of the baseline within blocks,
+// and those of candidates by half the variance of their log-ratios, which have the noise of
+// two runs.
+func noiseOf(blocks []block, candidates int) (stats.Noise, error) {
 	values := make([][]float64, len(blocks))
 	for i, b := range blocks {
 		values[i] = b.baselines
 	}
-	return stats.NoiseFloor(values)
+	noise, err := stats.NoiseFloor(values)
+	if err != nil {
+		return noise, err
+	}
+	df := float64(noise.DF)
+	squares := noise.StdDev * noise.StdDev * df
+	for _, stage := range []Stage{Race, Confirmation} {
+		for c := 1; c <= candidates; c++ {
+			k, err := contrast(blocks, stage, c, 0)
+			if err != nil {
+				return noise, err
+			}
+			squares += k.StdDev * k.StdDev / 2 * k.DF
+			df += k.DF
+		}
+	}
+	if df == 0 {
+		return stats.Noise{}, nil
+	}
+	return stats.Noise{StdDev: math.Sqrt(squares / df), DF: int(df)}, nil
 }
 
 func countBlocks(blocks []block, stage Stage) (n int) {

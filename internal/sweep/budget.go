@@ -18,14 +18,19 @@ type Estimate struct {
 // if runs cost what is expected and none is repeated. The smallest has the
 // fewest blocks of everything and the fewest blocks of confirmation.
 func (p *Planner) Estimate() (smallest, largest Estimate) {
-	s := p.settings
 	perBlock, perConfirmation := p.runsPerBlock(len(p.configurations)-1), p.runsPerBlock(1)
-	minBlocks := s.MinBlocks
-	if !s.Racing {
-		minBlocks = s.MaxBlocks
+	race, confirmation := p.MaxBlocks()
+	return p.cost(p.fewestBlocks()*perBlock + p.looks(confirmation).First*perConfirmation),
+		p.cost(race*perBlock + confirmation*perConfirmation)
+}
+
+// fewestBlocks is how many blocks of everything a race has at least.
+func (p *Planner) fewestBlocks() int {
+	race, _ := p.MaxBlocks()
+	if p.sole() {
+		return p.looks(race).First
 	}
-	return p.cost(minBlocks*perBlock + min(confirmationFloor, s.ConfirmationBlocks)*perConfirmation),
-		p.cost(s.MaxBlocks*perBlock + s.ConfirmationBlocks*perConfirmation)
+	return p.cutsFrom()
 }
 
 func (p *Planner) cost(runs int) Estimate {
@@ -40,11 +45,12 @@ func (b Budget) Affordable(e Estimate) bool {
 }
 
 // SmallestProvableRatio is the smallest true effect, as candidate ÷ baseline,
-// that so many blocks of confirmation would prove four times out of five, given the
-// noise of runs; 0 is for those of the largest design.
+// that the verdict's blocks would prove four times out of five, given the noise of runs.
+// Of a confirmation it is so many; 0 is for all blocks of the largest design.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
-	blocks := cmp.Or(confirmation, p.settings.ConfirmationBlocks)
-	return stats.SmallestProvableRatio(p.settings.confirmationCriteria(), noise, blocks)
+	race, most := p.MaxBlocks()
+	blocks := cmp.Or(confirmation, most, race)
+	return stats.SmallestProvableRatio(p.settings.criteria(p.looks(blocks)), noise, blocks)
 }
 
 // spent is what the ledger has cost so far.

@@ -63,8 +63,8 @@ type Conclusion struct {
 	// Unfinished tells that the last block was begun and not completed, so that its runs
 	// are evidence of nothing.
 	Unfinished bool
-	// ConfirmationBlocks is how many fresh blocks the confirmation was to have; 0 where
-	// there was none.
+	// ConfirmationBlocks is how many fresh blocks the confirmation was to have at most; 0
+	// where there was none.
 	ConfirmationBlocks int
 	// Winner is the configuration that is Superior with every constraint Kept,
 	// by its confirmation if there is one; 0 if there is none.
@@ -79,7 +79,7 @@ type Conclusion struct {
 }
 
 func (r *replay) conclude() (*Conclusion, error) {
-	noise, err := noiseOf(r.blocks)
+	noise, err := r.noise()
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,9 @@ func (r *replay) rows() ([]Row, error) {
 		if d, ok := r.left[c]; ok && d.why != CandidateWithdrawn {
 			j = d.judgement
 		}
-		j.assessment = j.assessment.Unconfirmed()
+		if !r.sole() {
+			j.assessment = j.assessment.Unconfirmed()
+		}
 		if c == r.winner {
 			if confirmed, rests, err := r.confirmation(); err != nil {
 				return nil, err
@@ -167,7 +169,7 @@ func (r *replay) finalRace() (map[int]judgement, error) {
 			faults[c] = append(faults[c], r.rejection()...)
 		}
 	}
-	return r.judge(r.blocks, Race, all, faults)
+	return r.judge(Race, all, faults)
 }
 
 // confirmation judges the winner by its fresh blocks alone. They carry a
@@ -179,7 +181,7 @@ func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	if countBlocks(r.blocks, Confirmation) < stats.MinRuns && len(faults) == 0 {
 		return judgement{}, false, nil
 	}
-	js, err := r.judge(r.blocks, Confirmation, []int{r.winner}, map[int][]stats.Reason{r.winner: faults})
+	js, err := r.judge(Confirmation, []int{r.winner}, map[int][]stats.Reason{r.winner: faults})
 	return js[r.winner], true, err
 }
 

@@ -9,15 +9,20 @@
 //
 // A sweep has two stages:
 //
-//	race          blocks of all live candidates and the baseline, with controls;
-//	              candidates leave as soon as they have a verdict or are beaten
-//	confirmation  fresh blocks of the winner and the baseline, as many as were
-//	              fixed at the end of the race; its verdict rests on them alone
+//	race          blocks of all live candidates and the baseline; candidates
+//	              leave as soon as they have a verdict or are beaten
+//	confirmation  fresh pairs of the winner and the baseline, until they decide or
+//	              there are as many as were fixed at the end of the race; its
+//	              verdict rests on them alone
 //
-// A block is one visit to each live configuration. Its order is drawn from the
-// seed; control runs of the baseline at both ends and at most four runs apart
-// show drift, and candidates are compared with the baseline interpolated
-// between them.
+// One candidate has nothing to be picked from, and so no confirmation: its race is
+// made of pairs, and ends when they decide.
+//
+// A block is one visit to each live configuration and to the baseline. Its order
+// is drawn from the seed, so that no trend and no after-effect of a change favours
+// either; controls, which are further runs of the baseline, are there where many
+// candidates would follow each other, or at the ends where values are visited in
+// turn. Candidates are then compared with the baseline interpolated between them.
 //
 // The package knows no clock, no cluster and no Kubernetes.
 package sweep

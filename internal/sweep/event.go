@@ -13,15 +13,15 @@ const (
 	RunRepeated         EventCode = "RunRepeated"         // Outcome of the first try
 	RunMissing          EventCode = "RunMissing"          // Outcome of the second
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are no evidence: Outcome
-	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again in another order
+	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
 	BlockRejected       EventCode = "BlockRejected"       // Value ln(last/first control), Limit; measured again
-	BlockLostControl    EventCode = "BlockLostControl"    // no valid control at an end; measured again
-	BlockAccepted       EventCode = "BlockAccepted"       // Value ln(last/first control)
+	BlockLostControl    EventCode = "BlockLostControl"    // no valid run of the baseline where one is needed; measured again
+	BlockAccepted       EventCode = "BlockAccepted"       // Value ln(last/first control) where Count, of the baseline's runs, is above 1
 	CandidateDecided    EventCode = "CandidateDecided"    // left the race with a verdict that cannot win
 	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race: Value its gain less the leader's, in logs
 	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race: it cannot win
-	ConfirmationStarted EventCode = "ConfirmationStarted" // Count blocks; Value the lead in the race, in logs
-	ConfirmationIsShort EventCode = "ConfirmationIsShort" // Count blocks are allowed, fewer than the lead needs
+	ConfirmationStarted EventCode = "ConfirmationStarted" // Count blocks at most; Value the lead in the race, in logs
+	ConfirmationIsShort EventCode = "ConfirmationIsShort" // Count blocks at most is what the budget holds
 	SweepStopped        EventCode = "SweepStopped"        // Stop says why
 )
 
@@ -51,8 +51,11 @@ func (e Event) String() string {
 	case BlockRejected:
 		return fmt.Sprintf("block %d is measured again: the baseline changed by %s in it, more than %s", e.Block, percent(e.Value), percent(e.Limit))
 	case BlockLostControl:
-		return fmt.Sprintf("block %d is measured again: it has no control at one end", e.Block)
+		return fmt.Sprintf("block %d is measured again: a run of the baseline is missing", e.Block)
 	case BlockAccepted:
+		if e.Count < 2 {
+			return fmt.Sprintf("block %d is complete", e.Block)
+		}
 		return fmt.Sprintf("block %d is complete: the baseline changed by %s in it", e.Block, percent(e.Value))
 	case CandidateDecided:
 		return fmt.Sprintf("%s leaves the race after block %d: its verdict is known", e.Candidate, e.Block)
@@ -61,9 +64,9 @@ func (e Event) String() string {
 	case ConstraintBroken:
 		return fmt.Sprintf("%s leaves the race after block %d: it breaks a constraint", e.Candidate, e.Block)
 	case ConfirmationStarted:
-		return fmt.Sprintf("%s won the race by %s and is confirmed in %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
+		return fmt.Sprintf("%s won the race by %s and is confirmed in at most %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
 	case ConfirmationIsShort:
-		return fmt.Sprintf("%d blocks of confirmation are allowed, fewer than so small a lead needs", e.Count)
+		return fmt.Sprintf("the budget holds only %d blocks of confirmation", e.Count)
 	case SweepStopped:
 		return "the sweep ends: " + e.Stop.clause()
 	}

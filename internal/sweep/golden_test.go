@@ -89,11 +89,11 @@ func stories() map[string]story {
 			space:   grid("8", "16", "32", "64"),
 			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: unless(Failed, func(s Slot) bool { return s.Configuration == 2 })},
 		},
-		"a-block-begins-without-a-control": {
+		"a-block-loses-its-baseline": {
 			space:    grid("8", "16", "32", "64"),
 			settings: func(s *Settings) { s.MaxBlocks = 4 },
 			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: unless(NotSteady, func(s Slot) bool {
-				return s.Block == 2 && s.Attempt == 1 && s.Position == 0
+				return s.Block == 2 && s.Attempt == 1 && s.Configuration == 0
 			})},
 		},
 		"a-candidate-misses-one-block-twice": {
@@ -102,8 +102,8 @@ func stories() map[string]story {
 			cluster:  cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: unless(NotSteady, missesOneBlockTwice)},
 		},
 		"the-cluster-drifts-once": {
-			space: grid("16", "32", "64"),
-			cluster: cluster{cv: 0.02, truth: ratios(1, 1.3), drift: func(run int) float64 {
+			space: placementsByDepth(),
+			cluster: cluster{cv: 0.02, truth: ratios(1, 1, 1, 1.3, 1.3), drift: func(run int) float64 {
 				if run > 26 && run < 30 {
 					return -0.1 * float64(run-26)
 				}
@@ -111,11 +111,11 @@ func stories() map[string]story {
 			}},
 		},
 		"the-cluster-never-stops-drifting": {
-			space:    grid("16", "32", "64"),
+			space:    placementsByDepth(),
 			settings: func(s *Settings) { s.MaxRejectedBlocks = 2 },
-			cluster: cluster{cv: 0.01, truth: ratios(1, 1.3), drift: func(run int) float64 {
-				if run > 15 {
-					return -0.1 * float64(run-15)
+			cluster: cluster{cv: 0.01, truth: ratios(1, 1, 1, 1.3, 1.3), drift: func(run int) float64 {
+				if run > 21 {
+					return -0.1 * float64(run-21)
 				}
 				return 0
 			}},
@@ -131,6 +131,29 @@ func stories() map[string]story {
 				s.Budget = Budget{Time: 75 * time.Minute, Reserve: 5 * time.Minute}
 			},
 			cluster: cluster{cv: 0.05, truth: ratios(1.27, 1.3, 1.3, 1.28)},
+		},
+		"one-candidate-is-faster": {
+			space:   grid("32", "64"),
+			cluster: cluster{cv: 0.05, truth: ratios(1.25)},
+		},
+		"one-candidate-is-the-same": {
+			space:   grid("32", "64"),
+			cluster: cluster{cv: 0.03, truth: ratios(1)},
+		},
+		"one-candidate-breaks-a-constraint": {
+			space:    grid("32", "64"),
+			settings: func(s *Settings) { s.Constraints = []stats.Constraint{{Name: "seq-4m", MaximumRegression: 0.1}} },
+			cluster:  cluster{cv: 0.03, truth: ratios(1.3), side: ratios(0.7)},
+		},
+		"one-candidate-that-is-hard-to-change": {
+			space:    Space{Baseline: map[string]Value{"pg_num": Set("32")}, InTurn: true, Bundles: grid("64").Bundles},
+			settings: func(s *Settings) { s.Direction = stats.LowerIsBetter },
+			cluster:  cluster{cv: 0.03, truth: ratios(0.8)},
+		},
+		"one-candidate-without-racing": {
+			space:    grid("32", "64"),
+			settings: func(s *Settings) { s.Racing, s.MaxBlocks = false, 4 },
+			cluster:  cluster{cv: 0.05, truth: ratios(1.25)},
 		},
 		"without-racing": {
 			space:    grid("16", "32", "64"),
@@ -151,10 +174,9 @@ func unless(outcome Outcome, some func(Slot) bool) func(int, Slot) Outcome {
 }
 
 // missesOneBlockTwice are the runs of a candidate in two attempts at a block, of which the first
-// has no control at its end.
+// has no baseline.
 func missesOneBlockTwice(s Slot) bool {
-	last := s.Position == 5
-	return s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && last)
+	return s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && s.Configuration == 0)
 }
 
 func (s story) play(t *testing.T) (plan Plan, ledger []Run, decisions []Decision) {

@@ -65,7 +65,7 @@ func TestForeignLedgersAreRefused(t *testing.T) {
 		"another block":             func(r *Run) { r.Block = 2 },
 		"another attempt":           func(r *Run) { r.Attempt = 2 },
 		"another slot":              func(r *Run) { r.Slot = 1 },
-		"another configuration":     func(r *Run) { r.Configuration = 2 },
+		"another configuration":     func(r *Run) { r.Configuration = (r.Configuration + 1) % 3 },
 		"a missing constraint":      func(r *Run) { r.Values = r.Values[:1] },
 		"a value of zero":           func(r *Run) { r.Values = []float64{0, 900} },
 		"a negative value":          func(r *Run) { r.Values = []float64{400, -1} },

@@ -29,7 +29,7 @@ type Progress struct {
 	// status, it lets another version of the planner finish the block.
 	Order              []int
 	Live               []int // candidates still in the race, or the winner
-	ConfirmationBlocks int   // fixed when the confirmation starts, 0 before
+	ConfirmationBlocks int   // at most, fixed when the confirmation starts; 0 before
 	Runs               int   // entries of the ledger
 	// At most: candidates that leave, and a race without a winner, save runs;
 	// repeated runs and blocks are not counted.
@@ -101,6 +101,7 @@ func (r *replay) runsLeft() int {
 	if r.stage == Confirmation {
 		return left + (r.confirm-countBlocks(r.blocks, Confirmation)-1)*r.runsPerBlock(1)
 	}
-	rounds := r.settings.MaxBlocks - countBlocks(r.blocks, Race) - 1
-	return left + rounds*r.runsPerBlock(len(r.live)) + r.settings.ConfirmationBlocks*r.runsPerBlock(1)
+	race, confirmation := r.MaxBlocks()
+	rounds := race - countBlocks(r.blocks, Race) - 1
+	return left + rounds*r.runsPerBlock(len(r.live)) + confirmation*r.runsPerBlock(1)
 }

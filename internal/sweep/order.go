@@ -43,15 +43,25 @@ func (s Slot) identity() Slot {
 }
 
 // order lays out one attempt at a block of the given candidates: they and the
-// baseline in an order drawn from the seed, with a control at each end and
-// wherever more candidates would follow each other than the settings allow.
+// baseline in an order drawn from the seed, with a control wherever more candidates
+// would follow each other than the settings allow. Order is random, so that nothing
+// that changes in time favours the baseline or a candidate. Values that are visited in
+// turn have a control at each end of the block instead.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
-	Shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
-	if p.inTurn {
+	switch {
+	case p.inTurn:
+		p.shuffle(members, block, attempt)
 		p.visitInTurn(members, block)
+	case len(candidates) == 1:
+		p.orderPair(members, block)
+	default:
+		p.shuffle(members, block, attempt)
 	}
-	slots := []Slot{{Role: Control}}
+	var slots []Slot
+	if p.hasEnds(len(candidates)) {
+		slots = []Slot{{Role: Control}}
+	}
 	since := 0
 	for _, c := range members {
 		// Going back to the baseline in mid-block is just what parameters that
@@ -65,12 +75,45 @@ func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slo
 		}
 		slots = append(slots, Slot{Configuration: c, Role: role})
 	}
-	slots = append(slots, Slot{Role: Control})
+	if p.hasEnds(len(candidates)) {
+		slots = append(slots, Slot{Role: Control})
+	}
 	for i := range slots {
 		slots[i].Stage, slots[i].Block, slots[i].Attempt, slots[i].Position = stage, block, attempt, i
 		slots[i].LengthFactor = 1
 	}
 	return slots
+}
+
+func (p *Planner) shuffle(members []int, block, attempt int) {
+	Shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
+}
+
+// hasEnds reports whether a block of so many candidates has a control at each end: without a
+// random order that is what shows drift. Pairs need none, they are turned around each time.
+func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
+
+// orderPair puts a pair in an order drawn from the seed, but never so many pairs in a row in the
+// same that a look sees no others: a cluster that drifts would give them all the same difference,
+// as if there were no noise. Other attempts at the same block keep the order.
+func (p *Planner) orderPair(pair []int, block int) {
+	most := min(3, p.settings.MinBlocks-1)
+	alike, last := 0, -1
+	for b := 1; b <= block; b++ {
+		drawn := []int{0, 1}
+		p.shuffle(drawn, b, 1)
+		first := drawn[0]
+		if alike == most && first == last {
+			first = 1 - first
+		}
+		if first != last {
+			alike, last = 0, first
+		}
+		alike++
+	}
+	if last == 1 {
+		pair[0], pair[1] = pair[1], pair[0]
+	}
 }
 
 // visitInTurn sorts by value, upwards in one block and downwards in the next.
@@ -100,9 +143,8 @@ func Shuffle(xs []int, seed, stream uint64) {
 // runsPerBlock is the number of slots in a block of so many candidates, at
 // most: where the baseline falls can save a control.
 func (p *Planner) runsPerBlock(candidates int) int {
-	runs := candidates + 3
-	if !p.inTurn {
-		runs += (candidates - 1) / p.settings.controlInterval()
+	if p.hasEnds(candidates) {
+		return candidates + 3
 	}
-	return runs
+	return candidates + 1 + (candidates-1)/p.settings.controlInterval()
 }

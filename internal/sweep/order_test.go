@@ -7,7 +7,7 @@ import (
 )
 
 // Whatever the seed, a block visits every candidate and the baseline once, and
-// has a control at each end and at most four candidates apart.
+// has controls so that at most four candidates follow each other.
 func TestEveryOrderIsABlock(t *testing.T) {
 	for candidates := 1; candidates <= 20; candidates++ {
 		p := planFor(t, candidates, 1, nil)
@@ -37,14 +37,55 @@ func TestEveryOrderIsABlock(t *testing.T) {
 					t.Fatalf("%d candidates, seed %d: %d runs without the baseline", candidates, seed, since)
 				}
 			}
-			if slots[0].Role != Control || slots[len(slots)-1].Role != Control {
-				t.Fatalf("%d candidates, seed %d: no control at an end", candidates, seed)
-			}
 			slices.Sort(visited)
 			if !slices.Equal(visited, append([]int{0}, live...)) {
 				t.Fatalf("%d candidates, seed %d: visited %v", candidates, seed, visited)
 			}
 		}
+	}
+}
+
+// Pairs are random, and never the same at all blocks of the first look, whatever candidate it is
+// and however often a block is attempted.
+func TestOrdersOfPairs(t *testing.T) {
+	for _, firstLook := range []int{3, 4, 6} {
+		testOrdersOfPairs(t, firstLook, min(firstLook-1, 3))
+	}
+}
+
+func testOrdersOfPairs(t *testing.T, firstLook, most int) {
+	t.Helper()
+	baselineFirst, alike := 0, map[int]int{}
+	const seeds, blocks = 1000, 24
+	for seed := range uint64(seeds) {
+		p := planFor(t, 2, seed, func(s *Settings) { s.MinBlocks = firstLook })
+		last, row := -1, 0
+		for b := 1; b <= blocks; b++ {
+			slots := p.order(Race, b, 1, []int{2})
+			if again := p.order(Confirmation, b, 3, []int{1}); (again[0].Configuration == 0) != (slots[0].Configuration == 0) {
+				t.Fatalf("seed %d, block %d: another attempt has another order", seed, b)
+			}
+			first := slots[0].Configuration
+			if len(slots) != 2 || first+slots[1].Configuration != 2 {
+				t.Fatalf("seed %d, block %d: %+v is no pair", seed, b, slots)
+			}
+			if first == 0 {
+				baselineFirst++
+			}
+			if row++; first != last {
+				alike[row]++
+				last, row = first, 0
+			}
+			if row >= most {
+				t.Fatalf("seed %d: %d pairs in a row begin with %d, up to block %d", seed, row+1, first, b)
+			}
+		}
+	}
+	if n, want := float64(baselineFirst), seeds*blocks/2.; math.Abs(n-want) > 5*math.Sqrt(want/2) {
+		t.Errorf("the baseline is first in %v of %d pairs", n, seeds*blocks)
+	}
+	if len(alike) != most {
+		t.Errorf("runs of pairs in the same order: %v, want some of each length up to %d", alike, most)
 	}
 }
 
@@ -56,7 +97,7 @@ func TestOrdersAreRandom(t *testing.T) {
 	for b := range blocks {
 		var key [4]int
 		slots := p.order(Race, b+1, 1, []int{1, 2, 3})
-		for i, s := range slots[1:5] {
+		for i, s := range slots {
 			key[i] = s.Configuration
 		}
 		counts[key]++
@@ -79,7 +120,7 @@ func TestOrderOfASeedNeverChanges(t *testing.T) {
 	for _, s := range p.order(Race, 3, 2, []int{1, 2, 3, 4, 5, 6}) {
 		got = append(got, s.Configuration)
 	}
-	want := []int{0, 3, 6, 5, 0, 1, 4, 2, 0}
+	want := []int{3, 6, 5, 0, 1, 4, 2}
 	if !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
@@ -120,7 +161,7 @@ func TestControlsAreAsFrequentAsAskedFor(t *testing.T) {
 			t.Errorf("slot %d: two candidates without a control between them", s.Position)
 		}
 	}
-	if got := p.runsPerBlock(6); got != 6+3+5 {
-		t.Errorf("%d runs for a block, want 14", got)
+	if got := p.runsPerBlock(6); got != 6+1+5 {
+		t.Errorf("%d runs for a block, want 12", got)
 	}
 }

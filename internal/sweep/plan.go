@@ -11,7 +11,7 @@ import (
 // another decision. A controller that finds another version in a sweep's status
 // finishes the block it knows the order of, or concludes; it does not hand the
 // ledger to this planner.
-const Version = 3
+const Version = 4
 
 const (
 	// MaxLedger bounds the ledger, which lives in a status.
@@ -19,12 +19,12 @@ const (
 	// MaxConstraints keeps an entry of the ledger within 96 bytes.
 	MaxConstraints = 3
 
-	firstLook          = stats.MinRuns // racing looks after this block and each later one
-	confirmationFloor  = 5             // blocks; the lead of a winner is optimistic
-	maxRunsWithoutCtrl = 4             // runs of candidates between two of the baseline, unless settings say otherwise
-	triesPerSlot       = 2             // an invalid run is repeated once, in its place
-	missesToWithdraw   = 2             // blocks without a valid run that withdraw a candidate
-	noiseDF            = 8             // degrees of freedom before noise is believed enough to reject a block
+	firstCut           = 2 // blocks after which candidates that lag behind the leader leave
+	pairsForABlock     = 2 // of one candidate and the baseline: a pair takes two runs, and other blocks three and more
+	maxRunsWithoutCtrl = 4 // runs of candidates between two of the baseline, unless settings say otherwise
+	triesPerSlot       = 2 // an invalid run is repeated once, in its place
+	missesToWithdraw   = 2 // blocks without a valid run that withdraw a candidate
+	noiseDF            = 8 // degrees of freedom before noise is believed enough to reject a block
 )
 
 // Settings are everything about a sweep that its verdicts depend on, fixed
@@ -36,14 +36,14 @@ type Settings struct {
 	Confidence    float64 // such as 0.95
 	Constraints   []stats.Constraint
 
-	MinBlocks int // of the race; at least 3
-	MaxBlocks int
-	Racing    bool // false: MaxBlocks of everything
+	MinBlocks int  // before a verdict; at least 3
+	MaxBlocks int  // of the race; twice as many if blocks are pairs
+	Racing    bool // false: all blocks of everything
 	// ControlInterval is the most runs of candidates between two of the baseline;
 	// 0 means 4.
 	ControlInterval int
-	// ConfirmationBlocks is the most fresh blocks spent on confirming the
-	// winner; how many it is follows from the race.
+	// ConfirmationBlocks bounds the fresh blocks spent on confirming the winner of
+	// a race. They are pairs, so it is twice as many of them.
 	ConfirmationBlocks int
 
 	MaxFailedRuns     int // one more ends the sweep; those of candidates that were withdrawn do not count
@@ -142,21 +142,49 @@ func (s Settings) controlInterval() int {
 func (s Settings) criteria(looks stats.Looks) stats.Criteria {
 	return stats.Criteria{
 		Direction: s.Direction, MinimumEffect: s.MinimumEffect, Equivalence: s.Equivalence,
-		Confidence: s.Confidence, Looks: looks, MaxRuns: s.MaxBlocks,
+		Confidence: s.Confidence, Looks: looks, MaxRuns: looks.Last,
 	}
 }
 
-// raceCriteria judge the race, in which every look may end a candidate's part.
-func (s Settings) raceCriteria() stats.Criteria {
-	if !s.Racing {
-		return s.criteria(stats.Looks{})
+// sole reports whether there is one candidate. Nothing is selected then, so that its
+// race needs no confirmation.
+func (p *Planner) sole() bool { return len(p.configurations) == 2 }
+
+// cutsFrom is after how many blocks those leave the race that lag behind. Who might lead it by
+// breaking a constraint, which takes a verdict to see, beats nobody before.
+func (p *Planner) cutsFrom() int {
+	switch {
+	case !p.settings.Racing:
+		return p.settings.MaxBlocks
+	case len(p.settings.Constraints) > 0:
+		return p.settings.MinBlocks
 	}
-	return s.criteria(stats.Looks{First: firstLook, Last: s.MaxBlocks})
+	return firstCut
 }
 
-// confirmationCriteria judge fresh blocks of one candidate, once.
-func (s Settings) confirmationCriteria() stats.Criteria {
-	c := s.criteria(stats.Looks{})
-	c.MaxRuns = s.ConfirmationBlocks
-	return c
+// MaxBlocks is the most blocks of the race, and of the confirmation if there is one.
+func (p *Planner) MaxBlocks() (race, confirmation int) {
+	if p.sole() {
+		return pairsForABlock * p.settings.MaxBlocks, 0
+	}
+	return p.settings.MaxBlocks, pairsForABlock * p.settings.ConfirmationBlocks
+}
+
+// looks are those at up to so many blocks, each of which may end a candidate's part.
+// Without racing there is one, when all blocks are there.
+func (p *Planner) looks(blocks int) stats.Looks {
+	first := min(p.settings.MinBlocks, blocks)
+	if !p.settings.Racing {
+		first = blocks
+	}
+	return stats.Looks{First: first, Last: blocks}
+}
+
+func (p *Planner) raceCriteria() stats.Criteria {
+	blocks, _ := p.MaxBlocks()
+	return p.settings.criteria(p.looks(blocks))
+}
+
+func (p *Planner) confirmationCriteria(blocks int) stats.Criteria {
+	return p.settings.criteria(p.looks(blocks))
 }

@@ -24,7 +24,7 @@ func TestPlansThatCannotBeSwept(t *testing.T) {
 		"a negative limit of failures":  func(p *Plan) { p.Settings.MaxFailedRuns = -1 },
 		"an impossible constraint":      func(p *Plan) { p.Settings.Constraints = []stats.Constraint{{MaximumRegression: 1.5}} },
 		"more constraints than fit":     func(p *Plan) { p.Settings.Constraints = make([]stats.Constraint, MaxConstraints+1) },
-		"more runs than a ledger holds": func(p *Plan) { p.Settings.MinBlocks, p.Settings.MaxBlocks = 80, 80 },
+		"more runs than a ledger holds": func(p *Plan) { p.Settings.Racing, p.Settings.MaxBlocks = false, 130 },
 		"no space":                      func(p *Plan) { p.Space = Space{} },
 	} {
 		plan := Plan{Version: Version, Space: grid("16", "64"), Settings: defaults()}
@@ -41,11 +41,11 @@ func TestEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A block of 3 candidates has 6 slots, one of the confirmation 4.
+	// A block of 3 candidates has 4 slots, one of the confirmation 2.
 	smallest, largest := p.Estimate()
 	want := []Estimate{
-		{Runs: 4*6 + 5*4, Time: 44 * 75 * time.Second, Bytes: 44 << 32},
-		{Runs: 12*6 + 8*4, Time: 104 * 75 * time.Second, Bytes: 104 << 32},
+		{Runs: 2*4 + 4*2, Time: 16 * 75 * time.Second, Bytes: 16 << 32},
+		{Runs: 12*4 + 16*2, Time: 80 * 75 * time.Second, Bytes: 80 << 32},
 	}
 	if diff := cmp.Diff(want, []Estimate{smallest, largest}); diff != "" {
 		t.Errorf("smallest and largest (-want +got):\n%s", diff)
@@ -55,19 +55,36 @@ func TestEstimate(t *testing.T) {
 		want   bool
 	}{
 		"no bounds":                 {Budget{}, true},
-		"just enough time":          {Budget{Time: 55 * time.Minute}, true},
-		"no time left to restore":   {Budget{Time: 55 * time.Minute, Reserve: time.Second}, false},
-		"a byte too few":            {Budget{Bytes: 44<<32 - 1}, false},
-		"bytes and time both there": {Budget{Time: 2 * time.Hour, Reserve: time.Hour, Bytes: 44 << 32}, true},
+		"just enough time":          {Budget{Time: 20 * time.Minute}, true},
+		"no time left to restore":   {Budget{Time: 20 * time.Minute, Reserve: time.Second}, false},
+		"a byte too few":            {Budget{Bytes: 16<<32 - 1}, false},
+		"bytes and time both there": {Budget{Time: 2 * time.Hour, Reserve: time.Hour, Bytes: 16 << 32}, true},
 	} {
 		if got := tc.budget.Affordable(smallest); got != tc.want {
 			t.Errorf("%s: affordable %v, want %v", name, got, tc.want)
 		}
 	}
-	for blocks, want := range map[int]float64{0: 1.18, 8: 1.18, 5: 1.21, 3: 1.29} {
+	// Eight blocks of the confirmation before were as many runs as 16 are now, and proved 1.18.
+	for blocks, want := range map[int]float64{0: 1.169, 16: 1.169, 8: 1.199, 4: 1.238, 3: 1.294} {
 		ratio, err := p.SmallestProvableRatio(stats.Noise{StdDev: 0.05}, blocks)
-		if err != nil || math.Abs(ratio-want) > 0.005 {
+		if err != nil || math.Abs(ratio-want) > 0.001 {
 			t.Errorf("smallest provable ratio in %d blocks of confirmation: %v, %v; want %v", blocks, ratio, err, want)
 		}
+	}
+}
+
+// One candidate has pairs and no confirmation: what took 80 runs before takes 48.
+func TestEstimateOfOneCandidate(t *testing.T) {
+	p, err := New(Plan{Version: Version, Space: grid("64"), Settings: defaults()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	smallest, largest := p.Estimate()
+	if smallest.Runs != 4*2 || largest.Runs != 24*2 {
+		t.Errorf("%d to %d runs, want 8 to 48", smallest.Runs, largest.Runs)
+	}
+	ratio, err := p.SmallestProvableRatio(stats.Noise{StdDev: 0.05}, 0)
+	if err != nil || math.Abs(ratio-1.155) > 0.001 {
+		t.Errorf("smallest provable ratio: %v, %v", ratio, err)
 	}
 }

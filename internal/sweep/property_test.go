@@ -143,10 +143,10 @@ func checkConclusion(t *testing.T, plan Plan, c *Conclusion) {
 	}
 	for _, row := range c.Rows {
 		a := row.Assessment
-		if a.Verdict == stats.Superior && row.Stage != Confirmation {
+		if a.Verdict == stats.Superior && row.Stage != Confirmation && len(c.Rows) > 1 {
 			t.Errorf("%s is Superior without confirmation", a.Name)
 		}
-		if a.Runs < stats.MinRuns && a.Verdict != stats.Invalid {
+		if a.Runs < stats.MinRuns && a.Verdict != stats.Invalid && row.Left != CandidateBeaten {
 			t.Errorf("%s has a verdict from %d blocks", a.Name, a.Runs)
 		}
 		if row.Configuration != c.Winner {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -34,18 +35,20 @@ func (j judgement) keepsConstraints() bool {
 
 // judge assesses candidates on the blocks of one stage. faults hold what makes
 // a candidate's runs no evidence, whatever their values.
-func (p *Planner) judge(blocks []block, stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
-	criteria := p.settings.raceCriteria()
+func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
+	criteria := r.raceCriteria()
 	if stage == Confirmation {
-		criteria = p.settings.confirmationCriteria()
+		criteria = r.confirmationCriteria(r.confirm)
 	}
 	comparisons := make([]stats.Comparison, len(candidates))
 	for i, c := range candidates {
-		k, err := contrast(blocks, stage, c, 0)
+		k, err := contrast(r.blocks, stage, c, 0)
 		if err != nil {
 			return nil, err
 		}
-		comparisons[i] = stats.Comparison{Name: p.configurations[c].Name, Contrast: k, Faults: faults[c]}
+		comparisons[i] = stats.Comparison{
+			Name: r.configurations[c].Name, Contrast: k, Faults: faults[c], Beaten: r.left[c].why == CandidateBeaten,
+		}
 	}
 	assessments, err := stats.Judge(criteria, comparisons)
 	if err != nil {
@@ -54,12 +57,12 @@ func (p *Planner) judge(blocks []block, stage Stage, candidates []int, faults ma
 	out := make(map[int]judgement, len(candidates))
 	for i, c := range candidates {
 		j := judgement{assessment: assessments[i]}
-		for metric, constraint := range p.settings.Constraints {
+		for metric, constraint := range r.settings.Constraints {
 			of := contrast
 			if constraint.Absolute() {
 				of = level
 			}
-			k, err := of(blocks, stage, c, metric+1)
+			k, err := of(r.blocks, stage, c, metric+1)
 			if err != nil {
 				return nil, err
 			}
@@ -81,62 +84,67 @@ func (p *Planner) gain(blocks []block, candidate int) (stats.Contrast, error) {
 	return p.settings.criteria(stats.Looks{}).Gain(k), err
 }
 
-// leader is the live candidate with the largest gain of those with enough runs for a verdict;
-// 0 if there is none.
+// leader is the live candidate with the largest gain of those with runs enough for a lead; 0 if
+// there is none.
 func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contrast, err error) {
 	for _, c := range live {
 		k, err := p.gain(blocks, c)
 		if err != nil {
 			return 0, stats.Contrast{}, err
 		}
-		if k.Runs >= stats.MinRuns && (best == 0 || k.LogRatio > gain.LogRatio) {
+		if k.Runs >= firstCut && (best == 0 || k.LogRatio > gain.LogRatio) {
 			best, gain = c, k
 		}
 	}
 	return best, gain, nil
 }
 
+// defeat is how far a candidate lags behind the leader, and the interval of its ratio by the
+// noise that this was seen by. Its own few blocks would tell next to nothing.
+type defeat struct {
+	lag      float64 // in logs, below 0
+	interval func(confidence float64) stats.Bounds
+}
+
 // beaten lists the live candidates that lag behind the leader by more than
-// noise explains, with their lag (below 0). It compares candidates with each
-// other in blocks that hold all of them, and pools their noise: steadier with
-// few blocks, and good enough for a search. Verdicts never pool.
-func (p *Planner) beaten(blocks []block, live []int) map[int]float64 {
+// noise explains. It compares candidates with each
+// other in blocks that hold all of them, and pools their noise and the baseline's:
+// steadier with few blocks, and good enough for a search. Verdicts never pool.
+func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	table := p.completeBlocks(blocks, live)
 	rounds, n := len(table), len(live)
 	if rounds < 2 || n < 2 {
 		return nil
 	}
 	means, sd := additiveFit(table)
-	best := means[0]
-	for _, m := range means {
-		best = max(best, m)
-	}
-	df := float64((rounds - 1) * (n - 1))
+	best := slices.Max(means[:n])
+	df := float64((rounds - 1) * n)
 	t := -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - p.settings.Confidence)
 	limit := t * sd * math.Sqrt(2/float64(rounds))
-	lags := map[int]float64{}
+	defeats := map[int]defeat{}
 	for i, c := range live {
 		if lag := means[i] - best; -lag > limit && lag < -1e-12 {
-			lags[c] = lag
+			gain := stats.Contrast{LogRatio: means[i], StdErr: sd * math.Sqrt(2/float64(rounds)), DF: df, Runs: rounds, Paired: true}
+			defeats[c] = defeat{lag: lag, interval: p.settings.criteria(stats.Looks{}).Gain(gain).RatioInterval}
 		}
 	}
-	return lags
+	return defeats
 }
 
-// completeBlocks are the gains of all live candidates, one row for each block
-// of the race that holds them all.
+// completeBlocks are the gains of all live candidates and of the baseline, which is 0, one
+// row for each block of the race that holds them all.
 func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
 	sign := p.settings.criteria(stats.Looks{}).Gain(stats.Contrast{LogRatio: 1}).LogRatio
 	var table [][]float64
 	for _, b := range blocks {
-		row := make([]float64, 0, len(live))
+		row := make([]float64, 0, len(live)+1)
 		for _, c := range live {
 			if ratios, ok := b.logRatios[c]; ok {
 				row = append(row, sign*ratios[0])
 			}
 		}
 		if b.stage == Race && len(row) == len(live) {
-			table = append(table, row)
+			table = append(table, append(row, 0))
 		}
 	}
 	return table

@@ -151,7 +151,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 		return r.affordOrEnd(1)
 	}
 	r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
-	if slot.Position == 0 {
+	if r.cannotDoWithout(slot) {
 		return r.reject(Event{Code: BlockLostControl}) // What the others gave would not count.
 	}
 	return r.nextSlot()
@@ -209,16 +209,10 @@ func (r *replay) candidates() []int {
 // closeBlock accepts the current attempt or has it made again.
 func (r *replay) closeBlock() error {
 	controls := controlsOf(r.measured, 0)
-	last := float64(len(r.order) - 1)
-	if len(controls) < 2 || controls[0].At != 0 || controls[len(controls)-1].At != last {
+	if !r.hasBaseline(controls) {
 		return r.reject(Event{Code: BlockLostControl})
 	}
-	noise, err := r.believedNoise()
-	if err != nil {
-		return err
-	}
-	margin := r.settings.criteria(stats.Looks{}).Margin()
-	drift, err := stats.CheckDrift(controls[0].Value, controls[len(controls)-1].Value, margin, noise)
+	drift, err := r.checkDrift(controls)
 	if err != nil {
 		return err
 	}
@@ -231,18 +225,54 @@ func (r *replay) closeBlock() error {
 		return err
 	}
 	r.blocks, r.accepted = append(r.blocks, accepted), r.block
-	r.note(Event{Code: BlockAccepted, Value: drift.LogRatio})
+	r.note(Event{Code: BlockAccepted, Value: drift.LogRatio, Count: len(controls)})
 	if r.stage == Confirmation {
 		return r.continueConfirmation()
 	}
 	return r.continueRace()
 }
 
+// cannotDoWithout reports whether a block is lost without the run of a slot: that of the only
+// baseline run, or of one at an end where both are needed.
+func (r *replay) cannotDoWithout(slot Slot) bool {
+	if slot.Configuration != 0 {
+		return false
+	}
+	baselines := 0
+	for _, s := range r.order {
+		if s.Configuration == 0 {
+			baselines++
+		}
+	}
+	return baselines == 1 || r.hasEnds(len(r.candidates())) && slot.Position == 0
+}
+
+// hasBaseline reports whether an attempt has the baseline where it is needed.
+func (r *replay) hasBaseline(controls []stats.Control) bool {
+	if len(controls) == 0 {
+		return false
+	}
+	last := float64(len(r.order) - 1)
+	return !r.hasEnds(len(r.candidates())) || controls[0].At == 0 && controls[len(controls)-1].At == last
+}
+
+// checkDrift compares the first run of the baseline in a block with the last one.
+func (r *replay) checkDrift(controls []stats.Control) (stats.Drift, error) {
+	noise, err := r.believedNoise()
+	if err != nil {
+		return stats.Drift{}, err
+	}
+	margin := r.settings.criteria(stats.Looks{}).Margin()
+	return stats.CheckDrift(controls[0].Value, controls[len(controls)-1].Value, margin, noise)
+}
+
+func (r *replay) noise() (stats.Noise, error) { return noiseOf(r.blocks, len(r.configurations)-1) }
+
 // believedNoise is the noise that earlier blocks showed, or +Inf while there
 // are too few of them to reject a block by it. It never looks ahead, so that a
 // block once accepted stays accepted.
 func (r *replay) believedNoise() (float64, error) {
-	noise, err := noiseOf(r.blocks)
+	noise, err := r.noise()
 	if noise.DF < noiseDF {
 		return math.Inf(1), err
 	}
@@ -260,23 +290,18 @@ func (r *replay) reject(why Event) error {
 // continueRace looks at the race after a block: who leaves, and what is next.
 func (r *replay) continueRace() error {
 	rounds := countBlocks(r.blocks, Race)
-	if r.settings.Racing && rounds >= firstLook {
-		if err := r.look(); err != nil {
-			return err
-		}
+	if err := r.look(rounds); err != nil {
+		return err
 	}
 	if len(r.live) == 0 {
 		return r.end(Decided)
 	}
-	leader, gain, err := r.favourite(rounds)
-	if err != nil {
+	most, _ := r.MaxBlocks()
+	full := rounds >= most
+	switch leader, gain, err := r.favourite(rounds); {
+	case err != nil:
 		return err
-	}
-	worthwhile := rounds >= firstLook && r.worthConfirming(gain)
-	alone := r.settings.Racing && len(r.live) == 1 && rounds >= r.settings.MinBlocks
-	full := rounds >= r.settings.MaxBlocks
-	switch {
-	case worthwhile && (alone || full || !r.affordsRoundAndConfirmation()):
+	case r.worthConfirming(gain) && (r.alone(rounds) || full || !r.affordsRoundAndConfirmation()):
 		return r.startConfirmation(leader, gain)
 	case full:
 		return r.end(MaxBlocksReached)
@@ -284,11 +309,16 @@ func (r *replay) continueRace() error {
 	return r.openBlock()
 }
 
+// alone reports whether one candidate is left of several that raced.
+func (r *replay) alone(rounds int) bool {
+	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
+}
+
 // favourite is the leader of those that may be confirmed, 0 if there is none: without racing
 // nobody leaves, but who breaks a constraint can still not win.
 func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	may := r.live
-	if !r.settings.Racing && rounds >= firstLook {
+	if !r.settings.Racing && rounds >= stats.MinRuns {
 		js, err := r.judgeRace()
 		if err != nil {
 			return 0, stats.Contrast{}, err
@@ -300,41 +330,80 @@ func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 
 // worthConfirming says whether a gain in the race may prove to be a win.
 func (r *replay) worthConfirming(gain stats.Contrast) bool {
-	return gain.Runs >= stats.MinRuns && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
+	return !r.sole() && gain.Runs >= firstCut && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
 
-// look lets those candidates leave that can no longer win.
-func (r *replay) look() error {
+// look lets those candidates leave that can no longer win, and the only one when it has.
+func (r *replay) look(rounds int) error {
+	if !r.settings.Racing {
+		return nil
+	}
+	if rounds >= r.raceCriteria().Looks.First {
+		if err := r.letDecidedLeave(); err != nil {
+			return err
+		}
+	}
+	if rounds >= r.cutsFrom() {
+		return r.letBeatenLeave()
+	}
+	return nil
+}
+
+// letDecidedLeave lets those leave whose verdict is known.
+func (r *replay) letDecidedLeave() error {
 	js, err := r.judgeRace()
 	if err != nil {
 		return err
 	}
-	leave := func(c int, e Event) {
-		e.Candidate = r.configurations[c].Name
-		r.note(e)
-		r.left[c] = departure{judgement: js[c], why: e.Code, lag: e.Value}
-	}
-	var open []int
-	for _, c := range r.live {
+	for _, c := range slices.Clone(r.live) {
 		switch v := js[c].assessment.Verdict; {
 		case js[c].breaksConstraint():
-			leave(c, Event{Code: ConstraintBroken})
-		case v == stats.Equivalent || v == stats.Better || v == stats.Inferior:
-			leave(c, Event{Code: CandidateDecided})
+			r.leave(c, Event{Code: ConstraintBroken})
+		case v == stats.Equivalent || v == stats.Better || v == stats.Inferior,
+			r.sole() && v == stats.Superior && js[c].keepsConstraints():
+			r.leave(c, Event{Code: CandidateDecided})
 		default:
-			open = append(open, c)
+			continue
 		}
-	}
-	lags := r.beaten(r.blocks, open)
-	r.live = nil
-	for _, c := range open {
-		if lag, ok := lags[c]; ok {
-			leave(c, Event{Code: CandidateBeaten, Value: lag})
-		} else {
-			r.live = append(r.live, c)
-		}
+		r.freeze(c, js[c])
 	}
 	return nil
+}
+
+// letBeatenLeave lets those leave that lag behind the leader.
+func (r *replay) letBeatenLeave() error {
+	defeats := r.beaten(r.blocks, r.live)
+	if len(defeats) == 0 {
+		return nil
+	}
+	for _, c := range slices.Clone(r.live) {
+		if d, ok := defeats[c]; ok {
+			r.leave(c, Event{Code: CandidateBeaten, Value: d.lag})
+		}
+	}
+	js, err := r.judgeRace() // Which has to know who was beaten.
+	if err != nil {
+		return err
+	}
+	for c, d := range defeats {
+		j := js[c]
+		j.assessment.Interval = d.interval(j.assessment.Interval.Confidence)
+		r.freeze(c, j)
+	}
+	return nil
+}
+
+func (r *replay) freeze(c int, j judgement) {
+	d := r.left[c]
+	d.judgement = j
+	r.left[c] = d
+}
+
+func (r *replay) leave(c int, e Event) {
+	e.Candidate = r.configurations[c].Name
+	r.note(e)
+	r.left[c] = departure{why: e.Code, lag: e.Value}
+	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
 }
 
 // judgeRace judges all candidates of the race, those that left included: they
@@ -346,58 +415,49 @@ func (r *replay) judgeRace() (map[int]judgement, error) {
 		all = append(all, c)
 		faults[c] = r.left[c].faults
 	}
-	return r.judge(r.blocks, Race, all, faults)
+	return r.judge(Race, all, faults)
 }
 
 // affordsRoundAndConfirmation reports whether another block of the race would
 // leave enough for the smallest confirmation.
 func (r *replay) affordsRoundAndConfirmation() bool {
-	confirmation := min(confirmationFloor, r.settings.ConfirmationBlocks) * r.runsPerBlock(1)
+	_, most := r.MaxBlocks()
+	confirmation := r.looks(most).First * r.runsPerBlock(1)
 	return r.affords(r.spent, r.runsPerBlock(len(r.live))+confirmation)
 }
 
-// startConfirmation fixes the number of fresh blocks before the first of them.
+// startConfirmation fixes the largest number of fresh blocks before the first of them, by
+// which their looks have levels.
 func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
-	pooled, err := r.pooledNoise()
-	if err != nil {
-		return err
-	}
-	criteria := r.settings.confirmationCriteria()
-	race := criteria.Gain(gain) // back to candidate ÷ baseline
-	blocks, enough, err := criteria.ConfirmationBlocks(race, max(gain.StdDev, pooled), confirmationFloor, r.settings.ConfirmationBlocks)
-	if err != nil {
-		return err
-	}
+	_, most := r.MaxBlocks()
+	blocks := most
 	for blocks > stats.MinRuns && !r.affords(r.spent, blocks*r.runsPerBlock(1)) {
-		blocks, enough = blocks-1, false
+		blocks--
 	}
 	r.winner, r.confirm, r.stage = winner, blocks, Confirmation
 	r.note(Event{Code: ConfirmationStarted, Candidate: r.configurations[winner].Name, Value: gain.LogRatio, Count: blocks})
-	if !enough {
+	if blocks < most {
 		r.note(Event{Code: ConfirmationIsShort, Count: blocks})
 	}
 	return r.openBlock()
 }
 
-// pooledNoise is the spread of a block's log-ratio, pooled over candidates.
-func (r *replay) pooledNoise() (float64, error) {
-	var squares, df float64
-	for c := 1; c < len(r.configurations); c++ {
-		k, err := contrast(r.blocks, Race, c, 0)
-		if err != nil {
-			return 0, err
-		}
-		squares += k.StdDev * k.StdDev * k.DF
-		df += k.DF
-	}
-	if df == 0 {
-		return 0, nil
-	}
-	return math.Sqrt(squares / df), nil
-}
-
+// continueConfirmation looks at the fresh blocks as a race of one candidate does.
 func (r *replay) continueConfirmation() error {
-	if countBlocks(r.blocks, Confirmation) >= r.confirm {
+	blocks := countBlocks(r.blocks, Confirmation)
+	if blocks >= r.looks(r.confirm).First {
+		js, err := r.judge(Confirmation, []int{r.winner}, nil)
+		if err != nil {
+			return err
+		}
+		j := js[r.winner]
+		open := j.assessment.Verdict == stats.Inconclusive || j.assessment.Verdict == stats.Invalid
+		won := j.assessment.Verdict == stats.Superior
+		if j.breaksConstraint() || won && j.keepsConstraints() || !won && !open {
+			return r.end(Confirmed)
+		}
+	}
+	if blocks >= r.confirm {
 		return r.end(Confirmed)
 	}
 	return r.openBlock()

@@ -133,12 +133,12 @@ func TestSimulatedSweepsKeepTheirErrorRates(t *testing.T) {
 	type rates struct{ win, small, gain, loss, rejected tally }
 	sums := map[string]*rates{}
 	rng := rand.New(rand.NewPCG(2026, 51))
-	for _, candidates := range []int{2, 4, 8} {
+	for _, candidates := range []int{1, 2, 4, 8} {
 		for _, phi := range []float64{0, 0.5, 0.8, 0.9} {
 			for _, cv := range []float64{0.03, 0.10, 0.20} {
 				for _, drift := range []string{"none", "3%/run", "5% walk"} {
 					var cell rates
-					for range sweepsPerCell(60) {
+					for range sweepsPerCell(40) {
 						p := planFor(t, candidates, rng.Uint64(), func(s *Settings) { s.MaxFailedRuns, s.MaxRejectedBlocks = 20, 20 })
 						w := truth{phi: phi, cv: cv, drift: drift, candidates: candidates}
 						w.ratio = func(c int) float64 { return 1 + 0.10*float64(min(c, 1)) }
@@ -176,10 +176,10 @@ func TestSimulatedSweepsKeepTheirErrorRates(t *testing.T) {
 		t.Logf("%-14s %10s %10s %10s %10s %16s", key, s.win, s.small, s.gain, s.loss, s.rejected)
 		s.win.check(t, key+", false win", alpha)
 		// Two stages may each err once: the race about those that left it, the
-		// confirmation about the winner. That gives twice these rates at most; what is
-		// measured is far below, and a race that forgot its looks would not be.
+		// confirmation about the winner. That gives twice the nominal rates at most;
+		// what is measured is far below, and a race that forgot its looks would not be.
 		s.small.check(t, key+", false Better", alpha/4)
-		s.gain.check(t, key+", false gain", alpha/4)
+		s.gain.check(t, key+", false gain", alpha/2)
 		s.loss.check(t, key+", false loss", alpha/2)
 	}
 }

@@ -77,12 +77,12 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	e.maxRuns = max(largest.Runs, 1)
 	worst := effort{}
 	for c := 1; c < len(e.configurations); c++ {
-		step := e.walk([]int{0, c, 0, 0})
+		step := e.walk([]int{0, c})
 		worst = effort{max(worst.pgs, step.pgs), max(worst.restarts, step.restarts)}
 	}
 	e.largest = worst
-	strategy := spec.Strategy
-	e.total = e.walk(first.Progress.Order).times(int(strategy.Blocks.Max)).and(worst.times(int(strategy.ConfirmationBlocks)))
+	race, confirmation := planner.MaxBlocks()
+	e.total = e.walk(first.Progress.Order).times(race).and(worst.times(confirmation))
 	return e, nil
 }
 
@@ -265,7 +265,7 @@ func writeShare(writes, mixed bool, readPercent *int32) float64 {
 // walk is the effort of visiting configurations in this order. The first one is where
 // the walk before has ended.
 func (e *estimator) walk(order []int) effort {
-	var sum effort
+	sum := e.back(order)
 	var before map[string]sweep.Value
 	for _, c := range order {
 		values := e.configurations[c].Values
@@ -278,6 +278,12 @@ func (e *estimator) walk(order []int) effort {
 		before = values
 	}
 	return sum
+}
+
+// back is the effort of going from the last configuration of a block to the first again, as the
+// next block may.
+func (e *estimator) back(order []int) effort {
+	return e.step(e.configurations[order[len(order)-1]].Values, e.configurations[order[0]].Values)
 }
 
 // step is the effort of going from one configuration to another on what exists.

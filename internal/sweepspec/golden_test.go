@@ -94,7 +94,7 @@ func stories() map[string]story {
 				s.Spec.Mode, s.Spec.Strategy.Seed = v1alpha1.SweepModeRun, new(int64(5))
 				return s
 			},
-			facts: Facts{OSDs: osds(3), Present: Present{"pg_num": sweep.Set("64")}}, cv: 0.03,
+			facts: Facts{OSDs: osds(3), Present: Present{"pg_num": sweep.Set("64")}}, cv: 0.07,
 			pools: map[v1alpha1.PoolName]string{"replicapool": "replicapool-cr"},
 			truth: func(v map[string]sweep.Value, _ int) float64 {
 				return map[string]float64{"32": 0.9, "128": 1.02}[v["pg_num"].Text]
