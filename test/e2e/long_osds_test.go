@@ -37,7 +37,7 @@ func TestLongSweepOfOSDCount(t *testing.T) {
 	c.awaitVerdict(t, s, before)
 
 	for _, name := range []string{"osds=2", "osds=3"} {
-		if row := configurationOf(t, s, name); row.Runs < 3 || row.Verdict == v1alpha1.VerdictInvalid {
+		if row := configurationOf(t, s, name); row.Runs < 2 || row.Verdict == v1alpha1.VerdictInvalid {
 			t.Errorf("%s is called %s (%s) on %d runs", row.Name, row.Verdict, row.Reason, row.Runs)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // The sweeps of this file take a quarter of an hour and more each, so that "make e2e"
@@ -39,8 +40,9 @@ func TestLongSweepToItsVerdict(t *testing.T) {
 
 	c.awaitVerdict(t, s, before)
 
-	if slow := configurationOf(t, s, "message_cap=1"); slow.Runs < 3 || slow.Verdict != v1alpha1.VerdictInferior {
-		t.Errorf("%s is called %s (%s) on %d runs, want Inferior", slow.Name, slow.Verdict, slow.Reason, slow.Runs)
+	slow := configurationOf(t, s, "message_cap=1")
+	if slow.Runs < 2 || slow.Verdict != v1alpha1.VerdictInferior && slow.Reason != string(sweep.CandidateBeaten) {
+		t.Errorf("%s is called %s (%s) on %d runs, want Inferior, or beaten", slow.Name, slow.Verdict, slow.Reason, slow.Runs)
 	}
 	// At the sweep's own 0.95 one of twenty such tests may fail by chance.
 	same := configurationOf(t, s, "message_cap=256")
