@@ -20,6 +20,8 @@ type effect struct {
 	outcome kstatus.Outcome
 	// again is when to look again, at the latest; 0 for never.
 	again time.Duration
+	// waits says that the step has to wait, which is neither trouble nor the end of it.
+	waits bool
 	// finished says that a stand-down has come to its end.
 	finished bool
 	// edit changes status further.
@@ -39,7 +41,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 		seen.memory.noteWait(p.patience.what, seen.now)
 	}
 	came, err := r.carryOut(ctx, seen, p)
-	if seen.memory != nil {
+	if seen.memory != nil && !came.waits {
 		seen.memory.noteTrouble(p.step, err, seen.now)
 	}
 	if came.again == 0 {

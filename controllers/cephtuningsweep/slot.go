@@ -46,7 +46,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 	}
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: wait.Until.Sub(seen.now) + time.Second, outcome: seen.settling(sentence(wait.Why))}, nil
+		return effect{waits: true, again: wait.Until.Sub(seen.now) + time.Second, outcome: seen.settling(sentence(wait.Why))}, nil
 	}
 	if denied, is := errors.AsType[*tuning.DeniedError](err); is {
 		return r.denied(ctx, seen, denied)
