@@ -55,6 +55,7 @@ func clusterStories() map[string]story {
 		"copies that cannot be kept apart":         copiesThatCannotBeKeptApart,
 		"Ceph is out of reach at the beginning":    cephIsOutOfReachAtTheBeginning,
 		"Ceph is out of reach for good":            cephIsOutOfReachForGood,
+		"the tools cannot read the key":            theToolsCannotReadTheKey,
 		"Ceph is out of reach from the middle on":  cephIsOutOfReachFromTheMiddleOn,
 		"a pool that is there is left as it was":   aPoolThatIsThere,
 	}
@@ -374,6 +375,19 @@ func cephIsOutOfReachAtTheBeginning(w *world) {
 	mend := w.cutCeph()
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "no monitor answers")
+	mend()
+	w.look()
+	w.untilComplete(b)
+}
+
+// Tools that are too old for the cluster's keys are found out before anything is made.
+func theToolsCannotReadTheKey(w *world) {
+	mend := w.breakCeph(&ceph.UnreadableKeyError{User: "cephtune-observer", Version: "18.2.7", Image: "quay.io/ceph/ceph:v20.2.4"})
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "the tools image has Ceph 18.2.7", "use a tools image made from quay.io/ceph/ceph:v20.2.4")
+	if w.rook.made > 0 {
+		w.t.Error("a pool was made")
+	}
 	mend()
 	w.look()
 	w.untilComplete(b)

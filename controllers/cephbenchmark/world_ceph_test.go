@@ -60,7 +60,10 @@ func poolInCeph(id int64, name string) ceph.Pool {
 }
 
 // cutCeph makes Ceph unreachable, until the function that it returns is called.
-func (w *world) cutCeph() (mend func()) {
+func (w *world) cutCeph() (mend func()) { return w.breakCeph(errors.New("no monitor answers")) }
+
+// breakCeph has each verb end with an error.
+func (w *world) breakCeph(err error) (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "OSDIO", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
 		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
@@ -68,7 +71,7 @@ func (w *world) cutCeph() (mend func()) {
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for _, verb := range verbs {
-			a.Errors[verb] = errors.New("no monitor answers")
+			a.Errors[verb] = err
 		}
 	})
 	return func() { w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) }) }

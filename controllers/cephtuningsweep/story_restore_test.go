@@ -52,6 +52,7 @@ func restoreStories() map[string]story {
 		"the pool is deleted in mid-sweep":                      thePoolIsGone,
 		"the administrator takes the permission back":           thePermissionIsTakenBack,
 		"Ceph refuses to take a value back":                     cephRefusesTheRestore,
+		"keys rotate to a type that the tools cannot read":      keysThatToolsCannotRead,
 		"ceph-mgr is away for too long":                         theManagerOfCephIsAway,
 		"deleted when the keys are gone":                        deletedWithoutKeys,
 		"a benchmark that does not go":                          aBenchmarkThatDoesNotGo,
@@ -572,6 +573,29 @@ func cephRefusesTheRestore(w *world) {
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "EPERM")
 	if exportertest.Counted(w.t, w.counted, metrics.Restores, exporter.OutcomeFailed) == 0 {
 		w.t.Error("attempts that fail are not counted")
+	}
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantState(before)
+}
+
+// The restore waits for tools that can read the cluster's keys, and is whole once they are there.
+func keysThatToolsCannotRead(w *world) {
+	before := w.state()
+	s := w.inMidRun()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(string) error {
+			return &ceph.UnreadableKeyError{User: "cephtune-tuner", Version: "18.2.7", Image: "quay.io/ceph/ceph:v20.2.4"}
+		}
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "waiting, with the image that is needed", func(s *v1alpha1.CephTuningSweep) bool {
+		return strings.Contains(messageOf(s), "use a tools image made from quay.io/ceph/ceph:v20.2.4")
+	})
+	if is(v1alpha1.ConditionRestored)(s) {
+		w.t.Error("it counts as restored")
 	}
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {

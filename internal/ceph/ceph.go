@@ -18,6 +18,9 @@ type Connection struct {
 	User string `json:"user"`
 	// Key is its cephx key.
 	Key string `json:"key"`
+	// Image is that of the cluster's own Ceph, where the key is of a type that older ones
+	// cannot read.
+	Image string `json:"image,omitempty"`
 }
 
 // String names user and monitors, without the key.

@@ -325,15 +325,15 @@ func TestCallsThatAreRefusedUnasked(t *testing.T) {
 			return err
 		},
 		"a line end in a host": func(ctx context.Context, c *CLI) error {
-			_, err := c.Status(ctx, Connection{"a\nlog_file = /x", "u", "AAAA"})
+			_, err := c.Status(ctx, Connection{MonHost: "a\nlog_file = /x", User: "u", Key: "AAAA"})
 			return err
 		},
 		"a line end in a user": func(ctx context.Context, c *CLI) error {
-			_, err := c.Status(ctx, Connection{"a", "u]\n", "AAAA"})
+			_, err := c.Status(ctx, Connection{MonHost: "a", User: "u]\n", Key: "AAAA"})
 			return err
 		},
 		"a line end in a key": func(ctx context.Context, c *CLI) error {
-			_, err := c.Status(ctx, Connection{"a", "u", "AAAA\ncaps"})
+			_, err := c.Status(ctx, Connection{MonHost: "a", User: "u", Key: "AAAA\ncaps"})
 			return err
 		},
 	}
@@ -385,6 +385,52 @@ func TestErrorsTellWhatCephSaid(t *testing.T) {
 				t.Errorf("got %q of %q, want %q", answer.Message, answer.Verb, test.wantMessage)
 			}
 		})
+	}
+}
+
+// What 18.2.7 says of a keyring that 20.2.4 has made, and its version.
+func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
+	const key = "AgDpNARrAAAAACAAQPracFeGho13ZeP2hnJIEFMH7ImUykP/aS45E2moF+4="
+	complains := "2026-11-23T13:15:08.266+0000 7f7a99aa96c0 -1 auth: error parsing file /c/keyring: error setting modifier for [client.cephtune] type=key val=" + key + ": Malformed input [buffer:3]\n" +
+		"2026-11-23T13:15:08.266+0000 7f7a99aa96c0 -1 monclient: keyring not found\n"
+	const failed = "[errno 5] RADOS I/O error (error connecting to the cluster)\n"
+	newer := Connection{MonHost: someone.MonHost, User: someone.User, Key: key, Image: "quay.io/ceph/ceph:v20.2.4"}
+	tests := map[string]struct {
+		at     Connection
+		stderr string
+		want   string
+	}{
+		"the tools are too old":             {newer, complains + failed, "the tools image has Ceph of an older version, which cannot read the key of client.cephtune: that is of a newer type; use a tools image made from quay.io/ceph/ceph:v20.2.4, in the manager's Deployment and in its settings"},
+		"an I/O error of another kind":      {newer, failed, "ceph auth: " + strings.TrimSpace(failed)},
+		"a key that every Ceph reads":       {someone, strings.ReplaceAll(complains, key, someone.Key) + failed, "ceph auth: " + strings.TrimSpace(failed)},
+		"a key in all that there is to say": {newer, strings.ReplaceAll(complains, malformedKey, "a key "), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, _ := fakeCLI(t, fake{stderr: test.stderr, status: "1"})
+			_, err := cli.ceph(t.Context(), test.at, "auth")
+			if err == nil || test.want != "" && err.Error() != test.want {
+				t.Fatalf("got %v\nwant %s", err, test.want)
+			}
+			if strings.Contains(err.Error(), test.at.Key) {
+				t.Errorf("the error has the key: %v", err)
+			}
+			_, unreadable := errors.AsType[*UnreadableKeyError](err)
+			if unreadable == Unsure(err) {
+				t.Errorf("unsure whether a change was made: %t, where the key cannot be read: %t", Unsure(err), unreadable)
+			}
+		})
+	}
+}
+
+func TestTheToolsTellTheirVersion(t *testing.T) {
+	for says, want := range map[string]string{
+		"ceph version 18.2.7 (6b0e988052ec84cf2d4a54ff9bbbc5e720b621ad) reef (stable)\n": "18.2.7", "no version\n": "",
+	} {
+		cli, _ := fakeCLI(t, fake{stdout: says})
+		if got := cli.version(t.Context()); got != want {
+			t.Errorf("%q: version %q, want %q", says, got, want)
+		}
 	}
 }
 

@@ -75,7 +75,10 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 		return nil, err
 	}
 	if err := cmd.Run(); err != nil {
-		return nil, failure(ctx, do.verb, err, stderr.String(), stdout.Bytes())
+		if unreadable := c.unreadableKey(ctx, at, stderr.String()); unreadable != nil {
+			return nil, unreadable
+		}
+		return nil, failure(ctx, do.verb, err, withoutKey(stderr.String(), at.Key), stdout.Bytes())
 	}
 	return stdout.Bytes(), nil
 }

@@ -39,7 +39,8 @@ func NewHandler(to Client, log *slog.Logger) *Handler {
 
 // ServeHTTP implements http.Handler. An answer is 200 with the result, 422 with what
 // Ceph said, 504 if the time was not enough, 400 if Ceph was not asked because of the
-// request, 409 if it was not because of the fence, and 500 otherwise.
+// request, 409 if it was not because of the fence, 412 if its commands cannot read the
+// key, and 500 otherwise.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("verb")
 	do, known := h.verbs[name]
@@ -95,6 +96,8 @@ func statusOf(f failed) int {
 		return http.StatusBadRequest
 	case f.Fenced:
 		return http.StatusConflict
+	case f.UnreadableKey != nil:
+		return http.StatusPreconditionFailed
 	default:
 		return http.StatusInternalServerError
 	}

@@ -160,10 +160,14 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 		want error
 		text string
 	}{
-		"what Ceph said":  {&ceph.Error{Verb: "status", Errno: 13, Message: "Error EACCES: access denied"}, fs.ErrPermission, "ceph status: Error EACCES: access denied"},
-		"Ceph timed out":  {&ceph.Error{Verb: "status", Errno: 110, Message: "timed out"}, context.DeadlineExceeded, "ceph status: timed out"},
-		"a busy image":    {&ceph.Error{Verb: "rbd rm", Errno: 16, Message: "watchers"}, syscall.EBUSY, "ceph rbd rm: watchers"},
-		"a deadline":      {fmt.Errorf("ceph status did not end in time: %w", context.DeadlineExceeded), context.DeadlineExceeded, "ceph status did not end in time: context deadline exceeded"},
+		"what Ceph said": {&ceph.Error{Verb: "status", Errno: 13, Message: "Error EACCES: access denied"}, fs.ErrPermission, "ceph status: Error EACCES: access denied"},
+		"Ceph timed out": {&ceph.Error{Verb: "status", Errno: 110, Message: "timed out"}, context.DeadlineExceeded, "ceph status: timed out"},
+		"a busy image":   {&ceph.Error{Verb: "rbd rm", Errno: 16, Message: "watchers"}, syscall.EBUSY, "ceph rbd rm: watchers"},
+		"a deadline":     {fmt.Errorf("ceph status did not end in time: %w", context.DeadlineExceeded), context.DeadlineExceeded, "ceph status did not end in time: context deadline exceeded"},
+		"an unreadable key": {
+			&ceph.UnreadableKeyError{User: "u", Version: "18.2.7", Image: "ceph:20"}, nil,
+			"the tools image has Ceph 18.2.7, which cannot read the key of client.u: that is of a newer type; use a tools image made from ceph:20, in the manager's Deployment and in its settings",
+		},
 		"something else":  {errors.New("no such program"), nil, "no such program"},
 		"without a word ": {&ceph.Error{Verb: "config show", Errno: 2, Message: "Error ENOENT:"}, fs.ErrNotExist, "ceph config show: refused without a message (errno 2)"},
 	}

@@ -98,8 +98,9 @@ func Unsure(err error) bool {
 	_, invalid := errors.AsType[*InvalidError](err)
 	_, fenced := errors.AsType[*FencedError](err)
 	_, unsent := errors.AsType[*unsentError](err)
+	_, unreadable := errors.AsType[*UnreadableKeyError](err)
 	answer, answered := errors.AsType[*Error](err)
-	return !invalid && !fenced && !unsent && (!answered || !answer.refuses())
+	return !invalid && !fenced && !unsent && !unreadable && (!answered || !answer.refuses())
 }
 
 // refuses reports whether Ceph has answered, and not that it lost its connection. A command

@@ -49,12 +49,17 @@ type failed struct {
 	Invalid bool `json:"invalid,omitempty"`
 	// Fenced says that Ceph was not asked because the lock does not hold.
 	Fenced bool `json:"fenced,omitempty"`
+	// UnreadableKey says that Ceph was not asked because its commands cannot read the key.
+	UnreadableKey *UnreadableKeyError `json:"unreadableKey,omitempty"`
 }
 
 // failedBy is the form of an error on the wire.
 func failedBy(err error) failed {
 	if ceph, is := errors.AsType[*Error](err); is {
 		return failed{Ceph: ceph}
+	}
+	if key, is := errors.AsType[*UnreadableKeyError](err); is {
+		return failed{UnreadableKey: key}
 	}
 	_, invalid := errors.AsType[*InvalidError](err)
 	_, fenced := errors.AsType[*FencedError](err)
@@ -66,6 +71,8 @@ func (f failed) err() error {
 	switch {
 	case f.Ceph != nil:
 		return f.Ceph
+	case f.UnreadableKey != nil:
+		return f.UnreadableKey
 	case f.Timeout:
 		return &timeoutError{f.Message}
 	case f.Invalid:

@@ -110,6 +110,9 @@ func healthErrors(in input) *Obstacle {
 	errors := slices.DeleteFunc(slices.Clone(in.Status.Health.Checks), func(check ceph.HealthCheck) bool {
 		return check.Severity != healthError || check.Muted
 	})
+	if hint := muteKeyErrors(errors); hint != "" {
+		return waits("HealthError", "Ceph reports HEALTH_ERR: %s; rotate the keys, or %s", describe(errors), hint)
+	}
 	return waits("HealthError", "Ceph reports HEALTH_ERR: %s; mend it first", describe(errors))
 }
 

@@ -99,7 +99,15 @@ var checkCases = map[string]struct {
 				{Code: "AUTH_INSECURE_CLIENT_KEY_TYPE", Severity: "HEALTH_WARN"}, {Code: "AUTH_INSECURE_SERVICE_KEY_TYPE", Severity: "HEALTH_ERR"},
 			}}
 		},
-		want: []obstacle{{code: "HealthError", says: "AUTH_INSECURE_SERVICE_KEY_TYPE"}},
+		want: []obstacle{{code: "HealthError", says: "`ceph health mute AUTH_INSECURE_SERVICE_KEY_TYPE`"}},
+	},
+	"keys of before, and a full OSD": {
+		change: func(f *Facts) {
+			f.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{
+				{Code: "AUTH_INSECURE_SERVICE_TICKETS", Severity: "HEALTH_ERR"}, {Code: "OSD_FULL", Severity: "HEALTH_ERR"},
+			}}
+		},
+		want: []obstacle{{code: "HealthError", says: "mend it first"}},
 	},
 	"keys of before that an administrator mutes by name": { // as 20.2.4 says it then
 		change: func(f *Facts) {

@@ -1,6 +1,7 @@
 package rook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -61,7 +62,7 @@ func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, 
 	if known, ok := c.remembered(key); ok {
 		return known, nil
 	}
-	found, err := c.find(ctx, key)
+	found, err := c.find(ctx, cluster, key)
 	if err != nil {
 		return ceph.Connection{}, err
 	}
@@ -78,7 +79,7 @@ func (c *Connections) remembered(key client.ObjectKey) (ceph.Connection, bool) {
 	return known.Connection, ok && c.now().Before(known.until)
 }
 
-func (c *Connections) find(ctx context.Context, key client.ObjectKey) (ceph.Connection, error) {
+func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key client.ObjectKey) (ceph.Connection, error) {
 	monHost, err := c.monHost(ctx, key.Namespace)
 	if err != nil {
 		return ceph.Connection{}, err
@@ -101,7 +102,21 @@ func (c *Connections) find(ctx context.Context, key client.ObjectKey) (ceph.Conn
 	if user == "" {
 		user = key.Name
 	}
-	return ceph.Connection{MonHost: monHost, User: user, Key: cephxKey}, nil
+	found := ceph.Connection{MonHost: monHost, User: user, Key: cephxKey}
+	if ceph.NewerKey(cephxKey) {
+		found.Image = c.image(ctx, cluster)
+	}
+	return found, nil
+}
+
+// image is the one of Ceph that a cluster runs, to be named where a key cannot be read; empty
+// if it cannot be found out, which keeps nobody from connecting.
+func (c *Connections) image(ctx context.Context, cluster settings.Cluster) string {
+	var read cephCluster
+	if err := get(ctx, c.reader, object(kindCluster, cluster.Namespace, cluster.Name), &read); err != nil {
+		return ""
+	}
+	return cmp.Or(read.Status.Version.Image, read.Spec.CephVersion.Image)
 }
 
 // monHost reads the monitors, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]. Rook

@@ -74,6 +74,7 @@ func wantReason(t *testing.T, err error, reason, hint string) {
 
 func TestConnection(t *testing.T) {
 	const monHost = "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"
+	const newerKey = "AgDpNARrAAAAACAAQPracFeGho13ZeP2hnJIEFMH7ImUykP/aS45E2moF+4="
 	config := secret("rook-ceph-config", map[string]string{"mon_host": monHost})
 	identity := func(phase string) *unstructured.Unstructured {
 		return fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {namespace: rook-ceph, name: io}, status: {phase: `+phase+`}}`)
@@ -92,6 +93,17 @@ func TestConnection(t *testing.T) {
 		"a Secret with the keys for CSI alone, and line ends": {
 			objects: []client.Object{config, secret("rook-ceph-client-io", map[string]string{"userID": "io\n", "userKey": "KEY==\n"})},
 			want:    ceph.Connection{MonHost: monHost, User: "io", Key: "KEY=="},
+		},
+		"a key that only Ceph 20 reads": {
+			objects: []client.Object{
+				config, secret("rook-ceph-client-io", map[string]string{"io": newerKey}),
+				fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephCluster, metadata: {namespace: rook-ceph, name: my-cluster}, spec: {cephVersion: {image: "ceph:next"}}, status: {version: {image: "ceph:v20.2.4"}}}`),
+			},
+			want: ceph.Connection{MonHost: monHost, User: "io", Key: newerKey, Image: "ceph:v20.2.4"},
+		},
+		"such a key, and a CephCluster that cannot be read": {
+			objects: []client.Object{config, secret("rook-ceph-client-io", map[string]string{"io": newerKey})},
+			want:    ceph.Connection{MonHost: monHost, User: "io", Key: newerKey},
 		},
 		"no cluster yet":            {wantReason: ReasonClusterNotReady, wantHint: "mon_host"},
 		"a cluster without a mon":   {objects: []client.Object{secret("rook-ceph-config", nil)}, wantReason: ReasonClusterNotReady},

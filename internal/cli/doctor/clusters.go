@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,9 +61,39 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 		e.found(about, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
 	case health == "HEALTH_WARN":
 		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait for a cluster without warnings, but for those that say nothing about speed and those that quiescence.allowedWarnings names.", version, warnings(o)), describe)
+	case onlyKeyErrors(o):
+		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because keys of before its upgrade are in use: %s. Benchmarks wait until that is over.", version, health, warnings(o)),
+			"rotate the keys, or allow runs until then, as an administrator: ceph health mute CODE, for each AUTH_INSECURE_SERVICE_ code")
 	default:
 		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)
 	}
+}
+
+// onlyKeyErrors reports whether all errors of a CephCluster are about the keys of its daemons.
+func onlyKeyErrors(o *unstructured.Unstructured) bool {
+	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
+	found := false
+	for code := range details {
+		if severity, _, _ := unstructured.NestedString(details, code, "severity"); severity != "HEALTH_ERR" {
+			continue
+		}
+		if !strings.HasPrefix(code, "AUTH_INSECURE_SERVICE_") {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// newKeys tells of a key that only tools of Ceph 20 and newer can read. The key itself is not
+// read: Rook says which Ceph has made it.
+func newKeys(identity *unstructured.Unstructured) string {
+	made := text(identity, "status", "cephx", "keyCephVersion")
+	release, _, _ := strings.Cut(made, ".")
+	if major, err := strconv.Atoi(release); err != nil || major < 20 {
+		return ""
+	}
+	return fmt.Sprintf(" Ceph %s has made its key, which tools of Ceph 19 and older may not be able to read.", made)
 }
 
 // warnings are the codes of the checks that Rook has kept.
@@ -123,10 +154,10 @@ func (e *examination) identity(ctx context.Context, about string, id identity, n
 	case apierrors.IsNotFound(err):
 		e.found(about, Wrong, fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set.", key, keyNamePrefix+id.name), describe)
 	case apierrors.IsForbidden(err):
-		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready. Whether its Secret is there you may not see.", key), "")
+		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready. Whether its Secret is there you may not see.%s", key, newKeys(o)), "")
 	case err != nil:
 		e.unreadable(about, "Secret "+keyNamePrefix+id.name, err)
 	default:
-		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret is there.", key), "")
+		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret is there.%s", key, newKeys(o)), "")
 	}
 }

@@ -225,6 +225,14 @@ func TestGolden(t *testing.T) {
 	ill := rook("CephCluster", "my-cluster", map[string]any{"phase": "Ready", "ceph": map[string]any{
 		"health": "HEALTH_ERR", "details": map[string]any{"OSD_FULL": map[string]any{}, "MON_DOWN": map[string]any{}},
 	}, "version": map[string]any{"version": "19.2.3-0"}})
+	upgraded := rook("CephCluster", "my-cluster", map[string]any{"phase": "Ready", "ceph": map[string]any{
+		"health": "HEALTH_ERR", "details": map[string]any{
+			"AUTH_INSECURE_CLIENT_KEY_TYPE":  map[string]any{"severity": "HEALTH_WARN"},
+			"AUTH_INSECURE_SERVICE_KEY_TYPE": map[string]any{"severity": "HEALTH_ERR"}, "AUTH_INSECURE_SERVICE_TICKETS": map[string]any{"severity": "HEALTH_ERR"},
+		},
+	}, "version": map[string]any{"version": "20.2.4-0"}})
+	rotated := rook("CephClient", "cephtune-io", map[string]any{"phase": "Ready", "cephx": map[string]any{"keyCephVersion": "20.2.4-0", "keyGeneration": int64(2)}})
+	rotatedKey := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "rook-ceph", Name: keyNamePrefix + "cephtune-io"}}
 	misspelled := config(t)
 	misspelled.Data["config.yaml"] = "clusters:\n- namespace: rook-ceph\n  nome: my-cluster\n"
 	notReady := rook("CephClient", "cephtune-io", map[string]any{"phase": "Failure"})
@@ -239,6 +247,7 @@ func TestGolden(t *testing.T) {
 		"nothing is there":            {nil, everything, nothing},
 		"the operator is idle":        {append(without(installation(t), "manager"), idle), everything, nothing},
 		"a cluster that is ill":       {append(without(installation(t), "my-cluster"), ill), everything, nothing},
+		"after an upgrade to Ceph 20": {append(without(without(installation(t), "my-cluster"), "cephtune-io"), upgraded, rotated, rotatedKey), everything, nothing},
 		"settings that are not":       {append(without(installation(t), "config"), misspelled), everything, nothing},
 		"identities":                  {append(without(without(installation(t), "tuner"), "cephtune-io"), notReady), everything, nothing},
 		"by Helm and much is missing": {append(missingMuch(t), ofChart("bench")), everything, nothing},

@@ -1,0 +1,77 @@
+package ceph
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+)
+
+// keyTypeAES is what the first two bytes of a key say that every Ceph can read. Ceph 20 makes
+// others, of type AES256K.
+const keyTypeAES = 1
+
+// UnreadableKeyError is a key that the ceph commands of the sidecar are too old for. Ceph was
+// not asked for anything.
+type UnreadableKeyError struct {
+	// User is whose key it is, without "client.".
+	User string `json:"user"`
+	// Version is the Ceph of the commands, such as 18.2.7; empty if they do not tell.
+	Version string `json:"version,omitempty"`
+	// Image is the image of Ceph that the cluster runs, which can read its keys; empty if that
+	// is not known.
+	Image string `json:"image,omitempty"`
+}
+
+// Error implements error.
+func (e *UnreadableKeyError) Error() string {
+	return fmt.Sprintf("the tools image has %s, which cannot read the key of client.%s: that is of a newer type; use a tools image made from %s, in the manager's Deployment and in its settings",
+		"Ceph "+cmp.Or(e.Version, "of an older version"), e.User, cmp.Or(e.Image, "the image of the CephCluster"))
+}
+
+// NewerKey reports whether a key is of a type that only Ceph 20 and newer can read.
+func NewerKey(key string) bool {
+	// What is no key is for valid to refuse.
+	raw, err := base64.StdEncoding.DecodeString(key)
+	return err == nil && len(raw) >= 2 && binary.LittleEndian.Uint16(raw) > keyTypeAES
+}
+
+// malformedKey is how commands that do not know the type of a key complain of its keyring.
+const malformedKey = "error setting modifier for ["
+
+// unreadableKey tells whether a command failed because it cannot read the key of its connection.
+func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) error {
+	if !NewerKey(at.Key) || !strings.Contains(stderr, malformedKey) {
+		return nil
+	}
+	return &UnreadableKeyError{User: at.User, Version: c.version(ctx), Image: at.Image}
+}
+
+var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)
+
+// version is that of the ceph command; empty if it does not tell.
+func (c *CLI) version(ctx context.Context) string {
+	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the program of every command
+	cmd.Env = environment(os.Environ())
+	var stdout bytes.Buffer
+	cmd.Stdout = &limited{to: &stdout, left: maxMessage}
+	cmd.WaitDelay = killedFor
+	if err := cmd.Run(); err != nil {
+		return ""
+	}
+	found := versionLine.FindStringSubmatch(stdout.String())
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// withoutKey leaves a key out of what a command says: Ceph's libraries repeat one that they
+// cannot read.
+func withoutKey(said, key string) string { return strings.ReplaceAll(said, key, "…") }
