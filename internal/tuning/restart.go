@@ -4,14 +4,21 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // TakenAtStart are the changes that OSDs take only when they start.
 func TakenAtStart(changes []Change, about Known) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		help := about.Help[c.Setting.Option]
-		return c.Setting.Kind != KindConfig || !help.Known || help.Runtime
+		return c.Setting.Kind != KindConfig || !about.Help[c.Setting.Option].Known || !takenAtStart(c.Setting, about)
 	})
+}
+
+// takenAtStart goes by what is known of an option here, too: some that Ceph calls changeable at
+// run time are only read when an OSD starts.
+func takenAtStart(of Setting, about Known) bool {
+	risk, _ := settings.ConfigRisk(of.Option)
+	return risk == settings.RiskRestart || !about.Help[of.Option].Runtime
 }
 
 // Restarts is how far the restarts of all OSDs are. The zero value is for before.

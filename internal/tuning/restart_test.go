@@ -44,11 +44,16 @@ func TestRestartsAreOneAfterAnother(t *testing.T) {
 }
 
 func TestTakenAtStart(t *testing.T) {
+	const judgedAtStart = "osd_mclock_iops_capacity_low_threshold_ssd"
 	changes := []Change{
 		config("osd_memory_target", "4G"), config("osd_op_num_shards", "2"), poolOption("p", "pg_num", "16"), config("unheard_of", "1"),
+		config(judgedAtStart, "500"),
 	}
-	got := TakenAtStart(changes, Known{Help: cephtest.Options()})
-	if len(got) != 1 || got[0].Setting.Option != "osd_op_num_shards" {
-		t.Errorf("taken at start: %v, want osd_op_num_shards alone", got)
+	known := Known{Help: cephtest.Options()}
+	known.Help[judgedAtStart] = ceph.OptionHelp{Known: true, Name: judgedAtStart, Type: "float", Runtime: true, Flags: []string{"runtime"}} // as 20.2.4 has it
+	got := SettingsOf(TakenAtStart(changes, known))
+	want := []Setting{config("osd_op_num_shards", "2").Setting, config(judgedAtStart, "500").Setting}
+	if !slices.Equal(got, want) {
+		t.Errorf("taken at start: %v, want %v", got, want)
 	}
 }

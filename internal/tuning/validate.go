@@ -367,8 +367,7 @@ func changesAtRuntime(w wish, about Known, allowed Permissions) []Problem {
 	if w.setting.Kind != KindConfig || allowed.Restarts {
 		return nil
 	}
-	risk, _ := w.risk()
-	if risk != settings.RiskRestart && about.Help[w.setting.Option].Runtime {
+	if !takenAtStart(w.setting, about) {
 		return nil
 	}
 	return w.problem(ProblemRestart, "OSDs take %s only when they start, and this sweep may not restart them", w.setting.Option)

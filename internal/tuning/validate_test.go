@@ -181,6 +181,13 @@ func TestHoldStill(t *testing.T) {
 	if strings.Join(texts, "; ") != want {
 		t.Errorf("held still: %q, want %q", texts, want)
 	}
+	for _, mode := range []string{"none", "crush-compat", "upmap", "read", "upmap-read"} { // the last two since Ceph 19
+		facts.Balancer.Mode = mode
+		held, err := HoldStill(facts, nil, false)
+		if err != nil || len(held) != 1 || held[0].Setting.Kind != KindBalancer {
+			t.Errorf("balancer in mode %s: held still %v, %v", mode, held, err)
+		}
+	}
 	facts.Balancer.Active = false
 	if got, err := HoldStill(facts, []string{"q"}, false); err != nil || len(got) > 0 {
 		t.Errorf("what is still is held: %v, %v", got, err)
