@@ -36,7 +36,7 @@ GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/argocd/argocd-cm.yaml 
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-zA-Z_-]+:.*##/ {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-zA-Z0-9_-]+:.*##/ {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Development
 
@@ -183,6 +183,14 @@ endif
 e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps, a quarter of an hour and more each, and rarer targets.
 	test/lab/lab up
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 7h -run '^TestLong' $(TESTFLAGS) ./test/e2e
+
+.PHONY: e2e-all
+e2e-all: ## Run the end-to-end tests, the long ones too, on a lab of each stack, with exactly the pinned versions. It takes most of a day.
+	for stack in reef tentacle; do \
+		test/lab/lab down; \
+		STACK=$$stack CEPH_PINNED=yes test/lab/lab up; \
+		CEPH_PINNED=yes $(MAKE) e2e e2e-long; \
+	done
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.
 OVERHEAD_RUNS ?= 10
