@@ -602,8 +602,8 @@ func (w *world) sets(option, value string) {
 	}
 }
 
-func (w *world) central(option string) string {
-	value, _ := w.cluster.Central(ceph.ConfigWho{Section: "osd"}, option)
+func (w *world) backfills() string {
+	value, _ := w.cluster.Central(ceph.ConfigWho{Section: "osd"}, "osd_max_backfills")
 	return value
 }
 
@@ -626,13 +626,13 @@ func TestAForeignChangeBeforeTheFirstSetIsRestored(t *testing.T) {
 			if _, err := e.Apply(t.Context(), ourSweep, changes); err != nil {
 				t.Fatal(err)
 			}
-			if now := w.central("osd_max_backfills"); now != "4" {
+			if now := w.backfills(); now != "4" {
 				t.Errorf("it is %s, want that of the sweep", now)
 			}
 			if err := putAllBack(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
-			if now := w.central("osd_max_backfills"); now != test.theirs {
+			if now := w.backfills(); now != test.theirs {
 				t.Errorf("restored to %q, want what somebody else had set", now)
 			}
 		})
@@ -660,7 +660,7 @@ func TestKilledAfterAForeignChange(t *testing.T) {
 		if err := w.next(nil); err != nil {
 			t.Fatal(err)
 		}
-		if now := w.central("osd_max_backfills"); now != "7" {
+		if now := w.backfills(); now != "7" {
 			t.Errorf("killed at step %d: it is %q", n, now)
 		}
 		if !killed && n > 1 {
@@ -677,11 +677,11 @@ func TestAForeignChangeAgainAndAgain(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "again and again") {
 		t.Errorf("error is %v", err)
 	}
-	theirs := w.central("osd_max_backfills")
+	theirs := w.backfills()
 	if err := putAllBack(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	if now := w.central("osd_max_backfills"); now != theirs {
+	if now := w.backfills(); now != theirs {
 		t.Errorf("it is %s, want %s", now, theirs)
 	}
 }
@@ -704,7 +704,7 @@ func TestAForeignChangeBetweenTwoConfigurations(t *testing.T) {
 	if foreign, is := errors.AsType[*ForeignChangeError](err); !is || foreign.Found != Of("7") {
 		t.Errorf("error is %v", err)
 	}
-	if report, err := e.Restore(t.Context()); err != nil || len(report.LeftAlone()) != 1 || w.central("osd_max_backfills") != "7" {
-		t.Errorf("%+v, %v, it is %s", report, err, w.central("osd_max_backfills"))
+	if report, err := e.Restore(t.Context()); err != nil || len(report.LeftAlone()) != 1 || w.backfills() != "7" {
+		t.Errorf("%+v, %v, it is %s", report, err, w.backfills())
 	}
 }
