@@ -195,7 +195,7 @@ func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([
 // RemoveImage implements Client. An image that a client has open, or had open within
 // the last 30 s before it died, is EBUSY. Snapshots go with their image.
 func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
-	if err := errors.Join(named("a pool", pool, poolName), ownImage(image)); err != nil {
+	if err := OwnImage(pool, image); err != nil {
 		return err
 	}
 	which := []string{"--no-progress", "--pool=" + pool, "--image=" + image}
@@ -236,13 +236,8 @@ func (c *CLI) Objects(ctx context.Context, at Connection, pool, namespace, prefi
 
 // RemoveObjects implements Client.
 func (c *CLI) RemoveObjects(ctx context.Context, at Connection, pool, namespace string, objects []string) error {
-	if err := named("a pool", pool, poolName); err != nil {
+	if err := OwnObjects(pool, namespace, objects); err != nil {
 		return err
-	}
-	for _, object := range objects {
-		if err := errors.Join(named("an object", object, objectName), ownObjects(namespace, object)); err != nil {
-			return err
-		}
 	}
 	for batch := range slices.Chunk(objects, maxArguments) {
 		if err := c.removeBatch(ctx, at, pool, namespace, batch); err != nil {

@@ -1,6 +1,7 @@
 package ceph
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -70,6 +71,24 @@ func ownObjects(namespace, name string) error {
 	if !strings.HasPrefix(namespace, ownPrefix) && !strings.HasPrefix(strings.TrimPrefix(name, benchPrefix), ownPrefix) {
 		return &InvalidError{fmt.Sprintf("neither the RADOS namespace %q nor %q begins with %q: the objects of others are left alone",
 			namespace, name, ownPrefix)}
+	}
+	return nil
+}
+
+// OwnImage refuses what RemoveImage never removes.
+func OwnImage(pool, image string) error {
+	return errors.Join(named("a pool", pool, poolName), ownImage(image))
+}
+
+// OwnObjects refuses what RemoveObjects never removes.
+func OwnObjects(pool, namespace string, objects []string) error {
+	if err := named("a pool", pool, poolName); err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if err := errors.Join(named("an object", object, objectName), ownObjects(namespace, object)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

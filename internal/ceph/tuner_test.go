@@ -66,12 +66,12 @@ func TestVerbsAboutSettingsCrossTheSocket(t *testing.T) {
 			return nil, c.SetFlag(ctx, someone, fence(1), ceph.FlagNoScrub, true)
 		}, nil, "noscrub true"},
 		"PlacePGs": {func(ctx context.Context, c *ceph.Sidecar) (any, error) {
-			return nil, c.PlacePGs(ctx, someone, fence(1), "p", []ceph.PGPlacement{{Number: 1, OSDs: []int{2, 0, 1}}, {Number: 31, OSDs: []int{0, 1, 2}}})
-		}, nil, "p [{1 [2 0 1]} {31 [0 1 2]}]"},
+			return nil, c.PlacePGs(ctx, someone, fence(1), "cephtune-scratch", []ceph.PGPlacement{{Number: 1, OSDs: []int{2, 0, 1}}, {Number: 31, OSDs: []int{0, 1, 2}}})
+		}, nil, "cephtune-scratch [{1 [2 0 1]} {31 [0 1 2]}]"},
 	}
 	for verb, test := range tests {
 		t.Run(verb, func(t *testing.T) {
-			cluster := cephtest.NewCluster("p")
+			cluster := cephtest.NewCluster("p", "cephtune-scratch")
 			client, _ := sidecar(t, cluster)
 			got, err := test.do(t.Context(), client)
 			if err != nil {

@@ -157,7 +157,7 @@ func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb strin
 
 // SetPoolOption implements Tuner.
 func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
-	if err := errors.Join(tunablePool(pool), tunablePoolOption(option), plainValue(value)); err != nil {
+	if err := errors.Join(TunablePool(pool, option), plainValue(value)); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
@@ -165,7 +165,7 @@ func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, poo
 
 // UnsetPoolOption implements Tuner.
 func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error {
-	if err := errors.Join(tunablePool(pool), tunablePoolOption(option)); err != nil {
+	if err := TunablePool(pool, option); err != nil {
 		return err
 	}
 	value, possible := UnsetBy(option)
@@ -191,7 +191,7 @@ func UnsetBy(option string) (string, bool) {
 
 // SetConfig implements Tuner.
 func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
-	if err := errors.Join(tunableWho(who), tunableOption(option), plainValue(value)); err != nil {
+	if err := errors.Join(TunableConfig(who, option), plainValue(value)); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, "config set", who.String(), option, value)
@@ -199,7 +199,7 @@ func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who Con
 
 // RemoveConfig implements Tuner.
 func (c *CLI) RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error {
-	if err := errors.Join(tunableWho(who), tunableOption(option)); err != nil {
+	if err := TunableConfig(who, option); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, "config rm", who.String(), option)
@@ -215,8 +215,8 @@ func (c *CLI) SetBalancer(ctx context.Context, at Connection, fence Fence, on bo
 
 // SetFlag implements Tuner.
 func (c *CLI) SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error {
-	if flag != FlagNoScrub && flag != FlagNoDeepScrub {
-		return &InvalidError{fmt.Sprintf("the flag %q is not one that may be changed, which are %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
+	if err := TunableFlag(flag); err != nil {
+		return err
 	}
 	if on {
 		return c.change(ctx, at, fence, "osd set", flag)
@@ -226,11 +226,8 @@ func (c *CLI) SetFlag(ctx context.Context, at Connection, fence Fence, flag stri
 
 // PlacePGs implements Tuner.
 func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error {
-	if err := scratchPool(pool); err != nil {
+	if err := mayPlace(pool, pgs); err != nil {
 		return err
-	}
-	if len(pgs) > MaxPlaced {
-		return &InvalidError{fmt.Sprintf("at most %d placement groups can be placed at once", MaxPlaced)}
 	}
 	ctx, leave, err := c.fences.enter(ctx, fence)
 	if err != nil {
@@ -243,15 +240,9 @@ func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool str
 	if err != nil {
 		return err
 	}
-	found := slices.IndexFunc(osdMap.Pools, func(p Pool) bool { return p.Name == pool })
-	if found < 0 {
-		return &InvalidError{fmt.Sprintf("there is no pool %s", pool)}
-	}
-	into := osdMap.Pools[found]
-	for _, pg := range pgs {
-		if err := into.takes(pg); err != nil {
-			return err
-		}
+	into, err := osdMap.Place(pool, pgs)
+	if err != nil {
+		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(placedAtOnce)
@@ -262,6 +253,33 @@ func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool str
 		})
 	}
 	return group.Wait()
+}
+
+func mayPlace(pool string, pgs []PGPlacement) error {
+	if err := scratchPool(pool); err != nil {
+		return err
+	}
+	if len(pgs) > MaxPlaced {
+		return &InvalidError{fmt.Sprintf("at most %d placement groups can be placed at once", MaxPlaced)}
+	}
+	return nil
+}
+
+// Place returns the pool for whose placement groups PlacePGs asks, or why it does not.
+func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
+	if err := mayPlace(pool, pgs); err != nil {
+		return nil, err
+	}
+	found := slices.IndexFunc(m.Pools, func(p Pool) bool { return p.Name == pool })
+	if found < 0 {
+		return nil, &InvalidError{fmt.Sprintf("there is no pool %s", pool)}
+	}
+	for _, pg := range pgs {
+		if err := m.Pools[found].takes(pg); err != nil {
+			return nil, err
+		}
+	}
+	return &m.Pools[found], nil
 }
 
 // takes refuses a placement that Ceph would refuse, or take and forget.
@@ -314,6 +332,27 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 }
 
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
+
+// TunablePool refuses what SetPoolOption and UnsetPoolOption never change.
+func TunablePool(pool, option string) error {
+	return errors.Join(tunablePool(pool), tunablePoolOption(option))
+}
+
+// TunableConfig refuses what SetConfig and RemoveConfig never change.
+func TunableConfig(who ConfigWho, option string) error {
+	return errors.Join(tunableWho(who), tunableOption(option))
+}
+
+// TunableFlag refuses what SetFlag never changes.
+func TunableFlag(flag string) error {
+	if flag != FlagNoScrub && flag != FlagNoDeepScrub {
+		return &InvalidError{fmt.Sprintf("the flag %q is not one that may be changed, which are %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
+	}
+	return nil
+}
+
+// TunableOSDs refuses what MarkOSDsDown and SetNoUp never change.
+func TunableOSDs(osds ...int) error { return validOSDs(osds) }
 
 // tunablePool refuses names that are none, and the pools of Ceph's own.
 func tunablePool(pool string) error {

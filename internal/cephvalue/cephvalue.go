@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,12 +28,11 @@ const (
 
 // Known reports whether the values of a type can be compared, and so restored. Those of
 // addresses and UUIDs cannot: Ceph has many forms of them.
-func Known(valueType string) bool {
-	switch valueType {
-	case String, Int, Uint, Float, Bool, Size, Seconds, Milliseconds:
-		return true
-	}
-	return false
+func Known(valueType string) bool { return slices.Contains(Types(), valueType) }
+
+// Types are those that are known.
+func Types() []string {
+	return []string{String, Int, Uint, Float, Bool, Size, Seconds, Milliseconds}
 }
 
 // Canonical is the text in which Ceph stores a value of a type, or an error that says why it

@@ -88,7 +88,7 @@ func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error
 	const tries = 3
 	var errs []error
 	for range tries {
-		output, err := c.toolboxOnce(ctx, command)
+		output, err := c.toolboxOnce(ctx, nil, command)
 		if _, ended := errors.AsType[*exitError](err); err == nil || ended || ctx.Err() != nil {
 			return output, err
 		}
@@ -101,25 +101,29 @@ func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error
 // a test, which has no end of its own.
 const toolboxTime = 2 * time.Minute
 
-func (c *cluster) toolboxOnce(ctx context.Context, command []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, toolboxTime)
-	defer cancel()
-	pod, err := c.runningPod(ctx, c.rookNamespace, "rook-ceph-tools")
-	if err != nil {
-		return "", err
-	}
-	request := c.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Command: command, Stdout: true, Stderr: true}, clientgoscheme.ParameterCodec)
-	executor, err := remotecommand.NewWebSocketExecutor(c.config, "GET", request.URL().String())
-	if err != nil {
-		return "", err
-	}
+func (c *cluster) toolboxOnce(ctx context.Context, stdin io.Reader, command []string) (string, error) {
 	var stdout, stderr bytes.Buffer
-	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
+	err := c.execInToolbox(ctx, command, remotecommand.StreamOptions{Stdin: stdin, Stdout: &stdout, Stderr: &stderr})
 	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
 		err = &exitError{status: exit.Code, stderr: stderr.String()}
 	}
 	return strings.TrimSpace(stdout.String()), err
+}
+
+func (c *cluster) execInToolbox(ctx context.Context, command []string, streams remotecommand.StreamOptions) error {
+	ctx, cancel := context.WithTimeout(ctx, toolboxTime)
+	defer cancel()
+	pod, err := c.runningPod(ctx, c.rookNamespace, "rook-ceph-tools")
+	if err != nil {
+		return err
+	}
+	request := c.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Command: command, Stdin: streams.Stdin != nil, Stdout: true, Stderr: true}, clientgoscheme.ParameterCodec)
+	executor, err := remotecommand.NewWebSocketExecutor(c.config, "GET", request.URL().String())
+	if err != nil {
+		return err
+	}
+	return executor.StreamWithContext(ctx, streams)
 }
 
 // ceph runs the ceph command as administrator.

@@ -12,6 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if program, args, is := asProgram(os.Args); is {
+		os.Exit(runInToolbox(program, args))
+	}
 	settings, err := settingsFromEnvironment(os.LookupEnv)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

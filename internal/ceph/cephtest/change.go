@@ -2,6 +2,7 @@ package cephtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -37,12 +38,15 @@ func (c *Cluster) NewSidecar() { c.Act(func(c *Cluster) { c.epoch = 0 }) }
 
 // SetConfig implements ceph.Tuner.
 func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
+	if err := errors.Join(ceph.TunableConfig(who, option), ceph.ValidValue(value)); err != nil {
+		return err
+	}
 	return c.change(ctx, "SetConfig", at, fence, func() error {
 		help, known := c.Answers.ConfigHelp[option]
 		if !known {
 			return &ceph.Error{Verb: "config set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: unrecognized config option '%s'", option)}
 		}
-		stored, err := store(help, value)
+		stored, err := c.store(help, value)
 		if err != nil {
 			return &ceph.Error{Verb: "config set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: error parsing value: %v", err)}
 		}
@@ -59,6 +63,9 @@ func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.
 
 // RemoveConfig implements ceph.Tuner.
 func (c *Cluster) RemoveConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option string) error {
+	if err := ceph.TunableConfig(who, option); err != nil {
+		return err
+	}
 	return c.change(ctx, "RemoveConfig", at, fence, func() error {
 		c.removeCentral(who, option)
 		return nil
@@ -84,6 +91,9 @@ func (c *Cluster) SetBalancer(ctx context.Context, at ceph.Connection, fence cep
 
 // SetFlag implements ceph.Tuner.
 func (c *Cluster) SetFlag(ctx context.Context, at ceph.Connection, fence ceph.Fence, flag string, on bool) error {
+	if err := ceph.TunableFlag(flag); err != nil {
+		return err
+	}
 	return c.change(ctx, "SetFlag", at, fence, func() error {
 		flags := slices.DeleteFunc(slices.Clone(c.Answers.OSDMap.Flags), func(f string) bool { return f == flag })
 		if on {
@@ -101,6 +111,9 @@ func (c *Cluster) PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.F
 
 // UnsetPoolOption implements ceph.Tuner.
 func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option string) error {
+	if err := ceph.TunablePool(pool, option); err != nil {
+		return err
+	}
 	return c.change(ctx, "UnsetPoolOption", at, fence, func() error {
 		value, possible := ceph.UnsetBy(option)
 		if !possible {
@@ -112,6 +125,9 @@ func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence
 
 // SetPoolOption implements ceph.Tuner.
 func (c *Cluster) SetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option, value string) error {
+	if err := errors.Join(ceph.TunablePool(pool, option), ceph.ValidValue(value)); err != nil {
+		return err
+	}
 	return c.change(ctx, "SetPoolOption", at, fence, func() error { return c.setPool(pool, option, value) }, pool, option, value)
 }
 
@@ -121,44 +137,34 @@ func (c *Cluster) setPool(name, option, value string) error {
 		return &ceph.Error{Verb: "osd pool set", Errno: 2, Message: fmt.Sprintf("Error ENOENT: unrecognized pool '%s'", name)}
 	}
 	pool := &c.Answers.OSDMap.Pools[at]
-	switch option {
-	case "pg_num":
+	if option == "pg_num" {
 		return c.setPGNum(pool, value)
-	case "pg_autoscale_mode":
-		pool.AutoscaleMode = value
+	}
+	stored, err := storePool(pool, option, value)
+	if err != nil {
+		return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: "Error EINVAL: " + err.Error()}
+	}
+	if option == "pg_autoscale_mode" {
+		pool.AutoscaleMode = stored
 		return nil
-	case "csum_type":
-		number := slices.Index([]string{"unset", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}, value)
-		if number < 0 {
-			return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: unrecognized csum_type '%s'", value)}
-		}
-		value = strconv.Itoa(number)
-	case "compression_max_blob_size", "compression_min_blob_size":
-		stored, err := cephvalue.Canonical(cephvalue.Size, value)
-		if err != nil {
-			return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: "Error EINVAL: " + err.Error()}
-		}
-		value = stored
-	case "fast_read":
-		value = map[string]string{"true": "1", "1": "1"}[value]
 	}
 	if pool.Options == nil {
 		pool.Options = map[string]string{}
 	}
-	if number, err := strconv.ParseFloat(value, 64); err == nil && number == 0 || value == "unset" || value == "" {
+	if number, err := strconv.ParseFloat(stored, 64); err == nil && number == 0 || stored == "unset" || stored == "" {
 		delete(pool.Options, option)
 		return nil
 	}
-	pool.Options[option] = value
+	pool.Options[option] = stored
 	return nil
 }
 
 func (c *Cluster) setPGNum(pool *ceph.Pool, value string) error {
 	number, err := strconv.Atoi(value)
-	if err != nil || number < 1 {
+	if err != nil {
 		return &ceph.Error{Verb: "osd pool set", Errno: 22, Message: "Error EINVAL: error parsing integer value"}
 	}
-	if number > c.MaxPGs {
+	if number < 1 || number > c.MaxPGs {
 		return &ceph.Error{Verb: "osd pool set", Errno: 34, Message: fmt.Sprintf("Error ERANGE: pg_num %d would exceed the mon_max_pg_per_osd value", number)}
 	}
 	pool.PGNumTarget, pool.PGPlacementTarget = number, number
@@ -247,8 +253,8 @@ func (c *Cluster) countPGs() {
 }
 
 // store is the form in which Ceph keeps a value, as its Option::parse_value makes it.
-func store(help ceph.OptionHelp, value string) (string, error) {
-	stored, err := parse(help, value)
+func (c *Cluster) store(help ceph.OptionHelp, value string) (string, error) {
+	stored, err := c.parse(help, value)
 	if err != nil {
 		return "", err
 	}
@@ -263,7 +269,7 @@ func store(help ceph.OptionHelp, value string) (string, error) {
 }
 
 // parse takes more than cephtune does: some texts mean something else to Ceph than they say.
-func parse(help ceph.OptionHelp, value string) (string, error) {
+func (c *Cluster) parse(help ceph.OptionHelp, value string) (string, error) {
 	switch help.Type {
 	case cephvalue.Bool:
 		if number, err := strconv.Atoi(value); err == nil {
@@ -274,8 +280,14 @@ func parse(help ceph.OptionHelp, value string) (string, error) {
 		if math.IsInf(number, 0) || math.IsNaN(number) {
 			return strings.ToLower(value), err
 		}
+	case cephvalue.Size:
+		if c.since(20) && binaryBytes.MatchString(value) {
+			value = strings.TrimSuffix(value, "B")
+		}
 	case cephvalue.Milliseconds:
-		value = digits.FindString(value)
+		if !c.since(20) {
+			value = digits.FindString(value)
+		}
 	case cephvalue.String:
 		if len(help.Enum) > 0 && !slices.Contains(help.Enum, value) {
 			return "", fmt.Errorf("'%s' is not one of the permitted values: %s", value, strings.Join(help.Enum, ", "))
@@ -284,5 +296,15 @@ func parse(help ceph.OptionHelp, value string) (string, error) {
 	return cephvalue.Canonical(help.Type, value)
 }
 
-// digits are all that Ceph reads of milliseconds.
+// since tells whether the version is a release or a later one.
+func (c *Cluster) since(release int) bool {
+	major, _, _ := strings.Cut(c.Version, ".")
+	number, err := strconv.Atoi(major)
+	return err == nil && number >= release
+}
+
+// binaryBytes is a form that Ceph 18 refuses.
+var binaryBytes = regexp.MustCompile(`^\d+[KMGTPE]iB$`)
+
+// digits are all that Ceph 18 reads of milliseconds.
 var digits = regexp.MustCompile(`^\d+`)

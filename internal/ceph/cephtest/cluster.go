@@ -54,6 +54,8 @@ type Behaviour struct {
 	MClock bool
 	// Rook is what Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
+	// Version is that of Ceph, such as "20.2.4"; empty, it is 18.2.7.
+	Version string
 	// Inactive are PGs that are not active, by ID, with their states.
 	Inactive map[string]string
 	// StayDown are OSDs that do not come up again by themselves.
@@ -127,6 +129,7 @@ func Options() map[string]ceph.OptionHelp {
 		{Name: "osd_deep_scrub_randomize_ratio", Type: "float", Default: "0.15", Runtime: true},
 		{Name: "osd_heartbeat_interval", Type: "int", Default: "6", Min: "1", Max: "60", Runtime: true},
 		{Name: "osd_op_num_shards", Type: "int", Default: "0", Flags: []string{"startup"}},
+		{Name: "osd_pool_default_erasure_code_profile", Type: "str", Default: "plugin=isa technique=reed_sol_van k=2 m=2", Services: []string{"mon"}, Runtime: true},
 		{Name: "osd_op_queue", Type: "str", Default: "mclock_scheduler", Enum: []string{"wpq", "mclock_scheduler", "debug_random"}},
 	} {
 		o.Known = true

@@ -136,9 +136,9 @@ func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, p
 
 // place notes upmaps, and has OSDs follow at once.
 func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
-	at := slices.IndexFunc(a.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == pool })
-	if at < 0 {
-		return &ceph.InvalidError{Message: "there is no pool " + pool}
+	into, err := a.OSDMap.Place(pool, pgs)
+	if err != nil {
+		return err
 	}
 	upmaps := maps.Clone(a.OSDMap.PGUpmaps)
 	if upmaps == nil {
@@ -146,7 +146,7 @@ func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
 	}
 	a.PGs = slices.Clone(a.PGs)
 	for _, pg := range pgs {
-		id := pg.ID(a.OSDMap.Pools[at].ID)
+		id := pg.ID(into.ID)
 		upmaps[id] = pg.OSDs
 		for i := range a.PGs {
 			if a.PGs[i].ID == id {
@@ -325,6 +325,9 @@ func (f *Fake) Images(ctx context.Context, at ceph.Connection, pool, prefix stri
 
 // RemoveImage implements ceph.Client.
 func (f *Fake) RemoveImage(ctx context.Context, at ceph.Connection, pool, image string) error {
+	if err := ceph.OwnImage(pool, image); err != nil {
+		return err
+	}
 	return f.answer(ctx, "RemoveImage", at, func() { remove(f.Answers.Images, pool, image) }, pool, image)
 }
 
@@ -339,6 +342,9 @@ func (f *Fake) Objects(ctx context.Context, at ceph.Connection, pool, namespace,
 
 // RemoveObjects implements ceph.Client.
 func (f *Fake) RemoveObjects(ctx context.Context, at ceph.Connection, pool, namespace string, objects []string) error {
+	if err := ceph.OwnObjects(pool, namespace, objects); err != nil {
+		return err
+	}
 	return f.answer(ctx, "RemoveObjects", at, func() {
 		remove(f.Answers.Objects, pool+"/"+namespace, objects...)
 	}, pool, namespace, objects)

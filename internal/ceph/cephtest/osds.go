@@ -12,10 +12,13 @@ import (
 
 // SetNoUp implements ceph.Tuner. An OSD that is down and loses the flag comes up.
 func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fence, osd int, on bool) error {
+	if err := ceph.TunableOSDs(osd); err != nil {
+		return err
+	}
 	return c.change(ctx, "SetNoUp", at, fence, func() error {
 		state, err := c.osd(osd)
 		if err != nil {
-			return err
+			return nil //nolint:nilerr // Ceph says so, and calls it a success.
 		}
 		state.Flags = slices.DeleteFunc(slices.Clone(state.Flags), func(flag string) bool { return flag == ceph.FlagNoUp })
 		if on {
@@ -28,11 +31,14 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 
 // MarkOSDsDown implements ceph.Tuner. Those without the flag noup come up again at once.
 func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
+	if err := ceph.TunableOSDs(osds...); err != nil {
+		return err
+	}
 	return c.change(ctx, "MarkOSDsDown", at, fence, func() error {
 		for _, osd := range osds {
 			state, err := c.osd(osd)
 			if err != nil {
-				return err
+				continue // Ceph says so, and calls it a success.
 			}
 			c.goDown(state)
 			c.comeUp(state)

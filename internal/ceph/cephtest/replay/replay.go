@@ -1,0 +1,277 @@
+// Package replay makes the same changes to a real Ceph cluster and to cephtest's, and tells
+// what each answers and shows.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+)
+
+// Pool is the pool that is changed, replicated over the OSDs 0, 1 and 2, with 16 PGs and
+// the autoscaler off. Object and Image are to be in it.
+const (
+	Pool   = "cephtune-scratch-e2e-replay"
+	Image  = "cephtune-replay-image"
+	Object = "cephtune-replay-object"
+	Key    = "cephtune/e2e-replay"
+)
+
+// verbTime is how long one verb may take.
+const verbTime = 25 * time.Second
+
+// Masks that stand for the class and the host of OSD 0.
+const (
+	ofClass = "class:CLASS"
+	ofHost  = "host:HOST"
+)
+
+// Ceph has all verbs.
+type Ceph interface {
+	ceph.Client
+	ceph.Tuner
+}
+
+// World is a cluster that is changed.
+type World struct {
+	Ceph
+	At   ceph.Connection
+	FSID string
+	// Class and Host are those of OSD 0.
+	Class, Host string
+}
+
+// Call is a call of a verb that changes something.
+type Call struct {
+	// Verb is the name of the method, and Args are what follows the Fence.
+	Verb string
+	Args []any
+}
+
+// String names the call in records.
+func (c Call) String() string { return strings.TrimSpace(c.Verb + " " + fmt.Sprintln(c.Args...)) }
+
+// Round is some calls after which the cluster is looked at.
+type Round struct {
+	Name  string
+	Calls []Call
+	// Hold is for how long the cluster has to show the same: what OSDs do takes a while.
+	Hold time.Duration
+}
+
+// Seen is what became of a round.
+type Seen struct {
+	// Answers are by call: "" for a success, else what was wrong.
+	Answers map[string]string `json:"answers"`
+	// Shows is what the cluster shows, by what it is.
+	Shows map[string]string `json:"shows"`
+}
+
+// NewFake is the cluster in memory as rounds want it, as a version of Ceph has it.
+func NewFake(version string) (*cephtest.Cluster, World) {
+	fake := cephtest.NewCluster(Pool)
+	fake.Act(func(c *cephtest.Cluster) {
+		c.MClock = true
+		c.Version = version
+		pool := &c.Answers.OSDMap.Pools[0]
+		pool.AutoscaleMode = "off"
+		pool.PGNum, pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget = 16, 16, 16, 16, 16
+		c.Answers.Images = map[string][]string{Pool: {Image}}
+		c.Answers.Objects = map[string][]string{Pool + "/": {Object}}
+	})
+	return fake, World{Ceph: fake, FSID: cephtest.FSID, Class: "ssd", Host: "node-0"}
+}
+
+// Make makes the calls of a round.
+func (w World) Make(ctx context.Context, round Round) map[string]string {
+	answers := map[string]string{}
+	for _, call := range round.Calls {
+		ctx, cancel := context.WithTimeout(ctx, verbTime)
+		answers[call.String()] = answer(w.call(ctx, call))
+		cancel()
+	}
+	return answers
+}
+
+// call makes one: the connection, the fence of a Tuner's verb, and the arguments.
+func (w World) call(ctx context.Context, call Call) error {
+	in := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(w.At)}
+	if tunes(call.Verb) {
+		in = append(in, reflect.ValueOf(ceph.Fence{FSID: w.FSID, Epoch: 1, Until: time.Now().Add(ceph.LongestChange)}))
+	}
+	for _, arg := range call.Args {
+		if who, is := arg.(ceph.ConfigWho); is {
+			arg = w.who(who)
+		}
+		in = append(in, reflect.ValueOf(arg))
+	}
+	out := reflect.ValueOf(w.Ceph).MethodByName(call.Verb).Call(in)
+	err, _ := reflect.TypeAssert[error](out[len(out)-1])
+	return err
+}
+
+func tunes(verb string) bool {
+	_, is := reflect.TypeFor[ceph.Tuner]().MethodByName(verb)
+	return is
+}
+
+// who replaces what stands for the class and the host.
+func (w World) who(who ceph.ConfigWho) ceph.ConfigWho {
+	switch who.Mask {
+	case ofClass:
+		who.Mask = "class:" + w.Class
+	case ofHost:
+		who.Mask = "host:" + w.Host
+	}
+	return who
+}
+
+// answer is what can be compared of an error: Ceph's words differ by its version.
+func answer(err error) string {
+	if err == nil {
+		return ""
+	}
+	if _, invalid := errors.AsType[*ceph.InvalidError](err); invalid {
+		return "not asked"
+	}
+	if refused, answered := errors.AsType[*ceph.Error](err); answered {
+		return fmt.Sprintf("errno %d", refused.Errno)
+	}
+	return err.Error()
+}
+
+// Look tells what the cluster shows of what a round changes.
+func (w World) Look(ctx context.Context, round Round) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTime)
+	defer cancel()
+	shows := map[string]string{}
+	looked := map[string]bool{}
+	for _, call := range round.Calls {
+		at := looksAt()[call.Verb]
+		if at == "" {
+			return nil, fmt.Errorf("nobody knows where to see what %s changes", call.Verb)
+		}
+		if looked[at] {
+			continue
+		}
+		looked[at] = true
+		if err := w.lookAt(ctx, at, shows); err != nil {
+			return nil, err
+		}
+	}
+	return shows, nil
+}
+
+// looksAt is by what read what a verb changes is seen.
+func looksAt() map[string]string {
+	return map[string]string{
+		"SetConfig": "ConfigDump", "RemoveConfig": "ConfigDump",
+		"SetPoolOption": "OSDMap", "UnsetPoolOption": "OSDMap", "PlacePGs": "OSDMap",
+		"SetFlag": "OSDMap", "SetNoUp": "OSDMap", "MarkOSDsDown": "OSDMap",
+		"SetBalancer": "Balancer", "SetKey": "GetKey", "RemoveKey": "GetKey",
+		"RemoveImage": "Images", "RemoveObjects": "Objects", "DropOSDCaches": "nothing",
+	}
+}
+
+func (w World) lookAt(ctx context.Context, what string, shows map[string]string) error {
+	switch what {
+	case "ConfigDump":
+		return w.lookAtConfig(ctx, shows)
+	case "OSDMap":
+		return w.lookAtMap(ctx, shows)
+	case "Balancer":
+		balancer, err := w.Balancer(ctx, w.At)
+		if err == nil {
+			shows["balancer"] = fmt.Sprintf("active %t, mode %s", balancer.Active, balancer.Mode)
+		}
+		return err
+	case "GetKey":
+		value, found, err := w.GetKey(ctx, w.At, Key)
+		if found {
+			shows["key"] = value
+		}
+		return err
+	case "Images":
+		images, err := w.Images(ctx, w.At, Pool, Image)
+		shows["images"] = fmt.Sprint(images)
+		return err
+	case "Objects":
+		objects, err := w.Objects(ctx, w.At, Pool, "", Object, 10)
+		shows["objects"] = fmt.Sprint(objects)
+		return err
+	}
+	return nil
+}
+
+// lookAtConfig shows what is set, and what OSD 0 runs with where it is up.
+func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error {
+	entries, err := w.ConfigDump(ctx, w.At)
+	if err != nil {
+		return err
+	}
+	var options []string
+	for _, at := range Touched() {
+		set := slices.IndexFunc(entries, func(e ceph.ConfigEntry) bool {
+			return e.Name == at.Option && ceph.ConfigWho{Section: e.Section, Mask: e.Mask} == w.who(at.Who)
+		})
+		if set >= 0 {
+			shows[fmt.Sprintf("config %s %s", at.Who, at.Option)] = entries[set].Value
+			options = append(options, at.Option)
+		}
+	}
+	slices.Sort(options)
+	running, err := w.RunningConfig(ctx, w.At, []int{0}, slices.Compact(options))
+	if err != nil {
+		return err
+	}
+	for _, option := range running[0].Options {
+		shows["osd.0 runs with "+option.Name] = strings.TrimSpace(fmt.Sprintf("%s from %s", option.Value, option.Source))
+		if option.Ignored {
+			shows["osd.0 runs with "+option.Name] += ", until it restarts"
+		}
+	}
+	return nil
+}
+
+func (w World) lookAtMap(ctx context.Context, shows map[string]string) error {
+	osdMap, err := w.OSDMap(ctx, w.At)
+	if err != nil {
+		return err
+	}
+	for _, flag := range osdMap.Flags {
+		shows["flag "+flag] = "set"
+	}
+	for _, osd := range osdMap.OSDs {
+		shows[fmt.Sprintf("osd.%d", osd.ID)] = fmt.Sprintf("up %t, flags %v", osd.Up, osd.Flags)
+	}
+	for _, pool := range osdMap.Pools {
+		if pool.Name == Pool {
+			lookAtPool(pool, osdMap.PGUpmaps, shows)
+		}
+	}
+	return nil
+}
+
+func lookAtPool(pool ceph.Pool, upmaps map[string][]int, shows map[string]string) {
+	shows["pool"] = fmt.Sprintf("to have %d PGs, placed as %d, autoscaler %s", pool.PGNumTarget, pool.PGPlacementTarget, pool.AutoscaleMode)
+	for option, value := range pool.Options {
+		shows["pool option "+option] = value
+	}
+	for _, flag := range pool.Flags {
+		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // what a pool has for its own
+			shows["pool flag "+flag] = "set"
+		}
+	}
+	for pg, osds := range upmaps {
+		if number, of := strings.CutPrefix(pg, fmt.Sprintf("%d.", pool.ID)); of {
+			shows["upmap of "+number] = fmt.Sprint(osds)
+		}
+	}
+}

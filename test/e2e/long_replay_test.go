@@ -1,0 +1,277 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest/replay"
+)
+
+// showsWithin is how long Ceph may take to show a change: the manager hears of what
+// OSDs run with every five seconds, and an OSD that comes up peers.
+const showsWithin = 30 * time.Second
+
+// replayWithin bounds a replay: a test that the suite's end kills would restore nothing.
+const replayWithin = 8 * time.Minute
+
+// Every verb that changes something, with options of every type, answers and shows on a real
+// cluster what it does on the fake, on which the other tests rely.
+func TestLongFakeIsAsCeph(t *testing.T) {
+	c := forTest(t)
+	c.createPool(t, replay.Pool)
+	c.pinPGs(t, replay.Pool)
+	c.awaitSettledPGs(t)
+	c.mustToolbox(t, "rbd", "create", "--size=1M", replay.Pool+"/"+replay.Image)
+	c.mustToolbox(t, "rados", "-p", replay.Pool, "put", replay.Object, "/etc/hostname")
+	c.replay(t, replay.Rounds())
+}
+
+// What docs/safety.md says of what mClock locks: the profile alone loses nothing, and OSDs
+// remove what is set while it is locked.
+func TestLongMClockRemovesWhatIsLocked(t *testing.T) {
+	c := forTest(t)
+	c.replay(t, replay.MClock())
+}
+
+func (c *cluster) mustToolbox(t *testing.T, command ...string) {
+	t.Helper()
+	if _, err := c.toolbox(t.Context(), command...); err != nil {
+		t.Fatalf("%q: %v", command, err)
+	}
+}
+
+// replay makes rounds on both clusters. With E2E_RECORD it keeps what Ceph did in a file in
+// that folder, for the tests of the fake.
+func (c *cluster) replay(t *testing.T, rounds []replay.Round) {
+	t.Helper()
+	here := c.replayed(t)
+	version := versionOf(t, here)
+	fake, there := replay.NewFake(version)
+	recorded := map[string]replay.Seen{}
+	end := time.Now().Add(replayWithin)
+	for _, round := range rounds {
+		if time.Now().After(end) {
+			t.Fatalf("%v are over before %q", replayWithin, round.Name)
+		}
+		want := replay.Seen{Answers: there.Make(t.Context(), round)}
+		fake.Tick()
+		var err error
+		if want.Shows, err = there.Look(t.Context(), round); err != nil {
+			t.Fatal(err)
+		}
+		got := replay.Seen{Answers: here.Make(t.Context(), round)}
+		got.Shows = awaitShows(t, here, round, want.Shows)
+		recorded[round.Name] = got
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s: Ceph was seen (-), and the fake is (+):\n%s", round.Name, diff)
+		}
+	}
+	if folder := os.Getenv("E2E_RECORD"); folder != "" {
+		record(t, filepath.Join(folder, version+".json"), recorded)
+	}
+}
+
+// awaitShows waits until Ceph shows what is wanted, and goes on to for a while, and returns
+// the last that it showed.
+func awaitShows(t *testing.T, here replay.World, round replay.Round, want map[string]string) map[string]string {
+	t.Helper()
+	end := time.Now().Add(showsWithin)
+	var shows map[string]string
+	var since time.Time
+	for {
+		now, err := here.Look(t.Context(), round)
+		switch {
+		case err != nil:
+			t.Logf("look at Ceph: %v", err)
+		case !maps.Equal(now, want):
+			shows, since = now, time.Time{}
+		case since.IsZero():
+			shows, since = now, time.Now()
+		}
+		if !since.IsZero() && time.Since(since) >= round.Hold || time.Now().After(end) {
+			return shows
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+func versionOf(t *testing.T, w replay.World) string {
+	t.Helper()
+	versions, err := w.Versions(t.Context(), w.At)
+	if err != nil || len(versions.OSD) != 1 {
+		t.Fatalf("OSDs are of the versions %+v (%v), want one", versions, err)
+	}
+	return slices.Collect(maps.Keys(versions.OSD))[0]
+}
+
+// record adds rounds to a file.
+func record(t *testing.T, file string, rounds map[string]replay.Seen) {
+	t.Helper()
+	all := map[string]replay.Seen{}
+	if text, err := os.ReadFile(file); err == nil {
+		if err := json.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maps.Copy(all, rounds)
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = os.WriteFile(file, append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replayed is the cluster as the sidecar of the operator has it: its verbs, with the programs
+// of the toolbox. At the test's end all is restored that rounds change.
+func (c *cluster) replayed(t *testing.T) replay.World {
+	t.Helper()
+	c.usePrograms(t)
+	cli, err := ceph.NewCLI(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := replay.World{Ceph: cli, At: ceph.Connection{MonHost: "toolbox", User: "admin", Key: "AA=="}}
+	osdMap, err := w.OSDMap(t.Context(), w.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := w.OSDTree(t.Context(), w.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, osd := range tree {
+		if osd.ID == 0 {
+			w.Class, w.Host = osd.DeviceClass, osd.Buckets["host"]
+		}
+	}
+	w.FSID = osdMap.FSID
+	c.restoreReplayed(t, w)
+	return w
+}
+
+// restoreReplayed restores, at the test's end, what rounds change. One process does, since
+// each takes a second.
+func (c *cluster) restoreReplayed(t *testing.T, w replay.World) {
+	t.Helper()
+	before := c.centrally(t, w)
+	commands := []string{"osd unset-group noup osd.0", "osd unset noscrub", "osd unset nodeep-scrub", "balancer on", "config-key rm " + replay.Key}
+	for _, at := range replay.Touched() {
+		who := w.Who(at)
+		if who.Section != "osd" && who.Section != "osd.0" || who.Mask == "host:" {
+			continue // No verb takes these.
+		}
+		place := who.String() + " " + at.Option
+		if value, set := before[place]; set {
+			commands = append(commands, fmt.Sprintf("config set %s %s", place, value))
+		} else {
+			commands = append(commands, "config rm "+place)
+		}
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if _, err := c.toolboxOnce(ctx, strings.NewReader(strings.Join(commands, "\n")+"\n"), []string{"ceph"}); err != nil {
+			t.Errorf("restore what was replayed: %v", err)
+		}
+		if diff := cmp.Diff(before, c.centrally(t, w)); diff != "" {
+			t.Errorf("the configuration was (-) and is (+):\n%s", diff)
+		}
+	})
+}
+
+// centrally is what the configuration has, by section and option.
+func (c *cluster) centrally(t *testing.T, w replay.World) map[string]string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	entries, err := w.ConfigDump(ctx, w.At)
+	if err != nil {
+		t.Errorf("read the configuration: %v", err)
+	}
+	set := map[string]string{}
+	for _, entry := range entries {
+		set[ceph.ConfigWho{Section: entry.Section, Mask: entry.Mask}.String()+" "+entry.Name] = entry.Value
+	}
+	return set
+}
+
+// usePrograms has ceph, rbd and rados be this test, which runs them in the toolbox.
+func (c *cluster) usePrograms(t *testing.T) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, program := range programs() {
+		if err := os.Symlink(self, filepath.Join(folder, program)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+func programs() []string { return []string{"ceph", "rbd", "rados"} }
+
+// asProgram tells whether this process was started by the name of one of Ceph's programs.
+func asProgram(args []string) (program string, rest []string, is bool) {
+	program = filepath.Base(args[0])
+	return program, args[1:], slices.Contains(programs(), program)
+}
+
+// runInToolbox runs one of Ceph's programs in the toolbox, as its administrator, and returns
+// its exit status.
+func runInToolbox(program string, args []string) int {
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		option, _, _ := strings.Cut(arg, "=")
+		return option == "--conf" || option == "--id" || option == "--keyring" // The toolbox has its own.
+	})
+	settings, err := settingsFromEnvironment(os.LookupEnv)
+	if err == nil {
+		err = runThere(settings, append([]string{program}, args...))
+	}
+	if exit, ended := errors.AsType[utilexec.CodeExitError](err); ended {
+		return exit.Code
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 255
+	}
+	return 0
+}
+
+func runThere(s settings, command []string) error {
+	c, err := connect(s)
+	if err != nil {
+		return err
+	}
+	stdin, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	streams := remotecommand.StreamOptions{Stdout: os.Stdout, Stderr: os.Stderr}
+	if len(stdin) > 0 {
+		streams.Stdin = bytes.NewReader(stdin)
+	}
+	return c.execInToolbox(context.Background(), command, streams)
+}
