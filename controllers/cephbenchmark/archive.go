@@ -52,10 +52,7 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 	if err := r.reader.Get(ctx, key, &cm); err != nil {
 		return runEvidence{}, fmt.Errorf("read the results of an earlier attempt: %w", err)
 	}
-	if !metav1.IsControlledBy(&cm, seen.benchmark) {
-		return runEvidence{}, fmt.Errorf("ConfigMap %s is in the way of the results: rename or delete it", cm.Name)
-	}
-	run, err := archive.FromConfigMap(&cm)
+	run, err := archive.Of(seen.benchmark, &cm)
 	if err != nil {
 		return runEvidence{}, err
 	}
@@ -292,9 +289,9 @@ func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.Ben
 		}
 		return runEvidence{}, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
 	}
-	run, err := archive.FromConfigMap(&cm)
-	if err != nil {
-		return runEvidence{}, "", err
+	run, err := archive.Of(seen.benchmark, &cm)
+	if err != nil { // It is immutable: it would be the same the next time.
+		return runEvidence{}, "its results cannot be read: " + err.Error(), nil //nolint:nilerr // It is told with the run.
 	}
 	return evidenceOf(run), "", nil
 }

@@ -20,30 +20,45 @@ import (
 )
 
 // writtenBytes is what the clients of a benchmark wrote, what was prefilled included. A
-// run whose results were not kept is reckoned with what the plan expects.
-func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (int64, error) {
+// run whose results were not kept, or cannot be read, is reckoned with what the plan expects;
+// why says so of the latter.
+func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
 	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // Auto is none without a dataset.
 		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
 	}
-	for _, run := range child.Status.Runs {
-		if run.Results == "" {
-			continue
-		}
-		cm := &corev1.ConfigMap{}
-		if err := r.Reader.Get(ctx, types.NamespacedName{Namespace: child.Namespace, Name: run.Results}, cm); err != nil {
-			return 0, fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
-		}
-		kept, err := archive.FromConfigMap(cm)
-		if err != nil {
-			return 0, fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
-		}
-		return prefilled + kept.WrittenBytes() + rampBytes(child.Spec.Template, kept), nil
+	kept, why, err := r.resultsOf(ctx, child)
+	switch {
+	case err != nil:
+		return 0, "", err
+	case kept != nil:
+		return prefilled + kept.WrittenBytes() + rampBytes(child.Spec.Template, kept), "", nil
 	}
 	if expected := seen.sweep.Status.Plan.RunBytesWritten; expected != nil {
-		return expected.Value(), nil
+		return expected.Value(), why, nil
 	}
-	return prefilled, nil
+	return prefilled, why, nil
+}
+
+// resultsOf are those of the first run of a benchmark that has any; nil if there are none, or
+// none that can be read, which why is about. An error may be over the next time.
+func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, why string, err error) {
+	at := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
+	if at < 0 {
+		return nil, "", nil
+	}
+	cm := &corev1.ConfigMap{}
+	err = r.Reader.Get(ctx, types.NamespacedName{Namespace: child.Namespace, Name: child.Status.Runs[at].Results}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, "", fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
+	}
+	if err == nil {
+		kept, err = archive.Of(child, cm)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("The results of benchmark %s cannot be read, so it counts with the bytes that the plan expects: %v", child.Name, err), nil
+	}
+	return kept, "", nil
 }
 
 // rampBytes is what clients wrote in ramps of which their tools tell nothing, at the rate of

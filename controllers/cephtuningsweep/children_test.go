@@ -1,12 +1,15 @@
 package cephtuningsweep
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -53,5 +56,45 @@ func TestRampBytes(t *testing.T) {
 	run := &archive.Run{Phases: []archive.Phase{wrote("fio"), wrote("rados")}}
 	if got := rampBytes(template, run); got != 1000 {
 		t.Errorf("%d bytes, want a quarter of what fio told", got)
+	}
+}
+
+// What somebody else has put where results are expected is not read, and does not stop a sweep.
+func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
+	start := metav1.Now()
+	child := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "b", UID: "u"}}
+	child.Status.StartTime, child.Status.ObservedRunID = &start, "1"
+	child.Spec.Template.Dataset.Size = "Auto"
+	child.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, Results: archive.Name(child, 1)}}
+	own, err := archive.ConfigMap(child, &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "a", Clients: []task.Report{{Result: &result.Result{
+		SchemaVersion: 1, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
+		Write: &result.Direction{Operations: 1, Bytes: 4000, Seconds: 1, ShortestSeconds: 1},
+	}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, garbage := own.DeepCopy(), own.DeepCopy()
+	foreign.OwnerReferences = nil
+	garbage.BinaryData[archive.Key] = []byte("garbage")
+	plan := resource.MustParse("7000")
+	seen := facts{sweep: &v1alpha1.CephTuningSweep{}}
+	seen.sweep.Status.Plan = &v1alpha1.SweepPlan{RunBytesWritten: &plan}
+	for name, tc := range map[string]struct {
+		there []client.Object
+		want  int64
+		why   string
+	}{
+		"its own": {[]client.Object{own}, 4000, ""},
+		"foreign": {[]client.Object{foreign}, 7000, "not of benchmark b"},
+		"garbage": {[]client.Object{garbage}, 7000, "cannot be read"},
+		"deleted": {nil, 7000, "not found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &Reconciler{Options: Options{Reader: fake.NewClientBuilder().WithObjects(tc.there...).Build()}}
+			bytes, why, err := r.writtenBytes(t.Context(), seen, child)
+			if bytes != tc.want || err != nil || (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
+				t.Errorf("%d bytes, %q, %v", bytes, why, err)
+			}
+		})
 	}
 }

@@ -402,8 +402,9 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	var err error
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	e.Seconds = int(seen.now.Sub(slot.since).Round(time.Second).Seconds())
+	unread := ""
 	if e.Child != nil {
-		if e.BytesWritten, err = r.writtenBytes(ctx, seen, e.Child); err != nil {
+		if e.BytesWritten, unread, err = r.writtenBytes(ctx, seen, e.Child); err != nil {
 			return effect{}, err
 		}
 	}
@@ -414,6 +415,9 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	}
 	if why != "" {
 		came.told = append([]told{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.told...)
+	}
+	if unread != "" {
+		came.told = append(came.told, told{corev1.EventTypeWarning, "ResultsNotRead", unread})
 	}
 	if err := r.removeStalled(ctx, e.Child); err != nil {
 		return effect{}, err

@@ -76,7 +76,32 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 	}, nil
 }
 
-// FromConfigMap reads the run that a ConfigMap keeps.
+// ForeignError says that a ConfigMap that has the name of results is not of the benchmark.
+type ForeignError struct {
+	Namespace, Name, Benchmark string
+}
+
+// Error implements error.
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("ConfigMap %s is in the way of the results and not of benchmark %s: keep what you need of it, and delete it with kubectl delete configmap -n %s %s",
+		e.Name, e.Benchmark, e.Namespace, e.Name)
+}
+
+// Of reads the run of a benchmark that a ConfigMap keeps. Names of results can be foretold, so
+// one that somebody else has made is not looked into: that is a [*ForeignError].
+func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
+	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
+	if !metav1.IsControlledBy(cm, benchmark) {
+		return nil, foreign
+	}
+	run, err := FromConfigMap(cm)
+	if err == nil && run.Benchmark.UID != benchmark.UID {
+		return nil, foreign
+	}
+	return run, err
+}
+
+// FromConfigMap reads the run that a ConfigMap keeps, whosever it is.
 func FromConfigMap(cm *corev1.ConfigMap) (*Run, error) {
 	data, ok := cm.BinaryData[Key]
 	if !ok {

@@ -4,21 +4,33 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/limits"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 const (
 	// MaxBytes is the size of the largest compressed document.
 	MaxBytes = 512 << 10
-	// maxDocumentBytes bounds what it is uncompressed, and with it the memory of a
-	// reader.
-	maxDocumentBytes = 64 << 20
+	// maxDocumentBytes bounds what it is uncompressed.
+	maxDocumentBytes = 16 << 20
+	// maxMemory is what a run may take that is written, by [limits.Size]. A second of a
+	// course is 40 bytes of it, and about ten of the compressed document, so that hardly
+	// anything is dropped because of it that would have had room there.
+	maxMemory = 8 << 20
 )
+
+// readLimits bound the memory of a reader: of what is written nothing comes near them.
+func readLimits() limits.Limits {
+	return limits.Limits{
+		TextBytes: maxDocumentBytes, MemoryBytes: 2 * maxMemory, Depth: 32,
+		// The longest string is an output, of which JSON makes up to six bytes of one.
+		StringBytes: 8 * task.MaxOutputBytes,
+	}
+}
 
 // VersionError says that a document has a schema version that this package does not
 // read.
@@ -80,11 +92,17 @@ func keepsOutput(run *Run) bool {
 	}
 }
 
-// encode reports whether a document fits.
+// encode reports whether a document fits. What is too large is not even written.
 func encode(document *Run, limit int) (data []byte, fits bool, err error) {
+	if limits.Size(document) > maxMemory {
+		return nil, false, nil
+	}
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil, false, err
+	}
+	if len(text) > maxDocumentBytes {
+		return nil, false, nil
 	}
 	var compressed bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
@@ -97,47 +115,42 @@ func encode(document *Run, limit int) (data []byte, fits bool, err error) {
 	if err := writer.Close(); err != nil {
 		return nil, false, err
 	}
-	return compressed.Bytes(), len(text) <= maxDocumentBytes && compressed.Len() <= limit, nil
+	return compressed.Bytes(), compressed.Len() <= limit, nil
 }
 
-// Unmarshal reads what Marshal wrote. Fields that it does not know are passed over; anything
-// behind the document and a result that is not valid are errors; an unknown version is a
-// [*VersionError].
+// Unmarshal reads what Marshal wrote, in a memory that is bounded whoever wrote it. Fields
+// that it does not know are passed over; anything behind the document and a result that is
+// not valid are errors; an unknown version is a [*VersionError].
 func Unmarshal(data []byte) (*Run, error) {
-	reader, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(reader, maxDocumentBytes+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("archive: %w", err)
-	case len(text) > maxDocumentBytes:
-		return nil, fmt.Errorf("archive: the document has more than %d bytes", maxDocumentBytes)
-	}
-	return decode(text)
-}
-
-func decode(text []byte) (*Run, error) {
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`
 	}
-	if err := json.Unmarshal(text, &version); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+	if err := decode(data, &version); err != nil {
+		return nil, err
 	}
 	if version.SchemaVersion != SchemaVersion {
 		return nil, &VersionError{Found: version.SchemaVersion}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
 	run := &Run{}
-	if err := decoder.Decode(run); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("archive: there is something behind the document")
+	if err := decode(data, run); err != nil {
+		return nil, err
 	}
 	if err := run.validate(); err != nil {
 		return nil, err
 	}
 	return run, nil
+}
+
+func decode(data []byte, into any) error {
+	if len(data) > MaxBytes {
+		return fmt.Errorf("archive: the document has %d bytes compressed, more than %d", len(data), MaxBytes)
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	if err := limits.Decode(reader, into, readLimits()); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
 }

@@ -1,0 +1,174 @@
+// Package limits reads JSON that was written by somebody who is not trusted, within a
+// memory that is known beforehand.
+//
+// A bound on the bytes of a document is none on the memory that it takes: `{},` are three
+// bytes, and an element of a slice of structs hundreds. [Decode] therefore counts what it
+// makes while it makes it.
+package limits
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits are those of a document. All of them are needed.
+type Limits struct {
+	// TextBytes bounds the document, which is never held as a whole, and StringBytes each
+	// of its strings, which are.
+	TextBytes, StringBytes int64
+	// MemoryBytes bounds the sizes of all values together, see [Size], without what is in
+	// strings, of which TextBytes is a bound. Slices grow by a quarter, so that at its worst
+	// a document costs this 2.25 times.
+	MemoryBytes int64
+	// Depth bounds how deep objects and arrays are nested.
+	Depth int
+}
+
+// Error says which limit a document exceeds.
+type Error struct {
+	What  string
+	Limit int64
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, e.Limit) }
+
+// Decode reads the one document in r. Members that v does not have are passed over, and of
+// members of one name the last one counts.
+func Decode(r io.Reader, v any, l Limits) error {
+	left := l.MemoryBytes
+	charge := func(_ *jsontext.Decoder, value any) error {
+		if left -= costOf(reflect.TypeOf(value).Elem()); left < 0 {
+			return &Error{What: "bytes of values", Limit: l.MemoryBytes}
+		}
+		return errors.ErrUnsupported // Go on as without this function.
+	}
+	return json.UnmarshalRead(&scanner{from: r, limits: l}, v,
+		// Remembering all names of an object takes more memory than they do.
+		jsontext.AllowDuplicateNames(true),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(charge)))
+}
+
+// entryBytes is what a map takes for an entry, beside its key and its value.
+const entryBytes = 48
+
+// costOf is what a value of a type takes. A field is counted in its struct and as itself.
+func costOf(t reflect.Type) int64 {
+	cost := int64(t.Size())
+	if t.Kind() == reflect.String {
+		cost += entryBytes // It may be a key or a value of a map, or an element.
+	}
+	return cost
+}
+
+// Size is at least what [Decode] counts for a value that was written as JSON and is read
+// again, text included.
+func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
+
+func sizeOf(v reflect.Value) int64 {
+	if !v.IsValid() {
+		return 0
+	}
+	size := costOf(v.Type())
+	switch v.Kind() {
+	case reflect.String:
+		size += int64(v.Len())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			size += sizeOf(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			size += sizeOf(v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		size += sizeOfElements(v)
+	case reflect.Map:
+		for each := v.MapRange(); each.Next(); {
+			size += entryBytes + sizeOf(each.Key()) + sizeOf(each.Value())
+		}
+	default:
+	}
+	return size
+}
+
+func sizeOfElements(v reflect.Value) int64 {
+	switch v.Type().Elem().Kind() { //nolint:exhaustive // The rest is looked at one by one.
+	case reflect.Float64, reflect.Int64, reflect.Uint8: // Of them there are many.
+		return int64(v.Len()) * costOf(v.Type().Elem())
+	default:
+	}
+	size := int64(0)
+	for i := range v.Len() {
+		size += sizeOf(v.Index(i))
+	}
+	return size
+}
+
+// scanner passes a document on up to the byte with which it exceeds a limit. It looks at
+// strings and brackets alone: whether it is JSON, the decoder says.
+type scanner struct {
+	from   io.Reader
+	limits Limits
+
+	text, length      int64 // of the document, and of the string so far
+	depth             int
+	inString, escaped bool
+	// exceeded is said again each time: whoever reads may pass over an error that comes with
+	// bytes.
+	exceeded error
+}
+
+// Read implements io.Reader.
+func (s *scanner) Read(p []byte) (int, error) {
+	if s.exceeded != nil {
+		return 0, s.exceeded
+	}
+	n, err := s.from.Read(p)
+	for i, c := range p[:n] {
+		if s.exceeded = s.look(c); s.exceeded != nil {
+			return i, s.exceeded
+		}
+	}
+	return n, err
+}
+
+func (s *scanner) look(c byte) error {
+	if s.text++; s.text > s.limits.TextBytes {
+		return &Error{What: "bytes", Limit: s.limits.TextBytes}
+	}
+	if s.inString {
+		return s.lookInString(c)
+	}
+	switch c {
+	case '"':
+		s.inString, s.length = true, 0
+	case '{', '[':
+		if s.depth++; s.depth > s.limits.Depth {
+			return &Error{What: "levels", Limit: int64(s.limits.Depth)}
+		}
+	case '}', ']':
+		s.depth--
+	}
+	return nil
+}
+
+func (s *scanner) lookInString(c byte) error {
+	if s.length++; s.length > s.limits.StringBytes {
+		return &Error{What: "bytes of a string", Limit: s.limits.StringBytes}
+	}
+	switch {
+	case s.escaped:
+		s.escaped = false
+	case c == '\\':
+		s.escaped = true
+	case c == '"':
+		s.inString = false
+	}
+	return nil
+}
