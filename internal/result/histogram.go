@@ -32,6 +32,10 @@ func (b Bin) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *Bin) UnmarshalJSON(data []byte) error {
+	const longest = 64 // Two numbers of 64 bits, with room for spaces. A hostile one has millions.
+	if len(data) > longest {
+		return fmt.Errorf("histogram: a bin is [nanoseconds, count], not %d bytes", len(data))
+	}
 	var pair []int64
 	if err := json.Unmarshal(data, &pair); err != nil {
 		return fmt.Errorf("histogram: %w", err)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,11 +135,7 @@ func TestAReportIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := decompress(encoded, task.MaxReportBytes)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		got, err := decodeReport(data)
+		got, err := readReport(bytes.NewReader(encoded), maxReportMemory)
 		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || (len(got.Result.Warnings) == 0) != tc.wantSeries || got.Output != "output" {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
@@ -153,10 +150,19 @@ func TestReportsThatAreNotBelieved(t *testing.T) {
 		"a result of a failure": `{"id":"a","state":"Failed","result":{}}`,
 		"a bad result":          `{"id":"a","state":"Done","result":{"schemaVersion":1}}`,
 	} {
-		if got, err := decodeReport([]byte(text)); err == nil {
+		if got, err := readReport(compressed(t, text), maxReportMemory); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, got)
 		}
 	}
+}
+
+func compressed(t testing.TB, text string) io.Reader {
+	t.Helper()
+	data, err := compress([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.NewReader(data)
 }
 
 func TestTerminationMessageFits(t *testing.T) {

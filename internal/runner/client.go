@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -23,9 +25,18 @@ const (
 	// requestTimeout is for a request and its answer, whatever the caller's context
 	// allows. That of a snapshot is added to its wait.
 	requestTimeout = 10 * time.Second
-	// maxAnswerBytes is more than the status of [maxTasks] tasks takes.
-	maxAnswerBytes = maxTasks * maxStatusBytes
+	// maxAnswerBytes is more than the snapshot of a session takes: one task in each run can
+	// fail, and the others have less than 256 bytes each.
+	maxAnswerBytes  = maxTasks * 256
+	maxRefusalBytes = 8 << 10
+	maxHeaderBytes  = 16 << 10
 )
+
+// answerLimits bound the memory of an answer. The snapshots of all runners are kept, of which
+// there may be 64.
+func answerLimits() limits.Limits {
+	return limits.Limits{TextBytes: maxAnswerBytes, StringBytes: maxStatusBytes, MemoryBytes: 2 * maxAnswerBytes, Depth: 8}
+}
 
 // client is a Client over HTTPS.
 type client struct {
@@ -63,6 +74,8 @@ func Dial(address string, key []byte) (Client, error) {
 				MaxIdleConnsPerHost: 3,
 				IdleConnTimeout:     4 * time.Minute, // Before the runner ends it.
 				DisableCompression:  true,            // Reports are compressed already.
+
+				MaxResponseHeaderBytes: maxHeaderBytes,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("a runner does not redirect") },
 		},
@@ -125,19 +138,15 @@ func (c *client) Cancel(ctx context.Context, id string) error {
 
 // Report implements [Client].
 func (c *client) Report(ctx context.Context, id string) (*task.Report, error) {
-	encoded, err := c.request(ctx, 0, http.MethodGet, taskPath(id, "/report"), nil)
-	if err != nil {
+	var report *task.Report
+	err := c.request(ctx, 0, http.MethodGet, taskPath(id, "/report"), nil, func(body io.Reader) (err error) {
+		report, err = readReport(body, maxReportMemory)
+		return err
+	})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	data, err := decompress(encoded, task.MaxReportBytes)
-	if err != nil {
-		return nil, fmt.Errorf("decompress the report of task %s: %w", id, err)
-	}
-	report, err := decodeReport(data)
-	if err != nil {
-		return nil, err
-	}
-	if report.ID != id {
+	case report.ID != id:
 		return nil, fmt.Errorf("asked for the report of task %s, got that of %s", id, report.ID)
 	}
 	return report, nil
@@ -160,41 +169,47 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 			return fmt.Errorf("encode the request to %s: %w", path, err)
 		}
 	}
-	data, err := c.request(ctx, wait, method, path, body)
-	if err != nil || into == nil {
-		return err
-	}
-	// Not strict: a newer runner may say more.
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("decode the answer of %s to %s: %w", c.server, path, err)
-	}
-	return nil
+	return c.request(ctx, wait, method, path, body, func(answer io.Reader) error {
+		if into == nil { // Read even so, or the connection is given up.
+			_, err := readBounded(answer, maxRefusalBytes)
+			return err
+		}
+		return limits.Decode(answer, into, answerLimits()) // Not strict: a newer runner may say more.
+	})
 }
 
-// request returns what the runner answers, if it does what was asked.
-func (c *client) request(ctx context.Context, wait time.Duration, method, path string, body []byte) (_ []byte, err error) {
+// request reads what the runner answers, if it does what was asked.
+func (c *client) request(ctx context.Context, wait time.Duration, method, path string, body []byte, read func(io.Reader) error) (err error) {
 	ctx, stop := context.WithTimeout(ctx, wait+requestTimeout)
 	defer stop()
 	request, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the runner: %w", err)
+		return fmt.Errorf("ask the runner: %w", err)
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	data, err := readBounded(response.Body, maxAnswerBytes)
-	if err != nil {
-		return nil, fmt.Errorf("read the answer of %s to %s: %w", c.server, path, err)
+	if response.StatusCode != http.StatusOK {
+		return c.refusal(response, path)
 	}
-	if response.StatusCode == http.StatusOK {
-		return data, nil
+	if err := read(response.Body); err != nil {
+		return fmt.Errorf("read the answer of %s to %s: %w", c.server, path, err)
+	}
+	return nil
+}
+
+// refusal is why the runner does not do what was asked.
+func (c *client) refusal(response *http.Response, path string) error {
+	data, err := readBounded(response.Body, maxRefusalBytes)
+	if err != nil {
+		return fmt.Errorf("read the answer of %s to %s: %w", c.server, path, err)
 	}
 	refusal := &Error{}
 	if err := json.Unmarshal(data, refusal); err != nil || refusal.Code == "" {
-		return nil, fmt.Errorf("%s answered %s to %s with %s", c.server, response.Status, path, ellipsis.Cut(clean(data), maxMessageBytes))
+		return fmt.Errorf("%s answered %s to %s with %s", c.server, ellipsis.Cut(response.Status, maxMessageBytes), path, ellipsis.Cut(clean(data), maxMessageBytes))
 	}
-	return nil, refusal
+	return refusal
 }

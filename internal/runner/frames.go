@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -119,7 +120,7 @@ func (e *FrameError) Error() string {
 const (
 	maxFrames       = maxTasks
 	maxFrameErrors  = 100
-	maxFramesBytes  = 16 * task.MaxReportBytes // of all reports
+	maxFramesMemory = 2 * maxReportMemory // of all reports
 	maxLogLineBytes = 16 << 10
 )
 
@@ -161,7 +162,7 @@ func frameText(line []byte) (string, bool) {
 type frameReader struct {
 	number  int
 	reports []task.Report
-	total   int64 // bytes of reports
+	memory  int64 // of reports
 	errs    []error
 
 	open   bool
@@ -253,17 +254,12 @@ func (f *frameReader) finish() {
 		f.fail(fmt.Sprintf("is one more than the %d that a log can have", maxFrames))
 		return
 	}
-	data, err := decompress(f.data, min(task.MaxReportBytes, maxFramesBytes-f.total))
-	if err != nil {
-		f.fail("cannot be decompressed: " + err.Error())
-		return
-	}
-	report, err := decodeReport(data)
+	report, err := readReport(bytes.NewReader(f.data), min(maxReportMemory, maxFramesMemory-f.memory))
 	if err != nil {
 		f.fail("cannot be read: " + err.Error())
 		return
 	}
-	f.total += int64(len(data))
+	f.memory += limits.Size(report)
 	f.reports = append(f.reports, *report)
 	f.open, f.data = false, nil
 }

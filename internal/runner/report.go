@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -66,28 +67,43 @@ func compress(data []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// decodeReport reads the JSON of a report, whose result it validates: it comes out
-// of a pod, and its numbers are going to be believed.
-func decodeReport(data []byte) (*task.Report, error) {
+// maxReportMemory is what a report may take: of a course of the least text, [task.MaxReportBytes]
+// have 9 MiB.
+const maxReportMemory = 12 << 20
+
+// readReport reads a report that was compressed, within a memory by [limits.Size]. Its result is
+// validated: it comes out of a pod, and its numbers are going to be believed.
+func readReport(r io.Reader, memory int64) (*task.Report, error) {
+	text, err := gzip.NewReader(io.LimitReader(r, task.MaxReportBytes))
+	if err != nil {
+		return nil, fmt.Errorf("decompress the report: %w", err)
+	}
 	report := &task.Report{}
-	if err := json.Unmarshal(data, report); err != nil {
+	err = limits.Decode(text, report, limits.Limits{
+		TextBytes: task.MaxReportBytes, StringBytes: 8 * task.MaxOutputBytes, MemoryBytes: memory, Depth: 16,
+	})
+	if err != nil {
 		return nil, err
 	}
+	return report, validateReport(report)
+}
+
+func validateReport(report *task.Report) error {
 	switch {
 	case !isID(report.ID):
-		return nil, fmt.Errorf("the report is of a task %q", report.ID)
+		return fmt.Errorf("the report is of a task %q", report.ID)
 	case !report.State.Ended():
-		return nil, fmt.Errorf("the report of task %s is of one that is %s", report.ID, report.State)
+		return fmt.Errorf("the report of task %s is of one that is %s", report.ID, report.State)
 	case (report.Result != nil) && report.State != task.Done:
-		return nil, fmt.Errorf("the report of task %s has a result, although it is %s", report.ID, report.State)
+		return fmt.Errorf("the report of task %s has a result, although it is %s", report.ID, report.State)
 	}
 	if report.Result != nil {
 		if err := report.Result.Validate(); err != nil {
-			return nil, fmt.Errorf("the report of task %s: %w", report.ID, err)
+			return fmt.Errorf("the report of task %s: %w", report.ID, err)
 		}
 	}
 	cleanFailure(report.Failure)
-	return report, nil
+	return nil
 }
 
 // cleanFailure makes text of what a failure says that came out of a pod. It ends up in
@@ -101,15 +117,6 @@ func cleanFailure(f *task.Failure) {
 	for i, argument := range f.Command {
 		f.Command[i] = clean([]byte(argument))
 	}
-}
-
-// decompress returns at most limit bytes, and an error if there are more.
-func decompress(data []byte, limit int64) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	return readBounded(r, limit)
 }
 
 func readBounded(r io.Reader, limit int64) ([]byte, error) {

@@ -12,7 +12,8 @@ import (
 
 // Bounds of what a runner takes on.
 const (
-	maxTasks          = 4096
+	// maxTasks is more than a session has: 20 runs of 16 phases, with up to four tasks each.
+	maxTasks          = 2048
 	maxSteps          = 1024
 	maxTimeoutSeconds = 7 * 24 * 3600
 	maxRestSeconds    = 3600

@@ -60,23 +60,15 @@ func careless(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Whoever may create pods in a namespace of benchmarks can answer in a runner's place, and
-// say what is meant for the terminal of somebody who reads status.
-func TestWhatARunnerSaysIsText(t *testing.T) {
+// served is a client of whoever answers like this with the key of the session.
+func served(t *testing.T, answer http.HandlerFunc) Client {
+	t.Helper()
 	key := newKey(t)
 	secrets, err := deriveSecrets(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const failure = `"failure": {"reason": "A\u001b[1m", "message": "b\u001b[2J\u009b", "tail": "c\u0007\nd", "command": ["rados", "\u001b]0;e"]}`
-	answer := `{"version": 1, "tasks": [{"id": "r1-a", "state": "Failed", ` + failure + `}]}`
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			_, _ = io.WriteString(w, answer)
-		} else {
-			_, _ = io.WriteString(w, `{"id": "r1-a", "state": "Failed", `+failure+`}`)
-		}
-	}))
+	server := httptest.NewUnstartedServer(answer)
 	if server.TLS, err = secrets.serverTLS(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +78,21 @@ func TestWhatARunnerSaysIsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// Whoever may create pods in a namespace of benchmarks can answer in a runner's place, and
+// say what is meant for the terminal of somebody who reads status.
+func TestWhatARunnerSaysIsText(t *testing.T) {
+	const failure = `"failure": {"reason": "A\u001b[1m", "message": "b\u001b[2J\u009b", "tail": "c\u0007\nd", "command": ["rados", "\u001b]0;e"]}`
+	answer := `{"version": 1, "tasks": [{"id": "r1-a", "state": "Failed", ` + failure + `}]}`
+	c := served(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, answer)
+		} else {
+			_, _ = io.WriteString(w, `{"id": "r1-a", "state": "Failed", `+failure+`}`)
+		}
+	})
 	want := &task.Failure{Reason: "A[1m", Message: "b[2J", Tail: "c\nd", Command: []string{"rados", "]0;e"}}
 	snapshot, err := c.Snapshot(t.Context(), -1, 0)
 	if err != nil || len(snapshot.Tasks) != 1 {
@@ -95,7 +102,7 @@ func TestWhatARunnerSaysIsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := decodeReport([]byte(`{"id": "r1-a", "state": "Failed", ` + failure + `}`))
+	report, err := readReport(compressed(t, `{"id": "r1-a", "state": "Failed", `+failure+`}`), maxReportMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
