@@ -4,11 +4,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cephtune/cephtune/internal/testing/memory"
 	"github.com/cephtune/cephtune/internal/testing/podsecurity"
 )
 
@@ -48,6 +50,21 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 	if checked < 3 { // ../default has it, and what takes that as a base
 		t.Errorf("%d pods, want that of the manager in three folders", checked)
+	}
+}
+
+// The garbage collector knows no limit of a container that nobody tells it.
+func TestTheManagerKnowsItsMemory(t *testing.T) {
+	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
+	container := pod.Containers[slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == "manager" })]
+	if got := container.Resources.Limits.Memory().Value(); got != memory.ManagerLimit {
+		t.Errorf("its limit is %d; tests give it %d", got, memory.ManagerLimit)
+	}
+	want := []corev1.EnvVar{{Name: "MEMORY_LIMIT", ValueFrom: &corev1.EnvVarSource{
+		ResourceFieldRef: &corev1.ResourceFieldSelector{ContainerName: "manager", Resource: "limits.memory"},
+	}}}
+	if diff := cmp.Diff(want, container.Env); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,6 +33,9 @@ import (
 )
 
 func main() {
+	if limit := memoryLimit(os.Getenv); limit > 0 {
+		debug.SetMemoryLimit(limit)
+	}
 	if do, asked := commandOf(os.Args[1:]); asked {
 		os.Exit(runCommand(ctrl.SetupSignalHandler(), do, os.Args[2:], os.Stderr))
 	}
