@@ -18,17 +18,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Two clients put every kind of load on a pool that was made for them, and nothing of
+// Two clients put most kinds of load on a pool that was made for them, and nothing of
 // it is left.
 func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("replicated", c.replicatedScratch(),
 		radosWrite("write"),
-		// So small and one at a time that they last: seq reads each object once.
-		v1alpha1.Phase{Name: "seq", RadosBench: &v1alpha1.RadosBench{
-			Mode: v1alpha1.RadosBenchSeq, BlockSize: resource.MustParse("1Ki"), Concurrency: 1,
-			Duration: metav1.Duration{Duration: shortest}, Ramp: &metav1.Duration{Duration: time.Second},
-		}},
 		v1alpha1.Phase{Name: "rand", RadosBench: &v1alpha1.RadosBench{
 			Mode: v1alpha1.RadosBenchRand, BlockSize: resource.MustParse("64Ki"), Verification: v1alpha1.VerificationNone,
 			Duration: metav1.Duration{Duration: shortest}, Ramp: &metav1.Duration{Duration: time.Second},
@@ -55,7 +50,6 @@ func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 	wantReason(t, b, v1alpha1.ConditionReady, v1alpha1.ReasonComplete)
 	wantPlausible(t, b,
 		load{phase: "write", blockBytes: 64 << 10, inFlight: 2 * 16, metrics: radosBenchMetrics()},
-		load{phase: "seq", blockBytes: 1 << 10, inFlight: 2, metrics: radosBenchMetrics(), marks: cached()},
 		load{phase: "rand", blockBytes: 64 << 10, inFlight: 2 * 16, metrics: radosBenchMetrics(), marks: cached()},
 		load{phase: "rbd-mixed", blockBytes: 4 << 10, readShare: 0.7, metrics: rbdBenchMetrics()},
 		load{phase: "fio-randread", blockBytes: 4 << 10, inFlight: 2 * 4, metrics: fioMetrics(), marks: append(cached(), v1alpha1.MarkClosedLoop)},

@@ -54,6 +54,22 @@ func TestLongBenchmarkOfSharedImages(t *testing.T) {
 	}
 }
 
+// Two clients read objects in their order, each once. Those that last for half a minute take
+// minutes to write.
+func TestLongBenchmarkOfSequentialObjects(t *testing.T) {
+	c := forTest(t)
+	b := c.benchmark("seq", c.replicatedScratch(), v1alpha1.Phase{Name: "seq", RadosBench: &v1alpha1.RadosBench{
+		Mode: v1alpha1.RadosBenchSeq, BlockSize: resource.MustParse("1Ki"), Concurrency: 1,
+		Duration: metav1.Duration{Duration: shortest}, Ramp: &metav1.Duration{Duration: time.Second},
+	}})
+	b.Spec.Template.Clients.Count = 2
+
+	c.runTo(t, v1alpha1.ConditionComplete, b)
+
+	wantPlausible(t, b, load{phase: "seq", blockBytes: 1 << 10, inFlight: 2, metrics: radosBenchMetrics(), marks: cached()})
+	c.wantRuns(t, b)
+}
+
 // OSDs remove the PGs of a pool long after it is gone, and whoever minds that has a run wait,
 // but not for ever: what they have not removed by then is told with its figures.
 func TestLongBenchmarkWaitsForRemoval(t *testing.T) {
