@@ -32,9 +32,13 @@ func TestVersionsAreThoseThatArePinned(t *testing.T) {
 	}
 }
 
-// TestStacksAreThoseOfTheLab compares the table of stacks with their files.
+// TestStacksAreThoseOfTheLab compares the table of stacks with their files, and which is the default.
 func TestStacksAreThoseOfTheLab(t *testing.T) {
-	type versions struct{ Ceph, Rook string }
+	type versions struct {
+		Ceph, Rook string
+		Default    bool
+	}
+	first := match(t, "test/lab/versions.env", `(?m)^DEFAULT_STACK=(\S+)`)
 	want := map[string]versions{}
 	files, err := filepath.Glob(filepath.Join(root(t), "test", "lab", "stacks", "*.env"))
 	if err != nil {
@@ -43,11 +47,12 @@ func TestStacksAreThoseOfTheLab(t *testing.T) {
 	for _, file := range files {
 		path := "test/lab/stacks/" + filepath.Base(file)
 		env := func(name string) string { return match(t, path, `(?m)^`+name+`=(\S+)`) }
-		want[strings.TrimSuffix(filepath.Base(file), ".env")] = versions{env("CEPH_VERSION"), env("ROOK_VERSION")}
+		name := strings.TrimSuffix(filepath.Base(file), ".env")
+		want[name] = versions{env("CEPH_VERSION"), env("ROOK_VERSION"), name == first}
 	}
 	got := map[string]versions{}
 	for _, row := range readPage(t, "docs/versions.md").tables[1].rows {
-		got[row[0]] = versions{row[1], row[2]}
+		got[row[0]] = versions{row[1], row[2], strings.HasPrefix(row[3], "the default")}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/versions.md (-pinned +page):\n%s", diff)
