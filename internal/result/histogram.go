@@ -32,7 +32,7 @@ func (b Bin) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *Bin) UnmarshalJSON(data []byte) error {
-	const longest = 64 // Two numbers of 64 bits, with room for spaces. A hostile one has millions.
+	const longest = 1 << 10 // Two numbers, with room for indents. A hostile one has millions.
 	if len(data) > longest {
 		return fmt.Errorf("histogram: a bin is [nanoseconds, count], not %d bytes", len(data))
 	}
