@@ -256,40 +256,21 @@ func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) erro
 }
 
 func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error {
-	reports, err := r.reports(ctx, seen, seen.runners, id)
-	if err != nil {
-		return err
-	}
 	slowest := 0.0
-	for _, report := range reports {
+	err := eachReport(ctx, seen.runners, 0, id, func(report *task.Report) error {
 		if report.Result == nil {
 			return fmt.Errorf("the report of %s has no result", id)
 		}
 		for _, direction := range report.Result.Directions() {
 			slowest = max(slowest, direction.Seconds)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	seen.memory.pilotSeconds[id] = slowest
 	return nil
-}
-
-// reports fetches what the clients, or the background, have to tell of a task that has
-// ended, once.
-func (r *Reconciler) reports(ctx context.Context, seen facts, runners map[int]runnerView, id string) ([]*task.Report, error) {
-	if known, ok := seen.memory.reports[id]; ok {
-		return known, nil
-	}
-	reports := make([]*task.Report, len(runners))
-	err := r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
-		report, err := c.Report(ctx, id)
-		reports[i] = report
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("fetch the reports of %s: %w", id, err)
-	}
-	seen.memory.reports[id] = reports
-	return reports, nil
 }
 
 // markRunning notes a run in status as soon as its first phase is handed over.

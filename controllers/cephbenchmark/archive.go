@@ -20,7 +20,6 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/slowosd"
-	"github.com/cephtune/cephtune/internal/task"
 )
 
 // archiveRun writes all that is known of a run into a ConfigMap, and returns its
@@ -86,6 +85,7 @@ func (e runEvidence) document(seen facts) (*archive.Run, error) {
 		InitialState:  e.initialState,
 		RawOutput:     seen.spec.RawOutput,
 		Placement:     placementOf(seen.pools(), seen.pgs()),
+		Dropped:       e.dropped,
 	}
 	if b := e.background; b != nil {
 		run.Background = &archive.Background{
@@ -115,7 +115,7 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		EndTime:      orNil(e.end),
 		Observation:  e.observation.WithoutLatencyWindows(),
 		Background:   e.background,
-		Clients:      withoutLatencyWindows(valuesOf(e.reports)),
+		Clients:      e.reports,
 		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
 		OSDIO:        e.io,
 		SlowOSDs:     e.slow,
@@ -134,16 +134,6 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		return archive.Phase{}, fmt.Errorf("write the disturbances: %w", err)
 	}
 	return phase, nil
-}
-
-// withoutLatencyWindows leaves out what windows of a disruption were made of.
-func withoutLatencyWindows(reports []task.Report) []task.Report {
-	for i := range reports {
-		if reports[i].Result != nil {
-			reports[i].Result = reports[i].Result.WithoutLatencyWindows()
-		}
-	}
-	return reports
 }
 
 // placementOf counts the placement groups of pools on each OSD.

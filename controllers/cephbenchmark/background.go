@@ -405,7 +405,7 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 	if !seen.hasBackground() || !seen.beside.tasks.all(id, task.State.Ended) {
 		return nil, "", nil
 	}
-	reports, err := r.reports(ctx, seen, seen.beside.runners, id)
+	report, err := r.besideReport(ctx, seen, id)
 	if err != nil {
 		return nil, "", err
 	}
@@ -413,12 +413,12 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 		digest: digestOf(seen.spec.Template.Background),
 		start:  cmp.Or(seen.memory.startedAt[id], seen.beside.tasks.startTime(id)),
 		end:    cmp.Or(seen.memory.endedAt[id], seen.beside.tasks.endTime(id)),
-		report: reports[0],
+		report: report,
 	}
 	if e.report.Result == nil {
 		return e, "", nil // The task has failed, which the script has seen.
 	}
-	observation, err := figure.Observe(valuesOf(reports), engine.Timing{})
+	observation, err := figure.Observe([]task.Report{*report}, engine.Timing{})
 	if err != nil {
 		return e, fmt.Sprintf("%s: %v", v1alpha1.ReasonBackgroundFailed, err), nil
 	}

@@ -79,11 +79,17 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 // conclude keeps of a run what the conclusion needs. Its reports are in the archive by
 // now, and large.
 func (m *memory) conclude(e runEvidence) {
+	e.phases = slices.Clone(e.phases)
 	for i := range e.phases {
-		delete(m.reports, taskID(e.number, e.phases[i].name))
-		e.phases[i].reports = nil
+		p := &e.phases[i]
+		p.reports = nil
+		if p.observation != nil && p.observation.Result != nil {
+			observation := *p.observation
+			observation.Result = observation.Result.WithoutCourse()
+			p.observation = &observation
+		}
 	}
-	delete(m.reports, backgroundID(e.number))
+	m.gathering, m.beside = gathering{}, nil
 	e.background = nil
 	m.evidence[e.number] = e
 }
@@ -114,6 +120,8 @@ type runEvidence struct {
 	phases []phaseEvidence
 	// background is that of the run; nil if there is none, or it tells nothing.
 	background *backgroundEvidence
+	// dropped is what of its reports there was no room for.
+	dropped []archive.Part
 	// initialState is what it found where phases work on data that were prefilled.
 	initialState v1alpha1.DataState
 	// alone says that status does not know yet when it began.
@@ -126,7 +134,7 @@ type phaseEvidence struct {
 	digest       string // of what was asked for
 	observation  *figure.Observation
 	background   []figure.Figure // of the load beside it, in its time
-	reports      []*task.Report
+	reports      []task.Report   // without what the archive has no room for
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
 	disruption   *archive.Disruption // of the phase in which it happened
@@ -199,14 +207,14 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 		if !seen.tasks.all(id, task.State.Ended) {
 			break
 		}
-		reports, err := r.reports(ctx, seen, seen.runners, id)
+		told, err := r.gather(ctx, seen, p.run, id, phase.load.Timing())
 		if seen.tasks.failed(id) != nil && runner.HasCode(err, runner.NotFound) {
 			break // A log has lost it.
 		}
 		if err != nil {
 			return runEvidence{}, err
 		}
-		evidence, wrong := phaseOf(seen, p.run, i, reports)
+		evidence, wrong := phaseOf(seen, p.run, i, told)
 		e.wrong = cmp.Or(e.wrong, wrong)
 		e.spread = max(e.spread, evidence.spread)
 		e.phases = append(e.phases, evidence)
@@ -214,6 +222,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 			break
 		}
 	}
+	e.dropped = seen.memory.gathering.dropped
 	background, wrong, err := r.observeBackground(ctx, seen, p.run, e.phases)
 	if err != nil {
 		return runEvidence{}, err
@@ -231,14 +240,14 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 }
 
 // phaseOf judges one phase of a run. It is pure.
-func phaseOf(seen facts, run int32, i int, reports []*task.Report) (phaseEvidence, string) {
+func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, string) {
 	p := seen.script.phases[i]
 	id := taskID(run, p.name)
 	e := phaseEvidence{
-		name: p.name, reports: reports, digest: phaseDigest(p.spec, &seen.spec.Template),
+		name: p.name, reports: told.reports, digest: phaseDigest(p.spec, &seen.spec.Template),
 		spread: seen.memory.spread[id], start: seen.memory.startedAt[id], end: seen.memory.endedAt[id],
 	}
-	observation, err := figure.Observe(valuesOf(reports), p.load.Timing())
+	observation, err := told.observer.Observation()
 	if err != nil {
 		return e, fmt.Sprintf("Phase %s: %v", p.name, err)
 	}
@@ -260,7 +269,7 @@ func phaseOf(seen facts, run int32, i int, reports []*task.Report) (phaseEvidenc
 	}
 	e.observation = &observation
 	disrupted := seen.disruptionOf(run, p.name, &e)
-	return e, cmp.Or(disrupted, e.wrong(len(reports)))
+	return e, cmp.Or(disrupted, e.wrong(len(told.reports)))
 }
 
 // wrong says why a phase makes its run no evidence; "" if it does not.
@@ -311,14 +320,6 @@ func digestOf(spec any) string {
 		return "" // It came as JSON, so it can be JSON again.
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
-}
-
-func valuesOf(reports []*task.Report) []task.Report {
-	values := make([]task.Report, len(reports))
-	for i, report := range reports {
-		values[i] = *report
-	}
-	return values
 }
 
 // conclusion is the result of a benchmark.

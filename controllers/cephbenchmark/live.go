@@ -245,7 +245,6 @@ func newMemory(now time.Time) *memory {
 		cachesDropped: map[string]bool{},
 		pilotSeconds:  map[string]float64{},
 		spread:        map[string]time.Duration{},
-		reports:       map[string][]*task.Report{},
 		evidence:      map[int32]runEvidence{},
 		notStarted:    map[string]string{},
 		placed:        map[string][]int{},

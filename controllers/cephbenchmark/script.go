@@ -120,8 +120,10 @@ type memory struct {
 	// clients began.
 	startedAt map[string]time.Time
 	spread    map[string]time.Duration
-	// reports are those of tasks that have ended, by client.
-	reports map[string][]*task.Report
+	// gathering is what clients have told of the run that is being concluded, and beside the
+	// report of its background.
+	gathering gathering
+	beside    *task.Report
 	// evidence is what the runs of this session have come to.
 	evidence map[int32]runEvidence
 	// notStarted is why the signal to start a task did not reach all clients, by task.

@@ -59,7 +59,8 @@ type Run struct {
 	// Background is the load beside the phases, from before the first to after the
 	// last; nil if there was none, or it told nothing.
 	Background *Background `json:"background,omitempty"`
-	// Dropped is what there was no room for, in the order in which it was dropped.
+	// Dropped is what there was no room for, in the order in which it was dropped. Whoever
+	// has dropped parts already says so in it.
 	Dropped []Part `json:"dropped,omitempty"`
 }
 

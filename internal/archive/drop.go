@@ -38,6 +38,17 @@ func Parts() []Part {
 	}
 }
 
+// ClientParts are those of the reports of clients.
+func ClientParts() []Part {
+	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
+}
+
+// FromReport drops the part from a report. What its result shares with others is not changed.
+func (p Part) FromReport(report *task.Report) {
+	dropped := false
+	p.fromReport(report, &dropped)
+}
+
 // from drops the part from a document whose phases were cloned, and reports whether
 // there was any of it.
 func (p Part) from(document *Run) bool {

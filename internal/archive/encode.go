@@ -17,16 +17,16 @@ const (
 	MaxBytes = 512 << 10
 	// maxDocumentBytes bounds what it is uncompressed.
 	maxDocumentBytes = 16 << 20
-	// maxMemory is what a run may take that is written, by [limits.Size]. A second of a
+	// MaxMemory is what a run may take that is written, by [limits.Size]. A second of a
 	// course is 40 bytes of it, and about ten of the compressed document, so that hardly
 	// anything is dropped because of it that would have had room there.
-	maxMemory = 8 << 20
+	MaxMemory = 8 << 20
 )
 
 // readLimits bound the memory of a reader: of what is written nothing comes near them.
 func readLimits() limits.Limits {
 	return limits.Limits{
-		TextBytes: maxDocumentBytes, MemoryBytes: 2 * maxMemory, Depth: 32,
+		TextBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
 		// The longest string is an output, of which JSON makes up to six bytes of one.
 		StringBytes: 8 * task.MaxOutputBytes,
 	}
@@ -59,6 +59,7 @@ func marshal(run *Run, limit int) ([]byte, error) {
 	}
 	if !keepsOutput(run) {
 		DropOutput.from(&document)
+		document.Dropped = slices.DeleteFunc(slices.Clone(document.Dropped), func(p Part) bool { return p == DropOutput })
 	}
 	data, ok, err := encode(&document, limit)
 	for _, part := range Parts() {
@@ -66,7 +67,9 @@ func marshal(run *Run, limit int) ([]byte, error) {
 			break
 		}
 		if part.from(&document) {
-			document.Dropped = append(slices.Clip(document.Dropped), part)
+			if !slices.Contains(document.Dropped, part) {
+				document.Dropped = append(slices.Clip(document.Dropped), part)
+			}
 			data, ok, err = encode(&document, limit)
 		}
 	}
@@ -94,7 +97,7 @@ func keepsOutput(run *Run) bool {
 
 // encode reports whether a document fits. What is too large is not even written.
 func encode(document *Run, limit int) (data []byte, fits bool, err error) {
-	if limits.Size(document) > maxMemory {
+	if limits.Size(document) > MaxMemory {
 		return nil, false, nil
 	}
 	text, err := json.Marshal(document)

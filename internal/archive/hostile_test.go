@@ -137,7 +137,7 @@ func TestTheDensestRunIsReadAgain(t *testing.T) {
 	if len(back.Dropped) > 0 {
 		t.Errorf("dropped %v", back.Dropped)
 	}
-	if size, most := limits.Size(back), int64(maxMemory); size < most/2 {
+	if size, most := limits.Size(back), int64(MaxMemory); size < most/2 {
 		t.Errorf("its size is %d of %d: this test is to come near it", size, most)
 	}
 	if diff := cmp.Diff(run.Phases[0].Observation, back.Phases[0].Observation); diff != "" {

@@ -43,34 +43,69 @@ type Observation struct {
 // It fails, with a message for the user, unless every client has a result that can
 // be used: a run of which a part is missing is no run.
 func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
-	if len(reports) == 0 {
+	observer := Observer{Timing: timing}
+	for i := range reports {
+		observer.Add(&reports[i])
+	}
+	return observer.Observation()
+}
+
+// Observer does what [Observe] does with one report after the other, so that nobody has to
+// have all of them at once.
+type Observer struct {
+	Timing engine.Timing
+
+	merged         *result.Result
+	throttledShare float64
+	err            error
+}
+
+// Add merges the report of another client.
+func (o *Observer) Add(report *task.Report) {
+	if o.err != nil {
+		return
+	}
+	res, err := measured(report, o.Timing)
+	if err != nil {
+		o.err = fmt.Errorf("client %d: %w", report.Client, err)
+		return
+	}
+	o.throttledShare = max(o.throttledShare, throttledShare(report))
+	if o.merged == nil {
+		o.merged = res
+		return
+	}
+	o.merged, o.err = result.Merge(o.merged, res)
+}
+
+// Merged is the result of all clients so far; nil if there is none.
+func (o *Observer) Merged() *result.Result { return o.merged }
+
+// Fail gives up what was merged.
+func (o *Observer) Fail(err error) { o.merged, o.err = nil, err }
+
+// Observation is what all clients yielded together.
+func (o *Observer) Observation() (Observation, error) {
+	switch {
+	case o.err != nil:
+		return Observation{}, o.err
+	case o.merged == nil:
 		return Observation{}, errors.New("no client has reported")
 	}
-	results := make([]*result.Result, len(reports))
-	for i, report := range reports {
-		res, err := measured(report, timing)
-		if err != nil {
-			return Observation{}, fmt.Errorf("client %d: %w", report.Client, err)
-		}
-		results[i] = res
+	if err := o.merged.Validate(); err != nil {
+		return Observation{}, err
 	}
-	merged, err := result.Merge(results...)
+	figures, err := Figures(o.merged)
 	if err != nil {
 		return Observation{}, err
 	}
-	if err := merged.Validate(); err != nil {
+	steady, err := isSteady(o.merged)
+	if err != nil {
 		return Observation{}, err
 	}
-	obs := Observation{Result: merged, ThrottledShare: throttledShare(reports)}
-	if obs.Figures, err = Figures(merged); err != nil {
-		return Observation{}, err
-	}
+	obs := Observation{Result: o.merged, Figures: figures, ThrottledShare: o.throttledShare}
 	if obs.ThrottledShare > ThrottledShare {
 		obs.Mark(v1alpha1.MarkThrottled)
-	}
-	steady, err := isSteady(merged)
-	if err != nil {
-		return Observation{}, err
 	}
 	if !steady {
 		obs.Mark(v1alpha1.MarkNotSteady)
@@ -79,7 +114,7 @@ func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 }
 
 // measured returns the part of a client's result that counts.
-func measured(report task.Report, timing engine.Timing) (*result.Result, error) {
+func measured(report *task.Report, timing engine.Timing) (*result.Result, error) {
 	switch {
 	case report.Failure != nil:
 		return nil, fmt.Errorf("%s: %s", report.Failure.Reason, report.Failure.Message)
@@ -97,18 +132,15 @@ func measured(report task.Report, timing engine.Timing) (*result.Result, error) 
 	return report.Result, nil
 }
 
-func throttledShare(reports []task.Report) float64 {
-	worst := 0.0
-	for _, report := range reports {
-		seconds := 0.0
-		for _, d := range report.Result.Directions() {
-			seconds = max(seconds, d.Seconds)
-		}
-		if throttled := report.Usage.ThrottledSeconds; throttled != nil {
-			worst = max(worst, *throttled/seconds)
-		}
+func throttledShare(report *task.Report) float64 {
+	throttled, seconds := report.Usage.ThrottledSeconds, 0.0
+	if throttled == nil {
+		return 0
 	}
-	return worst
+	for _, d := range report.Result.Directions() {
+		seconds = max(seconds, d.Seconds)
+	}
+	return *throttled / seconds
 }
 
 // isSteady judges the course of all operations by MSER. It is true where it cannot

@@ -70,6 +70,15 @@ func validateWindows(windows []LatencyWindow) error {
 	return nil
 }
 
+// WithoutCourse returns a copy without series and windows, which shares everything else.
+func (r *Result) WithoutCourse() *Result {
+	plain := r.WithoutLatencyWindows()
+	for _, d := range plain.Directions() {
+		d.Series = nil // Of the copy.
+	}
+	return plain
+}
+
 // WithoutLatencyWindows returns a copy without them, which shares everything else: they are
 // large, and only looked at once.
 func (r *Result) WithoutLatencyWindows() *Result {

@@ -1,0 +1,171 @@
+package cephbenchmark
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+	bounded "github.com/cephtune/cephtune/internal/testing/memory"
+)
+
+// reporter is a runner that has one report, which it writes and reads each time as a log has
+// it.
+type reporter struct {
+	runner.Client
+	index int
+	log   []byte
+	err   error
+	asked int
+}
+
+func (r *reporter) Report(context.Context, string) (*task.Report, error) {
+	r.asked++
+	if r.err != nil {
+		return nil, r.err
+	}
+	reports, err := runner.ReadFrames(bytes.NewReader(r.log))
+	if err != nil {
+		return nil, err
+	}
+	reports[0].Client = r.index
+	return &reports[0], nil
+}
+
+// reporters are runners that all have this report.
+func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, facts) {
+	t.Helper()
+	var log bytes.Buffer
+	if err := runner.WriteFrame(&log, report); err != nil {
+		t.Fatal(err)
+	}
+	seen := facts{memory: newMemory(today()), runners: map[int]runnerView{}}
+	all := make([]*reporter, clients)
+	for i := range all {
+		all[i] = &reporter{index: i, log: log.Bytes()}
+		seen.runners[i] = runnerView{client: all[i]}
+	}
+	return all, seen
+}
+
+// courseOf is a report with a course by the second.
+func courseOf(seconds int) *task.Report {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Not for secrets.
+	s := &result.Series{Boundaries: result.NominalBoundaries}
+	for i := range seconds {
+		operations := 10_000 + random.IntN(1000)
+		s.StartSeconds, s.EndSeconds = append(s.StartSeconds, float64(i)), append(s.EndSeconds, float64(i+1))
+		s.OperationsPerSecond, s.BytesPerSecond = append(s.OperationsPerSecond, float64(operations)), append(s.BytesPerSecond, float64(operations<<12))
+		s.MeanLatencySeconds = append(s.MeanLatencySeconds, float64(random.IntN(1e6))/1e9)
+	}
+	return &task.Report{Status: task.Status{ID: "r1-a", State: task.Done}, Output: "output", Result: &result.Result{
+		SchemaVersion: result.SchemaVersion, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
+		Write: &result.Direction{Operations: 1000, Bytes: 1000 << 12, Seconds: float64(seconds), ShortestSeconds: float64(seconds), Series: s},
+	}}
+}
+
+// The largest benchmark that the API allows, by the length of a phase that is still sensible.
+func TestManyClientsWithLongCourses(t *testing.T) {
+	const clients, seconds = 64, 16 * 3600
+	bounded.Within(t, func(t *testing.T) {
+		_, seen := reporters(t, clients, courseOf(seconds))
+		told, err := (&Reconciler{}).gather(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		observation, err := told.observer.Observation()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := observation.Result.Write; d.Operations != 1000*clients || d.Series == nil || d.Series.Len() != seconds {
+			t.Errorf("%d operations, with a course: %t", d.Operations, d.Series != nil)
+		}
+		data, err := archive.Marshal(&archive.Run{
+			Number: 1, State: v1alpha1.RunValid, RawOutput: v1alpha1.RawOutputAlways, Dropped: seen.memory.gathering.dropped,
+			Phases: []archive.Phase{{Name: "a", Observation: &observation, Clients: told.reports}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := archive.Unmarshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(run.Phases[0].Clients) != clients || !slices.Equal(run.Dropped[:2], archive.Parts()[:2]) {
+			t.Errorf("%d clients, dropped %v", len(run.Phases[0].Clients), run.Dropped)
+		}
+	})
+}
+
+// Warnings are all kept, and clients that are not ours can have as many as their reports hold.
+func TestHostileClientsTogether(t *testing.T) {
+	bounded.Within(t, func(t *testing.T) {
+		all, seen := reporters(t, 64, courseOf(1))
+		for i, r := range all {
+			report := courseOf(1)
+			for j := range 50_000 {
+				report.Result.Warnings = append(report.Result.Warnings, result.Warning{Message: fmt.Sprint(i, " ", j)})
+			}
+			var log bytes.Buffer
+			if err := runner.WriteFrame(&log, report); err != nil {
+				t.Fatal(err)
+			}
+			r.log = log.Bytes()
+		}
+		told, err := (&Reconciler{}).gather(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := told.observer.Observation(); err == nil || !strings.Contains(err.Error(), "take more than 48 MiB") {
+			t.Errorf("got %v", err)
+		}
+		if len(told.reports) != 64 || seen.memory.gathering.kept > archive.MaxMemory {
+			t.Errorf("%d reports of %d bytes", len(told.reports), seen.memory.gathering.kept)
+		}
+	})
+}
+
+func TestReportsAreFetchedOnce(t *testing.T) {
+	want := courseOf(30)
+	all, seen := reporters(t, 3, want)
+	all[1].err = errors.New("out of reach")
+	r := &Reconciler{}
+	if _, err := r.gather(t.Context(), seen, 1, "r1-a", engine.Timing{}); !errors.Is(err, all[1].err) || !strings.Contains(err.Error(), "client 1") {
+		t.Errorf("got %v", err)
+	}
+	all[1].err = nil
+	for range 2 {
+		told, err := r.gather(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Client = 2
+		if len(told.reports) != 3 || seen.memory.gathering.dropped != nil {
+			t.Fatalf("%d reports, dropped %v", len(told.reports), seen.memory.gathering.dropped)
+		}
+		if diff := cmp.Diff(*want, told.reports[2]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if observation, err := told.observer.Observation(); err != nil || observation.Result.Clients != 3 {
+			t.Errorf("%+v, %v", observation, err)
+		}
+	}
+	if all[0].asked != 1 || all[1].asked != 2 || all[2].asked != 1 {
+		t.Errorf("asked %d, %d and %d times", all[0].asked, all[1].asked, all[2].asked)
+	}
+	if told, err := r.gather(t.Context(), seen, 2, "r2-a", engine.Timing{}); err != nil || len(told.reports) != 3 || len(seen.memory.gathering.tasks) != 1 {
+		t.Errorf("of the next run: %+v, %v", told, err)
+	}
+}
