@@ -62,7 +62,7 @@ func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, fac
 
 // courseOf is a report with a course by the second.
 func courseOf(seconds int) *task.Report {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Not for secrets.
+	random := rand.New(rand.NewPCG(1, 2))
 	s := &result.Series{Boundaries: result.NominalBoundaries}
 	for i := range seconds {
 		operations := 10_000 + random.IntN(1000)
@@ -164,6 +164,14 @@ func TestReportsAreFetchedOnce(t *testing.T) {
 	}
 	if all[0].asked != 1 || all[1].asked != 2 || all[2].asked != 1 {
 		t.Errorf("asked %d, %d and %d times", all[0].asked, all[1].asked, all[2].asked)
+	}
+}
+
+func TestTheNextRunIsGatheredAnew(t *testing.T) {
+	_, seen := reporters(t, 3, courseOf(30))
+	r := &Reconciler{}
+	if _, err := r.gather(t.Context(), seen, 1, "r1-a", engine.Timing{}); err != nil {
+		t.Fatal(err)
 	}
 	if told, err := r.gather(t.Context(), seen, 2, "r2-a", engine.Timing{}); err != nil || len(told.reports) != 3 || len(seen.memory.gathering.tasks) != 1 {
 		t.Errorf("of the next run: %+v, %v", told, err)

@@ -375,6 +375,31 @@ func benchmark(name string) *v1alpha1.CephBenchmark {
 	}
 }
 
+// Names of results can be foretold, so what has one may be somebody else's.
+func TestOfReadsOwnResultsAlone(t *testing.T) {
+	b := benchmark("nightly")
+	run := example(t, v1alpha1.RunValid, sized{clients: 1, seconds: 60})
+	cm, err := ConfigMap(b, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, err := Of(b, cm); err != nil || own.Number != run.Number {
+		t.Errorf("its own results are %+v, %v", own, err)
+	}
+	unowned, another := cm.DeepCopy(), cm.DeepCopy()
+	unowned.OwnerReferences = nil
+	unowned.BinaryData[Key] = []byte("not looked into")
+	successor := b.DeepCopy()
+	successor.UID = "another"
+	another.OwnerReferences[0].UID = successor.UID
+	for what, err := range map[string]error{"without an owner": second(Of(b, unowned)), "of an earlier one of the name": second(Of(successor, another))} {
+		var foreign *ForeignError
+		if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "kubectl delete configmap -n "+cm.Namespace+" "+cm.Name) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+}
+
 func second(_ *Run, err error) error { return err }
 
 func TestConfigMap(t *testing.T) {
@@ -403,21 +428,6 @@ func TestConfigMap(t *testing.T) {
 	}
 	if want := (Benchmark{Namespace: "bench", Name: "nightly", UID: "4f9c"}); back.Benchmark != want || back.RunID != "2026-03-01" {
 		t.Errorf("it is a run of %+v, %s", back.Benchmark, back.RunID)
-	}
-	if own, err := Of(b, cm); err != nil || own.Number != run.Number {
-		t.Errorf("its own results are %+v, %v", own, err)
-	}
-	unowned, another := cm.DeepCopy(), cm.DeepCopy()
-	unowned.OwnerReferences = nil
-	unowned.BinaryData[Key] = []byte("not looked into")
-	successor := b.DeepCopy()
-	successor.UID = "another"
-	another.OwnerReferences[0].UID = successor.UID
-	for what, err := range map[string]error{"without an owner": second(Of(b, unowned)), "of an earlier one of the name": second(Of(successor, another))} {
-		var foreign *ForeignError
-		if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "kubectl delete configmap -n "+cm.Namespace+" "+cm.Name) {
-			t.Errorf("%s: got %v", what, err)
-		}
 	}
 	if _, err := FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}); err == nil {
 		t.Error("another ConfigMap is taken for an archive")

@@ -163,13 +163,12 @@ func TestMarshalTakesNoMoreMemoryThanARunMay(t *testing.T) {
 
 func TestALimitIsTold(t *testing.T) {
 	_, err := Unmarshal(repeated(t, `{"schemaVersion":1,"phases":[{}`, `,{}`, `]}`, 1_000_000))
-	var limit *limits.Error
-	if !errors.As(err, &limit) {
+	if _, ok := errors.AsType[*limits.Error](err); !ok {
 		t.Errorf("got %v, want a limit", err)
 	}
 	noise := make([]byte, MaxBytes+1)
 	for i := range noise {
-		noise[i] = byte(rand.IntN(256)) //nolint:gosec // Not for secrets.
+		noise[i] = byte(rand.IntN(256))
 	}
 	if _, err := Unmarshal(noise); err == nil || !strings.Contains(err.Error(), fmt.Sprint(MaxBytes)) {
 		t.Errorf("got %v", err)

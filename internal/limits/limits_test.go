@@ -27,7 +27,7 @@ type outer struct {
 	Pointer *inner          `json:"pointer,omitempty"`
 }
 
-var generous = Limits{TextBytes: 1 << 20, StringBytes: 1 << 10, MemoryBytes: 1 << 20, Depth: 8} //nolint:gochecknoglobals // a constant of tests
+var generous = Limits{TextBytes: 1 << 20, StringBytes: 1 << 10, MemoryBytes: 1 << 20, Depth: 8}
 
 func TestDecodeReadsWhatWasWritten(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
