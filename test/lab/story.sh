@@ -1,0 +1,55 @@
+# What the stories on the lab share, each a run of steps that takes a sweep through something:
+# how they look, and how they say what they have found. Sourced after lib.sh by who has set
+# SWEEP, as KIND/NAME, TESTS and STEPS.
+# shellcheck shell=bash
+
+SYSTEM=cephtune-system
+BENCH=cephtune-bench
+
+ceph() { "$LAB/lab" ceph "$@"; }
+
+ok() { say "  ok: $*"; }
+
+# is WHAT GOT WANT asserts that something is as it should be.
+is() { [ "$2" = "$3" ] || die "$1 is '$2', want '$3'"; ok "$1 is '$3'"; }
+
+gone() {
+	local left
+	left=$(kubectl "$@" --ignore-not-found -o name) || die "cannot tell: kubectl $*"
+	[ -z "$left" ] || die "still there: kubectl $*"
+	ok "gone: $*"
+}
+
+there() { kubectl "$@" >/dev/null || die "not there: kubectl $*"; ok "there: $*"; }
+
+fsid() { kubectl -n rook-ceph get cephcluster my-cluster -o 'jsonpath={.status.ceph.fsid}'; }
+
+journal() { kubectl -n "$SYSTEM" get configmap "cephtune-journal-$(fsid)" -o 'jsonpath={.data.journal\.json}'; }
+
+open_entries() { journal 2>/dev/null | jq '[.entries[] | select(.state == "Open")] | length' 2>/dev/null || echo 0; }
+
+journal_is_open() { [ "$(open_entries)" -gt 0 ]; }
+
+# tunables are what the sweep changes and holds still.
+tunables() {
+	{
+		ceph config dump -f json | jq -c '[.[] | select(.section == "osd") | {name, mask, value}] | sort'
+		ceph balancer status -f json | jq -c '{active}'
+		ceph osd dump -f json | jq -c '{flags_set: (.flags_set | sort)}'
+	}
+}
+
+changed() { [ "$(ceph config dump -f json | jq -r '.[] | select(.name == "osd_client_message_cap") | .value')" = 64 ]; }
+
+sweep_field() { kubectl -n "$BENCH" get "$SWEEP" -o "jsonpath=$1"; }
+
+run_steps() {
+	local step started
+	for step in "$@"; do
+		declare -F "step_${step//-/_}" >/dev/null || die "no step is called $step; they are: ${STEPS[*]}"
+		started=$SECONDS
+		say "=== $step"
+		"step_${step//-/_}"
+		say "=== $step: done in $((SECONDS - started)) s"
+	done
+}
