@@ -94,7 +94,7 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 
 .PHONY: simulate
 simulate: ## Play the simulations of docs/statistics.md in full, 25 times as many sweeps as tests do. It takes an hour.
-	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/sweep
+	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/sweep ./internal/switchback
 
 # CRS is how many CRs "make bench-crs" has the manager look after.
 CRS ?= 1000

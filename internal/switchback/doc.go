@@ -1,0 +1,31 @@
+// Package switchback decides whether one setting of a storage cluster is faster
+// than another from windows of one running load, while the settings are
+// switched under it many times in random order: a switchback experiment.
+//
+// Data flow one way:
+//
+//	Assign → the order of settings, in groups: quads, or rounds of several candidates
+//	→ Cut: windows, from the switches and the clients' counts, without wash-out
+//	→ Faults: whole groups that are void, decided without their figures
+//	→ Summarize: a session as one Entry for each candidate
+//	→ Judge: the verdict, from entries alone
+//
+// The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window).
+// Within a session its noise is that of quads. Where the effect differs between
+// pools or hours, quads of one session know nothing of it; a claim beyond
+// the session rests on Student's t over the means of sessions.
+//
+// Effects that windows hide are looked for. What is left of the setting before
+// shows inside windows or in the windows after it (Carryover). Work that a
+// setting puts off shows only where one setting holds for minutes: in dwells.
+//
+// The package is pure: no clock, no input or output, no global randomness. Nothing
+// of the operator calls it yet.
+//
+// Sources: I. Bojinov, D. Simchi-Levi, J. Zhao, Design and analysis of
+// switchback experiments (arXiv 2009.00148), for the design and its
+// randomisation test; A. Abedi, T. Brecht, ICPE 2017, for randomised
+// interleaving; L. Bulej et al., Duet benchmarking, ICPE 2020, for comparing
+// under noise that both share; H. Wang, A. Ramdas, Anytime-valid t-tests
+// (arXiv 2310.03722), for the alternative to looks that are fixed beforehand.
+package switchback

@@ -1,0 +1,209 @@
+package switchback
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// MaxEntryBytes is what an entry takes at most.
+const MaxEntryBytes = 96
+
+const (
+	// exactOrders is how many orders are gone through instead of drawn: all of four quads.
+	exactOrders = 6 * 6 * 6 * 6
+	draws       = 9999
+)
+
+// Session is a session as the archive keeps it. Entries can be computed from it again.
+type Session struct {
+	Number     int      `json:"number"`
+	Seed       uint64   `json:"seed"` // of the draws of the tests
+	Candidates int      `json:"candidates"`
+	Order      []Group  `json:"order"`
+	Windows    []Window `json:"windows"`
+	Faults     []bool   `json:"faults"` // one for each window
+}
+
+// Entry is what the ledger keeps of one candidate in one session.
+type Entry struct {
+	Session   int     `json:"s"`
+	Candidate int     `json:"c"`
+	Groups    int     `json:"n"` // quads or rounds that count
+	Mean      float64 `json:"m"` // of ln(candidate ÷ baseline) over groups
+	StdDev    float64 `json:"d"` // of groups
+	P         float64 `json:"r"` // randomisation test against "no increase of the figure"
+	Late      float64 `json:"l"` // late minus early halves, as a normal score
+	Lag       float64 `json:"g"` // the setting before, as a normal score
+	Void      bool    `json:"v,omitempty"`
+}
+
+// Encode is the entry as the ledger holds it.
+func (e Entry) Encode() ([]byte, error) {
+	raw, err := json.Marshal(e)
+	if err == nil && len(raw) > MaxEntryBytes {
+		err = fmt.Errorf("%w: an entry of %d bytes", stats.ErrParameter, len(raw))
+	}
+	return raw, err
+}
+
+// Entries sums a session up. A window in which nothing moved has no
+// logarithm, and cannot be left out without looking at figures: the error wraps
+// stats.ErrStalled, and the session has failed.
+func (s Session) Entries() ([]Entry, error) {
+	groups, err := s.groups()
+	if err != nil {
+		return nil, err
+	}
+	void := s.voidsDiffer()
+	entries := make([]Entry, s.Candidates)
+	for i := range entries {
+		candidate := i + 1
+		e := Entry{Session: s.Number, Candidate: candidate, Groups: len(groups), P: 1, Void: void || len(groups) < 2}
+		if !e.Void {
+			k, err := stats.PairedDifferences(effects(groups, candidate))
+			if err != nil {
+				return nil, err
+			}
+			e.Mean, e.StdDev = round(k.LogRatio, 1e6), round(k.StdDev, 1e6)
+			e.P = round(randomise(alternatives(groups, candidate, 0), s.rng(1)), 1e4)
+			e.Late = round(lateScore(groups, candidate, s.rng(2)), 100)
+			e.Lag = round(lagScore(groups, candidate, s.rng(3)), 100)
+		}
+		entries[i] = e
+	}
+	return entries, nil
+}
+
+// PGreater is the randomisation test against "the log-ratio of a candidate is at most
+// margin": how often an order that could have been drawn gives as much.
+// Up to four quads it goes through all orders, beyond through 9,999 drawn ones.
+func (s Session) PGreater(candidate int, margin float64) (float64, error) {
+	groups, err := s.groups()
+	if err != nil {
+		return 0, err
+	}
+	if candidate < 1 || candidate > s.Candidates || len(groups) == 0 {
+		return 0, fmt.Errorf("%w: candidate %d of %d, %d groups", stats.ErrParameter, candidate, s.Candidates, len(groups))
+	}
+	return randomise(alternatives(groups, candidate, margin), s.rng(1)), nil
+}
+
+func (s Session) rng(stream uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(s.Seed, stream)) //nolint:gosec // a test that can be replayed, not a secret
+}
+
+func round(x, unit float64) float64 { return math.Round(x*unit) / unit }
+
+// group is a group that counts, with its figures.
+type group struct {
+	order Group
+	logs  []float64 // ln(figure)
+	late  []float64 // (late − early) ÷ figure, which a stalled half leaves finite
+}
+
+// groups are those that were measured to their end and have no fault.
+func (s Session) groups() ([]group, error) {
+	if len(s.Faults) != len(s.Windows) || s.Candidates < 1 {
+		return nil, fmt.Errorf("%w: %d windows, %d faults, %d candidates", stats.ErrParameter, len(s.Windows), len(s.Faults), s.Candidates)
+	}
+	var out []group
+	at := 0
+	for _, order := range s.Order {
+		if at+len(order) > len(s.Windows) {
+			break // a look ended the session
+		}
+		g, ok, err := s.group(order, at)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, g)
+		}
+		at += len(order)
+	}
+	return out, nil
+}
+
+func (s Session) group(order Group, at int) (group, bool, error) {
+	g, counts := group{order: order}, true
+	for i, setting := range order {
+		w := s.Windows[at+i]
+		if w.Setting != setting {
+			return g, false, fmt.Errorf("%w: window %d has setting %d, not %d", stats.ErrParameter, at+i, w.Setting, setting)
+		}
+		counts = counts && !s.Faults[at+i]
+	}
+	if !counts {
+		return g, false, nil
+	}
+	for _, w := range s.Windows[at : at+len(order)] {
+		if w.Figure == 0 {
+			return g, false, fmt.Errorf("window of setting %d: %w", w.Setting, stats.ErrStalled)
+		}
+		if !(w.Figure > 0) || math.IsInf(w.Figure, 1) || !(w.Early >= 0 && w.Late >= 0) {
+			return g, false, &stats.ValueError{What: "window", Index: at, Value: w.Figure, Want: "positive and finite"}
+		}
+		g.logs = append(g.logs, math.Log(w.Figure))
+		g.late = append(g.late, (w.Late-w.Early)/w.Figure)
+	}
+	return g, true, nil
+}
+
+// contrast is the mean of a candidate's values less that of the baseline's. In a quad it is ½(ΣB − ΣA).
+func contrast(order Group, values []float64, candidate int) float64 {
+	var sum, n [2]float64
+	for i, setting := range order {
+		switch setting {
+		case Baseline:
+			sum[0], n[0] = sum[0]+values[i], n[0]+1
+		case candidate:
+			sum[1], n[1] = sum[1]+values[i], n[1]+1
+		}
+	}
+	return sum[1]/n[1] - sum[0]/n[0]
+}
+
+func effects(groups []group, candidate int) []float64 {
+	out := make([]float64, len(groups))
+	for i, g := range groups {
+		out[i] = contrast(g.order, g.logs, candidate)
+	}
+	return out
+}
+
+// choice is the contrast of a group, and what it would have been in each order that could have been drawn.
+type choice struct {
+	seen float64
+	all  []float64
+}
+
+// alternatives takes the margin off the candidate's windows first: under "the ratio is
+// exp(margin)" the figures are then the same in any order.
+func alternatives(groups []group, candidate int, margin float64) []choice {
+	return choices(groups, candidate, func(g group) []float64 {
+		values := make([]float64, len(g.logs))
+		for i, y := range g.logs {
+			values[i] = y
+			if g.order[i] == candidate {
+				values[i] -= margin
+			}
+		}
+		return values
+	})
+}
+
+func choices(groups []group, candidate int, values func(group) []float64) []choice {
+	out := make([]choice, len(groups))
+	for i, g := range groups {
+		v := values(g)
+		out[i].seen = contrast(g.order, v, candidate)
+		for _, order := range relabelled(g.order, candidate) {
+			out[i].all = append(out[i].all, contrast(order, v, candidate))
+		}
+	}
+	return out
+}

@@ -1,0 +1,328 @@
+package switchback
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// world is a cluster whose truth is known: what a client gets in each second.
+type world struct {
+	name      string
+	cv, phi   float64 // per second
+	slow      float64 // sd of ln, with τ 60 s
+	stalls    float64 // begin in a second with this probability, and last 2 s
+	ratio     float64
+	sessionSD float64 // by how much ln(ratio) differs between sessions
+	tau       float64 // seconds in which a setting has its effect; 0: at once
+	deferred  float64 // ln(figure) that work put off takes away in the long run, τ 60 s
+
+	rng                        *rand.Rand
+	fast, drift, felt, backlog float64
+	stalled                    int
+}
+
+func worlds() []world {
+	return []world{
+		{name: "quiet", cv: 0.06, phi: 0.2, slow: 0.01},
+		{name: "typical", cv: 0.08, phi: 0.5, slow: 0.03},
+		{name: "noisy", cv: 0.15, phi: 0.5, slow: 0.08},
+		{name: "stalling", cv: 0.30, phi: 0.3, slow: 0.10, stalls: 0.01},
+	}
+}
+
+func (w *world) second(setting int, effect float64) float64 {
+	w.fast = w.phi*w.fast + math.Sqrt(1-w.phi*w.phi)*w.cv*w.rng.NormFloat64()
+	keep := math.Exp(-1.0 / 60)
+	w.drift = keep*w.drift + math.Sqrt(1-keep*keep)*w.slow*w.rng.NormFloat64()
+	target := effect * float64(setting)
+	if w.tau == 0 {
+		w.felt = target
+	} else {
+		w.felt += (target - w.felt) * (1 - math.Exp(-1/w.tau))
+	}
+	w.backlog += (w.deferred*float64(setting) - w.backlog) * (1 - keep)
+	if w.stalled > 0 {
+		w.stalled--
+		return 0
+	}
+	if w.rng.Float64() < w.stalls {
+		w.stalled = 2
+	}
+	return math.Exp(w.felt - w.backlog + w.fast + w.drift)
+}
+
+// session is one of windows of 10 s of which 3 s are wash-out.
+func (w *world) session(t *testing.T, number, quads int, effect float64) Session {
+	t.Helper()
+	order, err := Assign(w.rng.Uint64(), uint64(number), 1, quads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Session{Number: number, Seed: w.rng.Uint64(), Candidates: 1, Order: order}
+	w.fast, w.drift, w.felt, w.backlog, w.stalled = 0, w.slow*w.rng.NormFloat64(), 0, 0, 0
+	for _, g := range order {
+		for _, setting := range g {
+			for range 3 {
+				w.second(setting, effect)
+			}
+			win := Window{Setting: setting}
+			for i := range 7 {
+				x := w.second(setting, effect)
+				win.Figure += x / 7
+				if i < 3 {
+					win.Early += x / 3
+				} else if i > 3 {
+					win.Late += x / 3
+				}
+			}
+			s.Windows = append(s.Windows, win)
+		}
+	}
+	s.Faults = make([]bool, len(s.Windows))
+	return s
+}
+
+func (w *world) dwells(effect float64) Dwells {
+	const washOut = 120
+	var d Dwells
+	for i := range d {
+		for range washOut {
+			w.second(i%2, effect)
+		}
+		for range 4 {
+			sum := 0.0
+			for range (240 - washOut) / 4 {
+				sum += w.second(i%2, effect)
+			}
+			d[i] = append(d[i], sum/(240-washOut)*4)
+		}
+	}
+	return d
+}
+
+func (w *world) effect() float64 { return math.Log(w.ratio) + w.sessionSD*w.rng.NormFloat64() }
+
+// sweep plays sessions, or the looks of one, until there is a verdict, and says in how many minutes.
+func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float64) {
+	t.Helper()
+	dwells := map[int]Dwells{}
+	minutes := 0.0
+	if withDwells {
+		dwells[1] = w.dwells(w.effect())
+		minutes = 16
+	}
+	if q.Quick {
+		f, m := w.quick(t, q, dwells)
+		return f, minutes + m
+	}
+	var entries []Entry
+	for n := 1; ; n++ {
+		entries = append(entries, w.entry(t, w.session(t, n, DefaultPairs/2, w.effect())))
+		minutes += (95 + 2*10*DefaultPairs) / 60.0
+		if n < DefaultSessions {
+			continue
+		}
+		f := judge(t, q, entries, dwells)
+		if f.Verdict != stats.Inconclusive || n == q.MaxSessions {
+			return f, minutes
+		}
+	}
+}
+
+func (w *world) quick(t *testing.T, q Question, dwells map[int]Dwells) (f Finding, minutes float64) {
+	t.Helper()
+	looks := QuickLooks()
+	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect())
+	for _, pairs := range looks {
+		part := whole
+		part.Windows, part.Faults = whole.Windows[:2*pairs], whole.Faults[:2*pairs]
+		f, minutes = judge(t, q, []Entry{w.entry(t, part)}, dwells), (95+20*float64(pairs))/60
+		if f.Verdict != stats.Inconclusive {
+			break
+		}
+	}
+	return f, minutes
+}
+
+func (w *world) entry(t *testing.T, s Session) Entry {
+	t.Helper()
+	es, err := s.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return es[0]
+}
+
+func judge(t *testing.T, q Question, entries []Entry, dwells map[int]Dwells) Finding {
+	t.Helper()
+	fs, err := Judge(q, entries, dwells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fs[0]
+}
+
+func long() bool { return os.Getenv("CEPHTUNE_SIMULATION") == "long" }
+
+// rateOf is how often sweeps of a world have one of some verdicts, with the mean of their minutes.
+func rateOf(t *testing.T, w world, seed uint64, n int, q Question, dwells bool, wanted ...stats.Verdict) (rate, minutes float64) {
+	t.Helper()
+	w.rng = rand.New(rand.NewPCG(2026, seed))
+	for range n {
+		f, m := w.sweep(t, q, dwells)
+		minutes += m / float64(n)
+		if slices.Contains(wanted, f.Verdict) {
+			rate += 1 / float64(n)
+		}
+	}
+	return rate, minutes
+}
+
+func question(quick bool) Question {
+	return Question{
+		Criteria:   stats.Criteria{MinimumEffect: 0.10, Equivalence: 0.05, Confidence: 0.95},
+		Candidates: 1, Quick: quick, MaxSessions: 6,
+	}
+}
+
+func TestSimulatedErrorRates(t *testing.T) {
+	n := 48
+	if long() {
+		n = 25 * n
+	}
+	truths := []struct {
+		name    string
+		ratio   float64
+		dwells  bool
+		nominal float64
+		wrong   []stats.Verdict
+	}{
+		{"a false Superior", 1.10, false, 0.05, []stats.Verdict{stats.Superior}},
+		{"a false gain", 1, false, 0.05, []stats.Verdict{stats.Superior, stats.Better}},
+		{"a false loss", 1, false, 0.025, []stats.Verdict{stats.Inferior}},
+		{"a false Equivalent", 1.05, true, 0.05, []stats.Verdict{stats.Equivalent}},
+	}
+	for i, w := range worlds() {
+		for j, truth := range truths {
+			for _, sd := range []float64{-1, 0, 0.05} { // −1 is quick mode, whose claim has no sessions
+				w, q := w, question(sd < 0)
+				w.ratio, w.sessionSD = truth.ratio, max(0, sd)
+				seed := uint64(100 + 10*i + j)
+				rate, _ := rateOf(t, w, seed, n, q, truth.dwells, truth.wrong...)
+				se := math.Sqrt(truth.nominal * (1 - truth.nominal) / float64(n))
+				if rate > truth.nominal+2*se {
+					t.Logf("%s, %s, sd %v: %.1f%%, and again", w.name, truth.name, sd, 100*rate)
+					rate, _ = rateOf(t, w, seed+1000, n, q, truth.dwells, truth.wrong...)
+					se *= 1.5
+				}
+				t.Logf("%-8s %-18s sd between sessions %5.2f: %.1f%%", w.name, truth.name, sd, 100*rate)
+				if rate > truth.nominal+2*se {
+					t.Errorf("%s, sd %v: %s in %.1f%%, nominal %v", w.name, sd, truth.name, 100*rate, truth.nominal)
+				}
+			}
+		}
+	}
+}
+
+// Minutes to "better at all", and how often that is reached.
+func TestSimulatedMinutes(t *testing.T) {
+	n := 30
+	if long() {
+		n = 25 * n
+	}
+	for i, w := range worlds() {
+		for _, ratio := range []float64{1.05, 1.10, 1.25} {
+			for _, quick := range []bool{true, false} {
+				q := question(quick)
+				q.Criteria.MinimumEffect, w.ratio, w.sessionSD = 0, ratio, 0.02
+				power, minutes := rateOf(t, w, uint64(200+i), n, q, false, stats.Superior, stats.Better)
+				t.Logf("%-8s %.2f quick %-5v: %3.0f%% in %4.1f min", w.name, ratio, quick, 100*power, minutes)
+			}
+		}
+	}
+}
+
+// What windows hide: effects that take their time, and work that a setting puts off.
+func TestSimulatedHiddenEffects(t *testing.T) {
+	n := 40
+	if long() {
+		n = 25 * n
+	}
+	for i, w := range worlds()[:3] {
+		for _, tau := range []float64{5, 10, 60} {
+			w := w
+			w.ratio, w.tau = 1.10, tau
+			same, _ := rateOf(t, w, uint64(300+i), n, question(false), true, stats.Equivalent)
+			t.Logf("%-8s 1.10 with τ %2.0f s: Equivalent in %.1f%%", w.name, tau, 100*same)
+		}
+		w.ratio, w.deferred = 1.10, math.Log(1.10/0.93)
+		q := question(false)
+		q.Criteria.MinimumEffect = 0
+		without, _ := rateOf(t, w, uint64(310+i), n, q, false, stats.Superior, stats.Better)
+		with, _ := rateOf(t, w, uint64(310+i), n, q, true, stats.Superior, stats.Better)
+		t.Logf("%-8s long-run 0.93 that windows see as 1.10: better in %.1f%%, with dwells %.1f%%", w.name, 100*without, 100*with)
+	}
+	for i, w := range worlds() {
+		w.ratio, w.rng = 1, rand.New(rand.NewPCG(2026, uint64(320+i)))
+		alarms, contradictions := 0, 0
+		for range 5 * n {
+			var entries []Entry
+			for s := range DefaultSessions {
+				entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0)))
+			}
+			f := judge(t, question(false), entries, map[int]Dwells{1: w.dwells(0)})
+			if f.Remedy != None {
+				alarms++
+			}
+			if f.Contradict {
+				contradictions++
+			}
+		}
+		t.Logf("%-8s nothing hidden: carry-over alarms %.1f%%, dwells contradict %.1f%%",
+			w.name, 20*float64(alarms)/float64(n), 20*float64(contradictions)/float64(n))
+		if !(float64(alarms) <= 5*float64(n)*(0.05+3*math.Sqrt(0.05*0.95/float64(5*n)))) {
+			t.Errorf("%s: %d alarms of %d", w.name, alarms, 5*n)
+		}
+	}
+}
+
+// An archive gives the same entries and the same verdict again.
+func TestArchiveGivesTheSameVerdict(t *testing.T) {
+	w := worlds()[1]
+	w.ratio, w.rng = 1.25, rand.New(rand.NewPCG(2026, 400))
+	var entries, again []Entry
+	for n := range 3 {
+		s := w.session(t, n+1, 4, w.effect())
+		s.Faults[n] = true
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Session
+		if err := json.Unmarshal(raw, &back); err != nil {
+			t.Fatal(err)
+		}
+		line, err := w.entry(t, s).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		entries, again = append(entries, e), append(again, w.entry(t, back))
+	}
+	if !reflect.DeepEqual(entries, again) {
+		t.Fatalf("entries %v, from the archive %v", entries, again)
+	}
+	if f := judge(t, question(false), again, nil); f.Verdict != stats.Superior || f.Windows.Runs != 3 {
+		t.Errorf("verdict %v of %d sessions, want Superior of 3", f.Verdict, f.Windows.Runs)
+	}
+}
