@@ -89,6 +89,7 @@ func (w *world) session(t *testing.T, number, quads int, effect float64) Session
 	return s
 }
 
+// dwells last 240 s each. Their first half is left out, in which a setting with τ 60 s takes its effect.
 func (w *world) dwells(effect float64) Dwells {
 	const washOut = 120
 	var d Dwells
