@@ -11,10 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -174,31 +172,6 @@ func (s *script) plan(from, to int32) ([]task.Task, error) {
 	return planned, nil
 }
 
-// finishReplacing goes on with what workAlone has begun. A mark on clients that need the manager
-// is somebody else's.
-func finishReplacing(seen facts) (plan, bool) {
-	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotAlone() != "" {
-		return plan{}, false
-	}
-	return replaceClients("The client is replaced by one that works alone, because the manager could not reach it."), true
-}
-
-func workAlone(seen facts) (plan, bool) {
-	since := seen.lostSince()
-	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotAlone() != "" {
-		return plan{}, false
-	}
-	return replaceClients(fmt.Sprintf("The client's pod runs, and does not answer on its port: %v. "+
-		"It is replaced by one that works alone, and whose results come through its log. %s", seen.lostErr(), letManagerIn())), true
-}
-
-func replaceClients(message string) plan {
-	p := plan{step: stepReplace, progress: "replacing the client", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonClientsUnreachable, Message: message,
-	}}
-	return p.atMost(prepareWithin, "replacement", p.outcome)
-}
-
 // letManagerIn says what to do about a network that keeps the manager out.
 func letManagerIn() string {
 	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
@@ -219,27 +192,6 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 	seen.memory.alone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
 	_, err := r.removeJob(ctx, seen)
 	return effect{again: time.Second}, err
-}
-
-// followLog waits for what a client that works alone has to tell.
-func followLog(seen facts) (plan, bool) {
-	if !seen.alone() || seen.allRunsEnded() || seen.toldByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
-		return plan{}, false
-	}
-	run := seen.currentRun()
-	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), logEvery)
-	p.run, p.progress = run, seen.next.step
-	if p.progress == "" {
-		p.progress = "the client works alone"
-	}
-	switch pod := &seen.pods[0]; {
-	case pod.Status.Phase == corev1.PodRunning:
-		return p, true
-	case podEnded(pod) && seen.logsPending():
-		p.again = logAgain
-		return p, true
-	}
-	return plan{}, false // It has not started yet, or has ended and tells nothing.
 }
 
 // aloneMisses says what a benchmark lacks whose client works alone.

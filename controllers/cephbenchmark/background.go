@@ -369,22 +369,6 @@ func (f facts) besideWaiting() (reason, message string) {
 	return v1alpha1.ReasonPreparing, "The pod of the background is being started."
 }
 
-// failWithoutBackground ends what cannot have its background any more.
-func failWithoutBackground(seen facts) (plan, bool) {
-	switch {
-	case !seen.hasBackground() || seen.allRunsEnded():
-		return plan{}, false
-	case seen.beside.lost:
-		return fail(v1alpha1.ReasonBackgroundLost, "The Job of the background was deleted, and not by the operator."), true
-	case seen.beside.job == nil:
-		return plan{}, false
-	case !seen.beside.job.DeletionTimestamp.IsZero():
-		return fail(v1alpha1.ReasonBackgroundLost, "The Job of the background is being deleted, and not by the operator."), true
-	}
-	reason, message := jobFailure(seen.beside.job, seen.beside.pods)
-	return fail(v1alpha1.ReasonBackgroundLost, "The background is lost. "+message), reason != ""
-}
-
 // backgroundEvidence is what the background of a run has come to.
 type backgroundEvidence struct {
 	digest     string

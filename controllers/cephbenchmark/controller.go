@@ -28,11 +28,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -103,10 +103,9 @@ type Reconciler struct {
 	// poolSettle is for how long the PGs of a new pool have to be clean.
 	poolSettle time.Duration
 	live       *live
+	decisions  reconcile.Decisions
 	woken      chan event.TypedGenericEvent[*v1alpha1.CephBenchmark]
 }
-
-var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
@@ -153,7 +152,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryAtMost)}).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost)}).
 		// Our own status writes do not change the generation, so they do not start
 		// another pass.
 		For(&v1alpha1.CephBenchmark{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -164,12 +163,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // benchmarkOf names the CephBenchmark of a client's pod.
-func benchmarkOf(_ context.Context, pod client.Object) []reconcile.Request {
+func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 	name, ok := pod.GetAnnotations()[settings.AnnotationBenchmark]
 	if !ok {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
 // What is said of CRs, and of namespaces that are deleted, has to outlast the namespace that
@@ -189,6 +188,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	b, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.live.forget(req.NamespacedName) // Somebody may have taken the finalizer off.
+		r.decisions.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -199,9 +199,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	next := decide(seen)
+	r.logDecision(ctx, seen, next)
 	came, failure := r.act(ctx, seen, next)
 	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: came.again}, nil
+}
+
+// logDecision tells what is decided now, if it is not what was decided before.
+func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
+	if !p.renews(seen) {
+		r.decisions.Note(ctx, seen.benchmark, p.decision(seen))
+	}
 }

@@ -1,17 +1,13 @@
 package cephbenchmark
 
 import (
-	"fmt"
-	"slices"
+	"cmp"
+	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
-	"github.com/cephtune/cephtune/internal/placement"
-	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
 // step is one thing to do.
@@ -58,6 +54,7 @@ const (
 
 // plan is what a pass decided, and what to tell the user about it.
 type plan struct {
+	rule    string // the name of the rule that made it
 	step    step
 	outcome kstatus.Outcome
 	// progress says what goes on, in a few words.
@@ -98,57 +95,79 @@ const (
 )
 
 // rule decides, if it applies.
-type rule func(facts) (plan, bool)
+type rule = reconcile.Rule[facts, plan]
+
+// rules decide in this order: the first one that applies. Reading the list is reading the
+// behaviour. The last one always applies.
+func rules() []rule {
+	return []rule{
+		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // nothing is left of it
+		{Name: "releaseDeleted", Func: releaseDeleted},                 // nothing is left of what it made
+		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps it until then
+		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; now the rest
+		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the run ID changes
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // changes that ask for no run
+		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the phase at work
+		{Name: "stallOnSettings", Func: stallOnSettings},               // what the administrator does not allow
+		{Name: "stallInNamespace", Func: stallInNamespace},             // where benchmarks may not run
+		{Name: "tearDownReplaced", Func: tearDownReplaced},             // what nobody asks for any more, and has left something
+		{Name: "begin", Func: begin},                                   // a new run ID, or one that was paused
+		{Name: "protect", Func: protect},                               // before anything is made
+		{Name: "endOutage", Func: endOutage},                           // that were stopped, when it is time
+		{Name: "failWithForeignJob", Func: failWithForeignJob},         // which nobody has admitted
+		{Name: "failWithoutJob", Func: failWithoutJob},                 // what was made is gone
+		{Name: "failWithoutCluster", Func: failWithoutCluster},         // a CephCluster that is not there, or not Rook's to manage
+		{Name: "waitForSurvey", Func: waitForSurvey},                   // what Ceph is like decides what to write to it
+		{Name: "waitForClaim", Func: waitForClaim},                     // a claim that is the target has to be there
+		{Name: "failWithoutScript", Func: failWithoutScript},           // what cannot be done here
+		{Name: "failWithoutDomains", Func: failWithoutDomains},         // copies that cannot be kept apart
+		{Name: "refuseOutage", Func: refuseOutage},                     // OSDs that cannot be stopped here
+		{Name: "queueForLock", Func: queueForLock},                     // one at a time
+		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // which is the benchmark's own doing
+		{Name: "waitForQuiet", Func: waitForQuiet},                     // healthy, with room, and quiet
+		{Name: "waitForRemoval", Func: waitForRemoval},                 // of what was deleted before, for a while
+		{Name: "finishReplacing", Func: finishReplacing},               // a client that could not be reached
+		{Name: "prepareClients", Func: prepareClients},                 // pool, Secret, Job
+		{Name: "followLog", Func: followLog},                           // a client that works alone
+		{Name: "concludeFromLogs", Func: concludeFromLogs},             // what pods that ended have left
+		{Name: "failWithJob", Func: failWithJob},                       // a pod that ended, a deadline
+		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same for the load beside the phases
+		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images, quotas
+		{Name: "switchToStandalone", Func: switchToStandalone},         // if there is no way to it
+		{Name: "waitForRunners", Func: waitForRunners},                 // the way to them
+		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // what is not measured any more
+		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // what must not go on
+		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a tool that failed is no slow one
+		{Name: "concludeRunWithoutMore", Func: concludeRunWithoutMore}, // all phases have ended
+		{Name: "runOutage", Func: runOutage},                           // OSDs, in mid-phase
+		{Name: "nextMove", Func: nextMove},                             // what is left: the clients have something to do
+	}
+}
 
 // decide names the next step. It is pure: no client, no clock, no randomness.
-// The first rule that applies decides; reading the list is reading the behaviour.
 func decide(seen facts) plan {
-	for _, apply := range []rule{
-		leaveDeletedAlone,        // nothing is left of it
-		letGoDeleted,             // nothing is left of what it made
-		tearDownDeleted,          // the finalizer keeps it until then
-		tearDownEnded,            // results are in status; now the rest
-		leaveEndedAlone,          // until the run ID changes
-		acknowledgeEnded,         // changes that ask for no run
-		pauseWhileSuspended,      // after the phase at work
-		stallOnSettings,          // what the administrator does not allow
-		stallInNamespace,         // where benchmarks may not run
-		tearDownReplaced,         // what nobody asks for any more, and has left something
-		begin,                    // a new run ID, or one that was paused
-		protect,                  // before anything is made
-		letOSDsUp,                // that were stopped, when it is time
-		failWithForeignJob,       // which nobody has admitted
-		failWithoutJob,           // what was made is gone
-		failWithoutCluster,       // a CephCluster that is not there, or not Rook's to manage
-		waitForSurvey,            // what Ceph is like decides what to write to it
-		waitForClaim,             // a claim that is the target has to be there
-		failWithoutScript,        // what cannot be done here
-		failWithoutDomains,       // copies that cannot be kept apart
-		refuseDisruption,         // OSDs that cannot be stopped here
-		queueForLock,             // one at a time
-		failOutOfRoom,            // which is the benchmark's own doing
-		waitForQuiet,             // healthy, with room, and quiet
-		waitForRemoval,           // of what was deleted before, for a while
-		finishReplacing,          // a client that could not be reached
-		prepareClients,           // pool, Secret, Job
-		followLog,                // a client that works alone
-		concludeFromLogs,         // what pods that ended have left
-		failWithJob,              // a pod that ended, a deadline
-		failWithoutBackground,    // the same for the load beside the phases
-		waitForPods,              // scheduling, images, quotas
-		workAlone,                // if there is no way to it
-		waitForRunners,           // the way to them
-		concludeFailedDisruption, // what is not measured any more
-		abortDisturbedRun,        // what must not go on
-		concludeFailedRun,        // a tool that failed is no slow one
-		concludeRunWithoutMore,   // all phases have ended
-		disrupt,                  // OSDs, in mid-phase
-	} {
-		if p, applies := apply(seen); applies {
-			return seen.orGiveUp(p)
-		}
+	p, name, _ := reconcile.First(rules(), seen)
+	p = seen.orGiveUp(p)
+	p.rule = name
+	return p
+}
+
+// decision is what the log has of the plan.
+func (p plan) decision(seen facts) reconcile.Decision {
+	status := seen.benchmark.Status
+	d := reconcile.Decision{
+		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
+		Detail: strings.TrimSpace(string(p.move.kind) + " " + p.move.id), Reason: p.outcome.Reason, Rests: p.step == stepNone,
 	}
-	return seen.orGiveUp(nextMove(seen))
+	if seen.atWork() && !seen.allRunsEnded() {
+		d.Run = int(seen.currentRun())
+	}
+	return d
+}
+
+// renews reports whether the plan only renews a lock, as it is done again and again in between.
+func (p plan) renews(seen facts) bool {
+	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
 
 // orGiveUp ends what has not got on for too long.
@@ -163,194 +182,6 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(late.Reason, late.Message)
 }
 
-func leaveDeletedAlone(seen facts) (plan, bool) {
-	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
-}
-
-// letGoDeleted asks neither Ceph nor Rook: a sweep that is deleted takes hundreds of
-// benchmarks with it that have removed long ago what they made.
-func letGoDeleted(seen facts) (plan, bool) {
-	return plan{step: stepLetGo}, seen.deleted() && seen.tidied()
-}
-
-func tearDownDeleted(seen facts) (plan, bool) {
-	return plan{step: stepTearDown, last: endsGone, outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing everything that the benchmark made, because it is deleted.",
-	}}, seen.deleted()
-}
-
-func tearDownEnded(seen facts) (plan, bool) {
-	status := seen.benchmark.Status
-	return plan{step: stepTearDown, last: endsHere, outcome: cleaningUp()}, hasEnded(status) && meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling)
-}
-
-func cleaningUp() kstatus.Outcome {
-	return kstatus.Outcome{
-		Reason: v1alpha1.ReasonCleaningUp, Message: "The outcome is in status. Removing everything that was made for it.",
-	}
-}
-
-func leaveEndedAlone(seen facts) (plan, bool) {
-	status := seen.benchmark.Status
-	return plan{step: stepNone}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID &&
-		status.ObservedGeneration == seen.benchmark.Generation
-}
-
-func acknowledgeEnded(seen facts) (plan, bool) {
-	status := seen.benchmark.Status
-	return plan{step: stepAcknowledge}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID
-}
-
-func hasEnded(status v1alpha1.CephBenchmarkStatus) bool {
-	return meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionComplete) ||
-		meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionFailed)
-}
-
-func pauseWhileSuspended(seen facts) (plan, bool) {
-	switch {
-	case seen.pausing():
-	case !seen.benchmark.Spec.Suspend:
-		return plan{}, false
-	case !seen.atWork():
-		return plan{step: stepIdle, outcome: suspended()}, true
-	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured):
-		return plan{}, false // What has been measured counts, unless OSDs would stay down for it.
-	}
-	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",
-	}}, true
-}
-
-func suspended() kstatus.Outcome {
-	return kstatus.Outcome{
-		Reason:  v1alpha1.ReasonSuspended,
-		Message: "The benchmark does not run while spec.suspend is true. Set it to false to go on.",
-	}
-}
-
-func stallOnSettings(seen facts) (plan, bool) {
-	problem := notAllowed(seen.spec, seen.settings)
-	if seen.atWork() {
-		return fail(v1alpha1.ReasonNotAllowed, problem), problem != ""
-	}
-	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
-}
-
-// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
-// tells that a Role was made.
-const namespaceAgain = time.Minute
-
-func stallInNamespace(seen facts) (plan, bool) {
-	return plan{
-		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
-	}, seen.refused != ""
-}
-
-// tearDownReplaced comes before the next run ID begins: by then nobody knows any more what
-// this one has called its images and objects.
-func tearDownReplaced(seen facts) (plan, bool) {
-	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the run before has left", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",
-	}}, seen.replaced() && seen.leftBehind
-}
-
-// begin starts a run ID, in place of one that was paused, has ended, or is replaced and has
-// left nothing.
-func begin(seen facts) (plan, bool) {
-	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
-}
-
-func lookingAtCluster() kstatus.Outcome { return preparing("Looking at the cluster.") }
-
-func protect(seen facts) (plan, bool) {
-	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
-}
-
-func failWithForeignJob(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClientsLost, seen.jobNotOurs), seen.jobNotOurs != ""
-}
-
-func failWithoutJob(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
-}
-
-func failWithoutCluster(seen facts) (plan, bool) {
-	if seen.rookErr == nil {
-		return plan{}, false
-	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), 5*time.Second)
-	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
-}
-
-// waitForSurvey takes the lock meanwhile, which takes as long. With a claim for a target
-// it does not: that may have to be waited for, which others need not.
-func waitForSurvey(seen facts) (plan, bool) {
-	switch {
-	case seen.survey != nil:
-		return plan{}, false
-	case seen.err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
-		return plan{step: stepLock, outcome: lookingAtCluster()}, true
-	case seen.err == nil:
-		return plan{step: stepWait, outcome: lookingAtCluster()}, true
-	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.err.Error(), 5*time.Second)
-	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "survey", p.outcome), true
-}
-
-func waitForClaim(seen facts) (plan, bool) {
-	if seen.claimErr == nil {
-		return plan{}, false
-	}
-	p := waiting(v1alpha1.ReasonClaimNotFound, seen.claimErr.Error(), 5*time.Second)
-	return p.atMost(seen.settings.Pods.StartTimeout.Duration, "claim", p.outcome), true
-}
-
-func failWithoutScript(seen facts) (plan, bool) {
-	if seen.scriptErr == nil {
-		return plan{}, false
-	}
-	return fail(v1alpha1.ReasonNotPossible, seen.scriptErr.Error()), true
-}
-
-// failWithoutDomains looks before anything is made: a pool whose copies cannot be kept apart
-// never becomes clean, and Ceph warns of it meanwhile.
-func failWithoutDomains(seen facts) (plan, bool) {
-	pool := seen.spec.Template.Target.ScratchPool
-	if pool == nil || seen.job != nil {
-		return plan{}, false
-	}
-	if err := placement.Apart(seen.survey.tree, placement.WishOf(*pool)); err != nil {
-		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
-	}
-	return plan{}, false
-}
-
-func queueForLock(seen facts) (plan, bool) {
-	return plan{step: stepLock}, !seen.locked
-}
-
-// waitForQuiet looks before anything is made and before each run.
-func waitForQuiet(seen facts) (plan, bool) {
-	if !seen.wantsQuiet() {
-		return plan{}, false
-	}
-	obstacles := seen.obstacles()
-	if len(obstacles) == 0 {
-		return plan{}, false
-	}
-	first := obstacles[0]
-	hopeless := slices.IndexFunc(obstacles, func(o quiescence.Obstacle) bool { return !o.Waits })
-	if hopeless >= 0 {
-		return fail(obstacles[hopeless].Code, obstacles[hopeless].Message), true
-	}
-	p := waiting(v1alpha1.ReasonWaitingForQuiet, first.Message, 2*time.Second)
-	p.progress = "waiting for a quiet cluster"
-	limit := seen.spec.Quiescence.Timeout.Duration
-	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
-		Reason: first.Code, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, first.Message),
-	}), true
-}
-
 // What steps may take that need others: Rook to make a pool, clients and Ceph to do
 // what they are told.
 const (
@@ -358,152 +189,6 @@ const (
 	moveWithin     = 15 * time.Minute
 	concludeWithin = 15 * time.Minute
 )
-
-// forPreparation names the wait for what clients need.
-const forPreparation = "preparation"
-
-func prepareClients(seen facts) (plan, bool) {
-	p := plan{step: stepPrepare, progress: "making pool and clients", outcome: preparing("Making what the clients need.")}
-	return p.atMost(prepareWithin, forPreparation, kstatus.Outcome{
-		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("What the clients need was not there within %v:", prepareWithin),
-	}), seen.job == nil || seen.lacksSecret() || seen.lacksBackground()
-}
-
-// lacksSecret reports whether the clients may have to be given their Secret still.
-func (f facts) lacksSecret() bool {
-	return !f.memory.secretMade && len(addressesOf(f.pods)) < int(f.spec.Template.Clients.Count)
-}
-
-// lacksBackground reports whether the Job of the background is still to be made.
-func (f facts) lacksBackground() bool {
-	return f.hasBackground() && f.memory.besideMade == "" && f.job.DeletionTimestamp.IsZero()
-}
-
-func failWithJob(seen facts) (plan, bool) {
-	if seen.allRunsEnded() || seen.toldByLog() {
-		return plan{}, false
-	}
-	if !seen.job.DeletionTimestamp.IsZero() {
-		return fail(v1alpha1.ReasonClientsLost, "The Job of the clients is being deleted, and not by the operator."), true
-	}
-	reason, message := jobFailure(seen.job, seen.pods)
-	return fail(reason, message), reason != ""
-}
-
-func waitForPods(seen facts) (plan, bool) {
-	reason, message := podsWaiting(seen)
-	switch {
-	case reason == "" || seen.toldByLog():
-		return plan{}, false
-	case seen.now.Sub(seen.job.CreationTimestamp.Time) > seen.settings.Pods.StartTimeout.Duration:
-		if reason == v1alpha1.ReasonPreparing {
-			reason = v1alpha1.ReasonClientsNotStarted
-		}
-		return fail(reason, fmt.Sprintf("The clients did not start within %v: %s", seen.settings.Pods.StartTimeout.Duration, message)), true
-	}
-	p := waiting(reason, message, 5*time.Second)
-	p.progress = "starting clients"
-	return p, true
-}
-
-// unreachableAfter is how long runners may be out of reach. It is longer than the
-// start of a manager elsewhere, and the restart of a node's network.
-const unreachableAfter = 2 * time.Minute
-
-func waitForRunners(seen facts) (plan, bool) {
-	if seen.heard() && seen.lostSince().IsZero() {
-		return plan{}, false
-	}
-	since := seen.lostSince()
-	if since.IsZero() {
-		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
-	}
-	message := fmt.Sprintf("A client's pod runs, and does not answer on its port: %v. %s", seen.lostErr(), letManagerIn())
-	if why := seen.whyNotAlone(); why != "" && !seen.reached() {
-		message += " Results cannot come through logs instead, because " + why + "."
-	}
-	if seen.now.Sub(since) > unreachableAfter {
-		return fail(v1alpha1.ReasonClientsUnreachable, message), true
-	}
-	if seen.now.Sub(since) < 10*time.Second {
-		return plan{step: stepWait, again: 10 * time.Second, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
-	}
-	return waiting(v1alpha1.ReasonClientsUnreachable, message, 10*time.Second), true
-}
-
-func abortDisturbedRun(seen facts) (plan, bool) {
-	run := seen.currentRun()
-	if seen.allRunsEnded() || !seen.begun(run) || seen.next.kind == moveEnd {
-		return plan{}, false
-	}
-	for _, d := range seen.disturbances(run) {
-		if d.Action == v1alpha1.DisturbanceAbort {
-			return conclude(run, seen.forgottenDisruption(run)+string(d.Kind)+": "+d.Message), true
-		}
-	}
-	return plan{}, false
-}
-
-func concludeFailedRun(seen facts) (plan, bool) {
-	if seen.allRunsEnded() || seen.next.kind != moveFail {
-		return plan{}, false
-	}
-	f, run := *seen.next.failure, seen.currentRun()
-	failed := fail(v1alpha1.ReasonPhaseFailed, describeFailure(f))
-	if !seen.begun(run) {
-		return failed, true
-	}
-	if ended, is := seen.stoppedByRoom(run, f); is {
-		p := conclude(run, ended.outcome.Message)
-		p.fatal, p.outcome = true, ended.outcome
-		return p, true
-	}
-	if f.beside {
-		return conclude(run, spoiltByBackground(f)), true
-	}
-	p := conclude(run, failed.outcome.Message)
-	if why := seen.memory.notStarted[f.id]; why != "" {
-		p.wrong = fmt.Sprintf("The signal to start %s did not reach all clients: %s", f.id, why)
-	}
-	if !f.spoilsOneRun() {
-		p.fatal, p.outcome = true, failed.outcome
-	}
-	return p, true
-}
-
-func concludeRunWithoutMore(seen facts) (plan, bool) {
-	return conclude(seen.currentRun(), ""), !seen.allRunsEnded() && seen.next.kind == moveEnd
-}
-
-// conclude ends a run, which is evidence if nothing is wrong.
-func conclude(run int32, wrong string) plan {
-	p := plan{step: stepConcludeRun, run: run, wrong: wrong}
-	return p.atMost(concludeWithin, fmt.Sprintf("results of run %d", run), kstatus.Outcome{
-		Reason: v1alpha1.ReasonResultsNotKept, Message: fmt.Sprintf("The results of run %d could not be kept within %v.", run, concludeWithin),
-	})
-}
-
-// nextMove is what is left: the clients are there and have something to do.
-func nextMove(seen facts) plan {
-	run := seen.currentRun()
-	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.step, outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d of %d.", run, seen.spec.Repetitions),
-	}}
-	if first := taskID(run, seen.script.phases[0].name); run == 1 && !seen.tasks.begun(run) && seen.next.id != first {
-		p.outcome = preparing("Making what the first run needs.")
-	}
-	if seen.next.kind == moveWait { // Runners have deadlines of their own.
-		p.step = stepWait
-		return p
-	}
-	if seen.next.kind == moveRest {
-		p.step, p.again = stepWait, seen.next.until.Sub(seen.now)
-		return p
-	}
-	return p.atMost(moveWithin, fmt.Sprintf("%s %s", seen.next.kind, seen.next.id), kstatus.Outcome{
-		Reason: v1alpha1.ReasonPhaseFailed, Message: fmt.Sprintf("The clients did not get on within %v, %s:", moveWithin, seen.next.step),
-	})
-}
 
 // atMost limits how long the plan may be made again and again, for the same thing,
 // and says what is told then.

@@ -10,7 +10,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/disruption"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -116,17 +115,6 @@ func (f *facts) noteDisruption() {
 	d.so, f.disruption.step, f.disruption.again = plan.Next(d.so, look, f.now)
 }
 
-// refuseDisruption looks before anything is made whether the cluster is one in which it may
-// ever be done.
-func refuseDisruption(seen facts) (plan, bool) {
-	wanted, has := seen.disruptionPlan()
-	if !has || seen.job != nil {
-		return plan{}, false
-	}
-	why := wanted.Impossible(seen.disruptedCluster())
-	return fail(v1alpha1.ReasonDisruptionRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
-}
-
 // disruptedCluster is what the survey knows of it.
 func (f facts) disruptedCluster() disruption.Cluster {
 	return disruption.Cluster{
@@ -165,46 +153,6 @@ func (f facts) whyAbort() string {
 		}
 	}
 	return ""
-}
-
-// letOSDsUp comes before everything that may take its time, or has to wait.
-func letOSDsUp(seen facts) (plan, bool) {
-	p := plan{step: stepLetOSDsUp, progress: "letting OSDs up again", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonLettingOSDsBack, Message: "OSDs that were stopped are let up again.",
-	}}
-	return p, seen.osdsStopped() && (seen.disruption.step == disruption.StepLetBack || seen.whyAbort() != "")
-}
-
-// concludeFailedDisruption ends a run whose disruption has failed: what follows of its
-// phase is nothing to measure.
-func concludeFailedDisruption(seen facts) (plan, bool) {
-	d := seen.memory.disruption
-	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.begun(d.run) {
-		return plan{}, false
-	}
-	p := conclude(d.run, "The disruption: "+d.so.Failed)
-	if d.refused {
-		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonDisruptionRefused, Message: "The OSDs were not stopped: " + d.so.Failed + "."}
-	}
-	return p, true
-}
-
-// disrupt stops OSDs when it is time, and looks closely at what follows.
-func disrupt(seen facts) (plan, bool) {
-	active := seen.disruption.step == disruption.StepStop || seen.disruption.step == disruption.StepWait
-	if !active || seen.next.kind != moveWait {
-		return plan{}, false
-	}
-	p := nextMove(seen)
-	p.step, p.again = stepDisrupt, seen.disruption.again
-	switch d := seen.memory.disruption.so; {
-	case d.Stop.IsZero():
-	case d.LetBack.IsZero():
-		p.progress += ", " + disruption.Names(seen.disruption.plan.OSDs) + " down"
-	default:
-		p.progress += ", recovering"
-	}
-	return p, true
 }
 
 // carryOutDisruption takes the step of a pass that is about OSDs.

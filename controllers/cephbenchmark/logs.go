@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -254,29 +253,6 @@ func (f facts) logsPending() bool {
 		}
 	}
 	return false
-}
-
-// concludeFromLogs saves a run whose phases had all ended when a pod did: their
-// reports are in its log, though nobody had fetched them. With a background it does not:
-// what that has done is told when it is stopped, and that has to be in time.
-func concludeFromLogs(seen facts) (plan, bool) {
-	if seen.alone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
-		return plan{}, false
-	}
-	pending := seen.logsPending()
-	for _, view := range seen.runners {
-		pending = pending || (view.snapshot == nil && view.err == nil) // It was asked just now.
-	}
-	if pending {
-		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Its log may tell what it measured.", logAgain), true
-	}
-	run := seen.currentRun()
-	for _, p := range seen.script.phases {
-		if !seen.tasks.all(taskID(run, p.name), func(s task.State) bool { return s == task.Done }) {
-			return plan{}, false
-		}
-	}
-	return plan{step: stepConcludeRun, run: run}, true
 }
 
 // noteTimes takes over when measurements were that logs tell of, by the clocks of

@@ -3,7 +3,6 @@ package cephbenchmark
 import (
 	"time"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
@@ -29,26 +28,6 @@ func (w removalWait) lasted(run int32, now time.Time) time.Duration {
 		return 0
 	}
 	return now.Sub(w.since)
-}
-
-// waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before,
-// but not for long: a run that begins beside that says so.
-func waitForRemoval(seen facts) (plan, bool) {
-	if !seen.wantsQuiet() || !quiescence.MindsRemoval(seen.spec.Quiescence) {
-		return plan{}, false
-	}
-	strays := seen.samples[len(seen.samples)-1].Strays // There is one, since the cluster is quiet.
-	if strays == nil {
-		return plan{step: stepWait, again: sampleEvery}, true // With nothing to tell: the look was taken while a run was at work, and another is on its way.
-	}
-	run := seen.currentRun()
-	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.lasted(run, seen.now))
-	if why == "" {
-		return plan{}, false
-	}
-	p := waiting(v1alpha1.ReasonWaitingForQuiet, why, 2*time.Second)
-	p.progress, p.removes, p.run = "waiting for OSDs to remove PGs", true, run
-	return p, true
 }
 
 // wantsQuiet reports whether the cluster has to be quiet now: before anything is made, and

@@ -154,16 +154,6 @@ func newObjects(b *v1alpha1.RadosBench) bool {
 	return b != nil && b.Mode == v1alpha1.RadosBenchWrite && !b.ReuseObjects
 }
 
-// failOutOfRoom ends a benchmark while OSDs still take what removes its data: what it has
-// written may be what fills them, so that waiting would not help.
-func failOutOfRoom(seen facts) (plan, bool) {
-	if seen.job == nil || seen.allRunsEnded() || len(seen.samples) == 0 {
-		return plan{}, false
-	}
-	why := quiescence.OutOfRoom(seen.samples[len(seen.samples)-1].Status, seen.spec.Quiescence)
-	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
-}
-
 // writeLess is what helps where there is no room.
 const writeLess = "Make room, or have it write less: a shorter phase, a smaller dataset, or reuseObjects in rados bench."
 

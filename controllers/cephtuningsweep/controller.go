@@ -22,10 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -94,10 +94,9 @@ func DefaultPace() Pace { return Pace{Settle: 2 * time.Second, Watch: 5 * time.S
 type Reconciler struct {
 	Options
 
-	memories memories
+	memories  memories
+	decisions reconcile.Decisions
 }
-
-var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
@@ -126,7 +125,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(Name).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: sideBySide,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryAtMost),
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost),
 		}).
 		// Our own status writes change neither, so they do not start another pass.
 		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
@@ -150,6 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.memories.forget(req.NamespacedName)
+		r.decisions.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -163,9 +163,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))
 	}
 	next := decide(seen)
+	r.logDecision(ctx, seen, next)
 	came, failure := r.act(ctx, seen, next)
 	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: came.again}, nil
+}
+
+// logDecision tells what is decided now, if it is not what was decided before.
+func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
+	if !p.renews(seen) {
+		r.decisions.Note(ctx, seen.sweep, p.decision(seen))
+	}
 }

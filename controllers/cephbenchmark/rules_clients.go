@@ -1,0 +1,177 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func failWithForeignJob(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonClientsLost, seen.jobNotOurs), seen.jobNotOurs != ""
+}
+
+func failWithoutJob(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
+}
+
+// finishReplacing goes on with what switchToStandalone has begun. A mark on clients that need the manager
+// is somebody else's.
+func finishReplacing(seen facts) (plan, bool) {
+	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotAlone() != "" {
+		return plan{}, false
+	}
+	return replaceClients("The client is replaced by one that works alone, because the manager could not reach it."), true
+}
+
+// forPreparation names the wait for what clients need.
+const forPreparation = "preparation"
+
+func prepareClients(seen facts) (plan, bool) {
+	p := plan{step: stepPrepare, progress: "making pool and clients", outcome: preparing("Making what the clients need.")}
+	return p.atMost(prepareWithin, forPreparation, kstatus.Outcome{
+		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("What the clients need was not there within %v:", prepareWithin),
+	}), seen.job == nil || seen.lacksSecret() || seen.lacksBackground()
+}
+
+// lacksSecret reports whether the clients may have to be given their Secret still.
+func (f facts) lacksSecret() bool {
+	return !f.memory.secretMade && len(addressesOf(f.pods)) < int(f.spec.Template.Clients.Count)
+}
+
+// lacksBackground reports whether the Job of the background is still to be made.
+func (f facts) lacksBackground() bool {
+	return f.hasBackground() && f.memory.besideMade == "" && f.job.DeletionTimestamp.IsZero()
+}
+
+// followLog waits for what a client that works alone has to tell.
+func followLog(seen facts) (plan, bool) {
+	if !seen.alone() || seen.allRunsEnded() || seen.toldByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
+		return plan{}, false
+	}
+	run := seen.currentRun()
+	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), logEvery)
+	p.run, p.progress = run, seen.next.step
+	if p.progress == "" {
+		p.progress = "the client works alone"
+	}
+	switch pod := &seen.pods[0]; {
+	case pod.Status.Phase == corev1.PodRunning:
+		return p, true
+	case podEnded(pod) && seen.logsPending():
+		p.again = logAgain
+		return p, true
+	}
+	return plan{}, false // It has not started yet, or has ended and tells nothing.
+}
+
+// concludeFromLogs saves a run whose phases had all ended when a pod did: their
+// reports are in its log, though nobody had fetched them. With a background it does not:
+// what that has done is told when it is stopped, and that has to be in time.
+func concludeFromLogs(seen facts) (plan, bool) {
+	if seen.alone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
+		return plan{}, false
+	}
+	pending := seen.logsPending()
+	for _, view := range seen.runners {
+		pending = pending || (view.snapshot == nil && view.err == nil) // It was asked just now.
+	}
+	if pending {
+		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Its log may tell what it measured.", logAgain), true
+	}
+	run := seen.currentRun()
+	for _, p := range seen.script.phases {
+		if !seen.tasks.all(taskID(run, p.name), func(s task.State) bool { return s == task.Done }) {
+			return plan{}, false
+		}
+	}
+	return plan{step: stepConcludeRun, run: run}, true
+}
+
+func failWithJob(seen facts) (plan, bool) {
+	if seen.allRunsEnded() || seen.toldByLog() {
+		return plan{}, false
+	}
+	if !seen.job.DeletionTimestamp.IsZero() {
+		return fail(v1alpha1.ReasonClientsLost, "The Job of the clients is being deleted, and not by the operator."), true
+	}
+	reason, message := jobFailure(seen.job, seen.pods)
+	return fail(reason, message), reason != ""
+}
+
+// failWithoutBackground ends what cannot have its background any more.
+func failWithoutBackground(seen facts) (plan, bool) {
+	switch {
+	case !seen.hasBackground() || seen.allRunsEnded():
+		return plan{}, false
+	case seen.beside.lost:
+		return fail(v1alpha1.ReasonBackgroundLost, "The Job of the background was deleted, and not by the operator."), true
+	case seen.beside.job == nil:
+		return plan{}, false
+	case !seen.beside.job.DeletionTimestamp.IsZero():
+		return fail(v1alpha1.ReasonBackgroundLost, "The Job of the background is being deleted, and not by the operator."), true
+	}
+	reason, message := jobFailure(seen.beside.job, seen.beside.pods)
+	return fail(v1alpha1.ReasonBackgroundLost, "The background is lost. "+message), reason != ""
+}
+
+func waitForPods(seen facts) (plan, bool) {
+	reason, message := podsWaiting(seen)
+	switch {
+	case reason == "" || seen.toldByLog():
+		return plan{}, false
+	case seen.now.Sub(seen.job.CreationTimestamp.Time) > seen.settings.Pods.StartTimeout.Duration:
+		if reason == v1alpha1.ReasonPreparing {
+			reason = v1alpha1.ReasonClientsNotStarted
+		}
+		return fail(reason, fmt.Sprintf("The clients did not start within %v: %s", seen.settings.Pods.StartTimeout.Duration, message)), true
+	}
+	p := waiting(reason, message, 5*time.Second)
+	p.progress = "starting clients"
+	return p, true
+}
+
+func switchToStandalone(seen facts) (plan, bool) {
+	since := seen.lostSince()
+	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotAlone() != "" {
+		return plan{}, false
+	}
+	return replaceClients(fmt.Sprintf("The client's pod runs, and does not answer on its port: %v. "+
+		"It is replaced by one that works alone, and whose results come through its log. %s", seen.lostErr(), letManagerIn())), true
+}
+
+func replaceClients(message string) plan {
+	p := plan{step: stepReplace, progress: "replacing the client", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonClientsUnreachable, Message: message,
+	}}
+	return p.atMost(prepareWithin, "replacement", p.outcome)
+}
+
+// unreachableAfter is how long runners may be out of reach. It is longer than the
+// start of a manager elsewhere, and the restart of a node's network.
+const unreachableAfter = 2 * time.Minute
+
+func waitForRunners(seen facts) (plan, bool) {
+	if seen.heard() && seen.lostSince().IsZero() {
+		return plan{}, false
+	}
+	since := seen.lostSince()
+	if since.IsZero() {
+		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
+	}
+	message := fmt.Sprintf("A client's pod runs, and does not answer on its port: %v. %s", seen.lostErr(), letManagerIn())
+	if why := seen.whyNotAlone(); why != "" && !seen.reached() {
+		message += " Results cannot come through logs instead, because " + why + "."
+	}
+	if seen.now.Sub(since) > unreachableAfter {
+		return fail(v1alpha1.ReasonClientsUnreachable, message), true
+	}
+	if seen.now.Sub(since) < 10*time.Second {
+		return plan{step: stepWait, again: 10 * time.Second, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
+	}
+	return waiting(v1alpha1.ReasonClientsUnreachable, message, 10*time.Second), true
+}

@@ -1,0 +1,119 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+func failWithoutCluster(seen facts) (plan, bool) {
+	if seen.rookErr == nil {
+		return plan{}, false
+	}
+	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), 5*time.Second)
+	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
+}
+
+// waitForSurvey takes the lock meanwhile, which takes as long. With a claim for a target
+// it does not: that may have to be waited for, which others need not.
+func waitForSurvey(seen facts) (plan, bool) {
+	switch {
+	case seen.survey != nil:
+		return plan{}, false
+	case seen.err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
+		return plan{step: stepLock, outcome: lookingAtCluster()}, true
+	case seen.err == nil:
+		return plan{step: stepWait, outcome: lookingAtCluster()}, true
+	}
+	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.err.Error(), 5*time.Second)
+	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "survey", p.outcome), true
+}
+
+func waitForClaim(seen facts) (plan, bool) {
+	if seen.claimErr == nil {
+		return plan{}, false
+	}
+	p := waiting(v1alpha1.ReasonClaimNotFound, seen.claimErr.Error(), 5*time.Second)
+	return p.atMost(seen.settings.Pods.StartTimeout.Duration, "claim", p.outcome), true
+}
+
+func failWithoutScript(seen facts) (plan, bool) {
+	if seen.scriptErr == nil {
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonNotPossible, seen.scriptErr.Error()), true
+}
+
+// failWithoutDomains looks before anything is made: a pool whose copies cannot be kept apart
+// never becomes clean, and Ceph warns of it meanwhile.
+func failWithoutDomains(seen facts) (plan, bool) {
+	pool := seen.spec.Template.Target.ScratchPool
+	if pool == nil || seen.job != nil {
+		return plan{}, false
+	}
+	if err := placement.Apart(seen.survey.tree, placement.WishOf(*pool)); err != nil {
+		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
+	}
+	return plan{}, false
+}
+
+func queueForLock(seen facts) (plan, bool) {
+	return plan{step: stepLock}, !seen.locked
+}
+
+// failOutOfRoom ends a benchmark while OSDs still take what removes its data: what it has
+// written may be what fills them, so that waiting would not help.
+func failOutOfRoom(seen facts) (plan, bool) {
+	if seen.job == nil || seen.allRunsEnded() || len(seen.samples) == 0 {
+		return plan{}, false
+	}
+	why := quiescence.OutOfRoom(seen.samples[len(seen.samples)-1].Status, seen.spec.Quiescence)
+	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
+}
+
+// waitForQuiet looks before anything is made and before each run.
+func waitForQuiet(seen facts) (plan, bool) {
+	if !seen.wantsQuiet() {
+		return plan{}, false
+	}
+	obstacles := seen.obstacles()
+	if len(obstacles) == 0 {
+		return plan{}, false
+	}
+	first := obstacles[0]
+	hopeless := slices.IndexFunc(obstacles, func(o quiescence.Obstacle) bool { return !o.Waits })
+	if hopeless >= 0 {
+		return fail(obstacles[hopeless].Code, obstacles[hopeless].Message), true
+	}
+	p := waiting(v1alpha1.ReasonWaitingForQuiet, first.Message, 2*time.Second)
+	p.progress = "waiting for a quiet cluster"
+	limit := seen.spec.Quiescence.Timeout.Duration
+	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
+		Reason: first.Code, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, first.Message),
+	}), true
+}
+
+// waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before,
+// but not for long: a run that begins beside that says so.
+func waitForRemoval(seen facts) (plan, bool) {
+	if !seen.wantsQuiet() || !quiescence.MindsRemoval(seen.spec.Quiescence) {
+		return plan{}, false
+	}
+	strays := seen.samples[len(seen.samples)-1].Strays // There is one, since the cluster is quiet.
+	if strays == nil {
+		return plan{step: stepWait, again: sampleEvery}, true // With nothing to tell: the look was taken while a run was at work, and another is on its way.
+	}
+	run := seen.currentRun()
+	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.lasted(run, seen.now))
+	if why == "" {
+		return plan{}, false
+	}
+	p := waiting(v1alpha1.ReasonWaitingForQuiet, why, 2*time.Second)
+	p.progress, p.removes, p.run = "waiting for OSDs to remove PGs", true, run
+	return p, true
+}

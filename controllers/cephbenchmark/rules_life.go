@@ -1,0 +1,114 @@
+package cephbenchmark
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+)
+
+func leaveDeletedAlone(seen facts) (plan, bool) {
+	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
+}
+
+// releaseDeleted asks neither Ceph nor Rook: a sweep that is deleted takes hundreds of
+// benchmarks with it that have removed long ago what they made.
+func releaseDeleted(seen facts) (plan, bool) {
+	return plan{step: stepLetGo}, seen.deleted() && seen.tidied()
+}
+
+func tearDownDeleted(seen facts) (plan, bool) {
+	return plan{step: stepTearDown, last: endsGone, outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing everything that the benchmark made, because it is deleted.",
+	}}, seen.deleted()
+}
+
+func tearDownEnded(seen facts) (plan, bool) {
+	status := seen.benchmark.Status
+	return plan{step: stepTearDown, last: endsHere, outcome: cleaningUp()}, hasEnded(status) && meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling)
+}
+
+func cleaningUp() kstatus.Outcome {
+	return kstatus.Outcome{
+		Reason: v1alpha1.ReasonCleaningUp, Message: "The outcome is in status. Removing everything that was made for it.",
+	}
+}
+
+func leaveEndedAlone(seen facts) (plan, bool) {
+	status := seen.benchmark.Status
+	return plan{step: stepNone}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID &&
+		status.ObservedGeneration == seen.benchmark.Generation
+}
+
+func acknowledgeEnded(seen facts) (plan, bool) {
+	status := seen.benchmark.Status
+	return plan{step: stepAcknowledge}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID
+}
+
+func hasEnded(status v1alpha1.CephBenchmarkStatus) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionComplete) ||
+		meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionFailed)
+}
+
+func pauseWhileSuspended(seen facts) (plan, bool) {
+	switch {
+	case seen.pausing():
+	case !seen.benchmark.Spec.Suspend:
+		return plan{}, false
+	case !seen.atWork():
+		return plan{step: stepIdle, outcome: suspended()}, true
+	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured):
+		return plan{}, false // What has been measured counts, unless OSDs would stay down for it.
+	}
+	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",
+	}}, true
+}
+
+func suspended() kstatus.Outcome {
+	return kstatus.Outcome{
+		Reason:  v1alpha1.ReasonSuspended,
+		Message: "The benchmark does not run while spec.suspend is true. Set it to false to go on.",
+	}
+}
+
+func stallOnSettings(seen facts) (plan, bool) {
+	problem := notAllowed(seen.spec, seen.settings)
+	if seen.atWork() {
+		return fail(v1alpha1.ReasonNotAllowed, problem), problem != ""
+	}
+	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
+}
+
+// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
+// tells that a Role was made.
+const namespaceAgain = time.Minute
+
+func stallInNamespace(seen facts) (plan, bool) {
+	return plan{
+		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
+	}, seen.refused != ""
+}
+
+// tearDownReplaced comes before the next run ID begins: by then nobody knows any more what
+// this one has called its images and objects.
+func tearDownReplaced(seen facts) (plan, bool) {
+	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the run before has left", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",
+	}}, seen.replaced() && seen.leftBehind
+}
+
+// begin starts a run ID, in place of one that was paused, has ended, or is replaced and has
+// left nothing.
+func begin(seen facts) (plan, bool) {
+	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
+}
+
+func lookingAtCluster() kstatus.Outcome { return preparing("Looking at the cluster.") }
+
+func protect(seen facts) (plan, bool) {
+	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
+}

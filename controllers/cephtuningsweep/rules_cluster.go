@@ -1,0 +1,107 @@
+package cephtuningsweep
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// failInOtherCluster ends a sweep whose CephCluster was replaced by one of the same name.
+func failInOtherCluster(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonClusterChanged, seen.otherCeph+". Change runID to start afresh on it."), seen.otherCeph != ""
+}
+
+func waitForCluster(seen facts) (plan, bool) {
+	if seen.rookErr == nil {
+		return plan{}, false
+	}
+	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), retryAtMost)
+	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
+}
+
+// failAfterTrouble ends a sweep whose steps have failed for too long: it would hold the
+// lock and its settings for as long as Ceph is away. One that has its verdict keeps that,
+// and tries on to put everything back.
+func failAfterTrouble(seen facts) (plan, bool) {
+	if seen.next.Action == sweep.Conclude {
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonClusterUnreachable, seen.noHeadway()), seen.stuck()
+}
+
+// stuck reports whether steps have failed for too long.
+func (f facts) stuck() bool {
+	since := f.memory.troubledSince
+	return !since.IsZero() && f.now.Sub(since) > f.sweep.Spec.Quiescence.Timeout.Duration
+}
+
+func (f facts) noHeadway() string {
+	return fmt.Sprintf("The sweep did not get on for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
+}
+
+// failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be,
+// unless all runs of its verdict were before that.
+func failAfterUpgrade(seen facts) (plan, bool) {
+	before := seen.sweep.Status.Environment
+	if before == nil || seen.unplanned() || seen.next.Action == sweep.Conclude {
+		return plan{}, false
+	}
+	var change string
+	switch now := seen.rook; {
+	case now.Image != "" && now.RunningImage != "" && now.Image != now.RunningImage:
+		change = fmt.Sprintf("Ceph is being upgraded from image %s to %s", now.RunningImage, now.Image)
+	case before.RookVersion != "" && now.RookVersion != "" && now.RookVersion != before.RookVersion:
+		change = fmt.Sprintf("Rook was upgraded from %s to %s", before.RookVersion, now.RookVersion)
+	case before.CephVersion != "" && before.CephVersion != "mixed" && len(now.CephVersions) > 0 && (len(now.CephVersions) > 1 || now.CephVersions[before.CephVersion] == 0):
+		change = fmt.Sprintf("Ceph was at version %s, and its daemons are at %s now", before.CephVersion, strings.Join(slices.Sorted(maps.Keys(now.CephVersions)), " and "))
+	default:
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonClusterChanged, change+": what was measured before cannot be compared with what would be measured after. Change runID to start afresh when that is over."), true
+}
+
+// outOfWindow reports whether nothing may begin. What has begun ends.
+func (f facts) outOfWindow() bool {
+	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
+}
+
+// underWay reports whether something would have to be held until the window opens again:
+// settings, the lock, or a block of which a part is measured.
+func (f facts) underWay() bool {
+	_, begun := sweepspec.Interrupt(f.next)
+	return f.changedCeph() || f.memory.lock != nil || begun
+}
+
+func waitForWindow(seen facts) (plan, bool) {
+	return plan{
+		step: stepWait, again: seen.opens.Sub(seen.now) + time.Second, progress: "waiting for the window",
+		outcome: kstatus.Outcome{
+			Reason:  v1alpha1.ReasonWaitingForWindow,
+			Message: fmt.Sprintf("Changes may start from %s on.", seen.opens.UTC().Format(time.RFC3339)),
+		},
+	}, seen.outOfWindow()
+}
+
+// yieldToOther leaves the lock to a sweep that has changed the cluster: without it that
+// could not put anything back, and both would wait for ever. It may have lost the lock
+// because the manager was away for longer than it lasts.
+func yieldToOther(seen facts) (plan, bool) {
+	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
+		return plan{}, false
+	}
+	return plan{step: stepYield, again: seen.pace.Settle, outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", seen.journal.Sweep),
+	}}, true
+}
+
+func takeLock(seen facts) (plan, bool) {
+	return plan{step: stepLock, again: time.Millisecond}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
+}

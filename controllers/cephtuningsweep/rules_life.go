@@ -1,0 +1,85 @@
+package cephtuningsweep
+
+import (
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+)
+
+func leaveDeletedAlone(seen facts) (plan, bool) {
+	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
+}
+
+func leaveEndedAlone(seen facts) (plan, bool) {
+	return plan{step: stepNone}, seen.ended() && !seen.replaced() && seen.sweep.Status.ObservedGeneration == seen.sweep.Generation
+}
+
+func acknowledgeEnded(seen facts) (plan, bool) {
+	return plan{step: stepAcknowledge}, seen.ended() && !seen.replaced()
+}
+
+func idleSuspended(seen facts) (plan, bool) {
+	return plan{step: stepIdle, outcome: suspended()}, seen.sweep.Spec.Suspend
+}
+
+func suspended() kstatus.Outcome {
+	return kstatus.Outcome{
+		Reason:  v1alpha1.ReasonSuspended,
+		Message: "The sweep does not run while spec.suspend is true. Set it to false to go on.",
+	}
+}
+
+// failAfterEdit ends a sweep whose spec was changed under its runID: admission does not see a
+// runID that is changed and changed back while the sweep is suspended.
+func failAfterEdit(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, and runID is that of the run that was planned with another one. Change runID to a new value to start afresh with this spec."),
+		seen.atWork() && seen.edited
+}
+
+func stallOnSettings(seen facts) (plan, bool) {
+	problem := notAllowed(seen.sweep.Spec, seen.settings)
+	if problem == "" {
+		return plan{}, false
+	}
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}
+	if seen.atWork() {
+		return plan{step: stepFail, outcome: o}, true
+	}
+	return plan{step: stepStall, outcome: o}, true
+}
+
+// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
+// tells that a Role was made.
+const namespaceAgain = time.Minute
+
+func stallInNamespace(seen facts) (plan, bool) {
+	return plan{
+		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
+	}, seen.refused != ""
+}
+
+// stallAbandoned keeps a run from changing what nobody would put back: the annotation stays
+// on a sweep until somebody takes it off.
+func stallAbandoned(seen facts) (plan, bool) {
+	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.saysAbandoned()
+}
+
+func stillAbandoned(s *v1alpha1.CephTuningSweep) kstatus.Outcome {
+	return kstatus.Outcome{
+		Reason: v1alpha1.ReasonAbandoned,
+		Message: fmt.Sprintf("Putting back was given up with the annotation %[1]s, which would hold for this run as well. Take it off first: "+
+			"`kubectl -n %s annotate cephsweep %s %[1]s-`.", v1alpha1.AnnotationAbandonRestore, s.Namespace, s.Name),
+	}
+}
+
+func begin(seen facts) (plan, bool) {
+	return plan{step: stepBegin, outcome: preparing("Looking at the cluster.")}, !seen.atWork()
+}
+
+func protect(seen facts) (plan, bool) {
+	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
+}

@@ -1,0 +1,52 @@
+package cephtuningsweep
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// unplanned reports whether the plan is still to be made, of which a child of an earlier
+// pass would be a sign.
+func (f facts) unplanned() bool {
+	return f.sweep.Status.Plan == nil || f.sweep.Status.Plan.Seed == nil
+}
+
+func makePlanOnly(seen facts) (plan, bool) {
+	return seen.planning(), seen.unplanned() && seen.sweep.Spec.Mode == v1alpha1.SweepModePlan
+}
+
+func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned() }
+
+// planning makes a plan, for which a cluster that is not healthy or quiet is waited for.
+func (f facts) planning() plan {
+	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}
+	limit := f.sweep.Spec.Quiescence.Timeout.Duration
+	late := kstatus.Outcome{
+		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v: %s", limit, messageOf(f.sweep)),
+	}
+	if reasonOf(f.sweep) == v1alpha1.ReasonWaitingForQuiet {
+		late = kstatus.Outcome{
+			Reason: v1alpha1.ReasonWaitingForQuiet, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, messageOf(f.sweep)),
+		}
+	}
+	return p.atMost(limit, "plan", late)
+}
+
+func failWithoutPlan(seen facts) (plan, bool) {
+	switch refusals := seen.sweep.Status.Plan.Refusals; {
+	case len(refusals) > 0:
+		return fail(v1alpha1.ReasonNotPossible, strings.Join(refusals, " ")), true
+	case seen.planErr == nil:
+		return plan{}, false
+	case errors.Is(seen.planErr, sweep.ErrPlan) && int(seen.sweep.Status.Plan.PlannerVersion) != sweep.Version:
+		return fail(v1alpha1.ReasonPlannerChanged, fmt.Sprintf(
+			"The sweep was begun by an operator whose planner has version %d, and this one's has %d: the runs so far stay in status. Change runID to start afresh.",
+			seen.sweep.Status.Plan.PlannerVersion, sweep.Version)), true
+	}
+	return fail(v1alpha1.ReasonNotPossible, seen.planErr.Error()), true
+}

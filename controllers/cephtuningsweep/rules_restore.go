@@ -1,0 +1,67 @@
+package cephtuningsweep
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+func restoreDeleted(seen facts) (plan, bool) {
+	return seen.standDown(endsGone, "Putting everything back, because the sweep is deleted."), seen.deleted()
+}
+
+func restoreReplaced(seen facts) (plan, bool) {
+	return seen.standDown(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
+}
+
+func restoreFailing(seen facts) (plan, bool) {
+	failing := seen.failing()
+	if !seen.atWork() || failing == nil {
+		return plan{}, false
+	}
+	return seen.standDown(endsFailed, "Putting everything back. "+failing.Message), true
+}
+
+func restoreSuspended(seen facts) (plan, bool) {
+	return seen.standDown(endsPaused, "Putting everything back, because the sweep is suspended."),
+		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // What was begun is ended, or half of it stays.
+}
+
+func restoreConcluded(seen facts) (plan, bool) {
+	p := seen.standDown(endsComplete, "The verdict is in status. Putting everything back.")
+	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // Such as a budget that does not hold the first run.
+	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
+}
+
+func restoreOutOfWindow(seen facts) (plan, bool) {
+	if seen.openErr != nil {
+		return fail(v1alpha1.ReasonNotPossible, seen.openErr.Error()), true
+	}
+	return seen.standDown(endsClosed, "The window for changes has closed. Putting everything back."),
+		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
+}
+
+// restoreOrphaned puts back what a sweep has left whose finalizer was taken off: nobody else
+// will, and what is measured now would be measured with its values.
+func restoreOrphaned(seen facts) (plan, bool) {
+	if !seen.leftByGone() {
+		return plan{}, false
+	}
+	return plan{step: stepRestoreOther, again: seen.pace.Settle, outcome: kstatus.Outcome{
+		Reason:  v1alpha1.ReasonRestoring,
+		Message: fmt.Sprintf("Putting back what sweep %s has changed, which had the Ceph cluster before.", seen.journal.Sweep),
+	}}, true
+}
+
+// leftByGone reports whether a sweep that is gone has not put everything back.
+func (f facts) leftByGone() bool {
+	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
+}
+
+func (f facts) standDown(then ending, message string) plan {
+	return plan{step: stepStandDown, then: then, again: f.pace.Settle, progress: "restoring", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonRestoring, Message: message,
+	}}
+}

@@ -1,0 +1,115 @@
+package cephtuningsweep
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// keepWinner brings the cluster into the winning configuration and leaves it there.
+func keepWinner(seen facts) (plan, bool) {
+	switch {
+	case !seen.keeps():
+		return plan{}, false
+	case seen.stuck():
+		return plan{step: stepGiveUpKeeping, again: time.Millisecond}, true
+	}
+	for _, apply := range []func(facts) (plan, bool){applyConfiguration, settleConfiguration, restartOSDs} {
+		if p, applies := apply(seen); applies {
+			return p, true
+		}
+	}
+	return plan{step: stepKeep, again: seen.pace.Settle, progress: "keeping the winner", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Leaving %s applied, which has won.", seen.configuration().Name),
+	}}, true
+}
+
+// keeps reports whether the winner is to be applied still, and may be: before the verdict is
+// in status, which follows upon it, also for a sweep that was suspended in the middle of it.
+func (f facts) keeps() bool {
+	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
+		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
+		f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
+		return false
+	}
+	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
+}
+
+// failOutOfRoom ends a sweep whose run had no room for what it wrote. The faster a
+// configuration writes, the sooner it gets there: a sweep that went on without the runs that
+// did would call the slow ones better.
+func failOutOfRoom(seen facts) (plan, bool) {
+	if seen.child == nil {
+		return plan{}, false
+	}
+	condition := meta.FindStatusCondition(seen.child.Status.Conditions, v1alpha1.ConditionFailed)
+	if condition == nil || condition.Status != metav1.ConditionTrue || condition.Reason != v1alpha1.ReasonOutOfRoom {
+		return plan{}, false
+	}
+	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, condition.Message)), true
+}
+
+func enterRun(seen facts) (plan, bool) {
+	return plan{step: stepEnter, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, seen.child != nil && childHasEnded(seen.child)
+}
+
+func watchRun(seen facts) (plan, bool) {
+	p := plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}
+	if seen.child != nil && hasOutcome(seen.child) {
+		says := kstatus.Told(seen.child.Status.Conditions).Message
+		p = p.atMost(removedWithin, fmt.Sprintf("run %d to be removed: %s", seen.run(), says), kstatus.Outcome{
+			Reason:  v1alpha1.ReasonCleaningUp,
+			Message: fmt.Sprintf("Benchmark %s has ended, and has not got on with removing what it has made for %v: %s", seen.child.Name, removedWithin, says),
+		})
+	}
+	return p, seen.child != nil
+}
+
+// removedWithin is how long a benchmark may say the same while it removes what it has made. It
+// is more than its clients have for that.
+const removedWithin = time.Hour
+
+func applyConfiguration(seen facts) (plan, bool) {
+	known := seen.memory.slot.run == seen.run() && seen.memory.slot.want != nil
+	return plan{
+		step: stepApply, again: time.Millisecond, progress: seen.doing("changing settings"), outcome: seen.settling("Changing settings."),
+	}, !known
+}
+
+func settleConfiguration(seen facts) (plan, bool) {
+	return plan{
+		step: stepSettle, again: seen.pace.Settle, progress: seen.doing("settling"), outcome: seen.settling("Waiting for the cluster to settle."),
+	}, !seen.memory.slot.settled
+}
+
+func restartOSDs(seen facts) (plan, bool) {
+	return plan{
+		step: stepRestart, again: seen.pace.Settle, progress: seen.doing("restarting OSDs"), outcome: seen.settling("Restarting OSDs."),
+	}, seen.mayRestart() && !seen.memory.slot.started
+}
+
+// measure is what is left: the cluster has the configuration.
+func measure(seen facts) (plan, bool) {
+	return plan{step: stepMeasure, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, true
+}
+
+func (f facts) doing(what string) string {
+	return fmt.Sprintf("run %d, %s: %s", f.run(), f.configuration().Name, what)
+}
+
+func (f facts) running() kstatus.Outcome {
+	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d: %s.", f.run(), f.configuration().Name)}
+}
+
+func (f facts) settling(message string) kstatus.Outcome {
+	return kstatus.Outcome{Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Run %d: %s. %s", f.run(), f.configuration().Name, message)}
+}

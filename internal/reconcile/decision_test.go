@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+func object(uid types.UID) client.Object {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "b", UID: uid}}
+}
+
+func TestDecisionsLogChangesOnly(t *testing.T) {
+	first := Decision{RunID: "1", Run: 1, Rule: "waitForQuiet", Step: "Wait", Reason: "WaitingForQuiet"}
+	changed := func(change func(*Decision)) Decision {
+		d := first
+		change(&d)
+		return d
+	}
+	rests := Decision{Rule: "leaveEndedAlone", Step: "None", Rests: true}
+	for name, c := range map[string]struct {
+		before *Decision
+		uid    types.UID // of the object that was seen before
+		now    Decision
+		want   int
+	}{
+		"the first":                         {now: first, want: 1},
+		"the same again":                    {before: &first, now: first},
+		"another rule":                      {before: &first, now: changed(func(d *Decision) { d.Rule = "failWithJob" }), want: 1},
+		"another step":                      {before: &first, now: changed(func(d *Decision) { d.Step = "Fail" }), want: 1},
+		"another reason":                    {before: &first, now: changed(func(d *Decision) { d.Reason = "Queued" }), want: 1},
+		"another run":                       {before: &first, now: changed(func(d *Decision) { d.Run = 2 }), want: 1},
+		"another run ID":                    {before: &first, now: changed(func(d *Decision) { d.RunID = "2" }), want: 1},
+		"another detail":                    {before: &first, now: changed(func(d *Decision) { d.Detail = "start r1-p1" }), want: 1},
+		"the same for another of its name":  {before: &first, uid: "old", now: first, want: 1},
+		"one that rests from the beginning": {now: rests},
+		"one that rests after it worked":    {before: &first, now: rests, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+			decisions := &Decisions{}
+			if c.before != nil {
+				uid := c.uid
+				if uid == "" {
+					uid = "new"
+				}
+				decisions.Note(ctx, object(uid), *c.before)
+				lines = nil
+			}
+			decisions.Note(ctx, object("new"), c.now)
+			if len(lines) != c.want {
+				t.Errorf("logged %q, want %d lines", lines, c.want)
+			}
+		})
+	}
+}
+
+func TestDecisionTellsEverything(t *testing.T) {
+	var line string
+	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, said string) { line = said }, funcr.Options{}))
+	(&Decisions{}).Note(ctx, object("u"), Decision{RunID: "a", Run: 2, Rule: "nextMove", Step: "Move", Detail: "Start r2-p1", Reason: "Running"})
+	for _, want := range []string{
+		`"object"="ns/b"`, `"runID"="a"`, `"run"=2`, `"rule"="nextMove"`, `"step"="Move"`, `"detail"="Start r2-p1"`, `"reason"="Running"`,
+	} {
+		if !strings.Contains(line, want) {
+			t.Errorf("the line has no %s: %s", want, line)
+		}
+	}
+}
+
+func TestForgottenObjectIsLoggedAgain(t *testing.T) {
+	lines := 0
+	ctx := logf.IntoContext(t.Context(), funcr.New(func(string, string) { lines++ }, funcr.Options{}))
+	decisions := &Decisions{}
+	decision := Decision{Rule: "begin", Step: "Begin"}
+	decisions.Note(ctx, object("u"), decision)
+	decisions.Forget(client.ObjectKeyFromObject(object("u")))
+	decisions.Note(ctx, object("u"), decision)
+	if lines != 2 {
+		t.Errorf("%d lines, want one before and one after", lines)
+	}
+}
+
+func TestFirstRuleThatAppliesDecides(t *testing.T) {
+	rules := []Rule[int, string]{
+		{Name: "negative", Func: func(n int) (string, bool) { return "below", n < 0 }},
+		{Name: "small", Func: func(n int) (string, bool) { return "few", n < 10 }},
+	}
+	for n, want := range map[int]string{-1: "below by negative", 3: "few by small", 12: ""} {
+		plan, name, applies := First(rules, n)
+		if got := plan + " by " + name; applies != (want != "") || applies && got != want {
+			t.Errorf("%d: %s, %v; want %q", n, got, applies, want)
+		}
+	}
+}

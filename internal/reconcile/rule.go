@@ -1,0 +1,22 @@
+// Package reconcile has what the passes of both controllers share: rules that decide, and a
+// log of what they decided.
+package reconcile
+
+// Rule names a step if it applies. F is what a pass saw, P a plan.
+type Rule[F, P any] struct {
+	// Name is that of the function, so that whoever reads a decision in the log finds it.
+	Name string
+	Func func(F) (P, bool)
+}
+
+// First returns the plan of the first rule that applies, and the rule's name. It returns false
+// where none does.
+func First[F, P any](rules []Rule[F, P], seen F) (P, string, bool) {
+	for _, rule := range rules {
+		if plan, applies := rule.Func(seen); applies {
+			return plan, rule.Name, true
+		}
+	}
+	var none P
+	return none, "", false
+}
