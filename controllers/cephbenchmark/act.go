@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -37,7 +37,7 @@ type effect struct {
 }
 
 // now is an effect after which the next step can be taken at once.
-func now() effect { return effect{again: time.Millisecond} }
+func now() effect { return effect{again: reconcile.AtOnce} }
 
 // act carries out the step of a plan, and keeps in mind what it waits for.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
@@ -57,8 +57,8 @@ func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.removes {
 		m.removal.begin(p.run, now)
 	}
-	if m.waitsFor != p.patience.what {
-		m.waitsFor, m.waitsSince, m.trouble = p.patience.what, now, ""
+	if m.waits.Note(p.patience.For, now) {
+		m.trouble = ""
 	}
 	switch {
 	case err != nil:
@@ -94,11 +94,11 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
 	case stepFail:
-		return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, p.outcome) }}, nil
+		return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, p.outcome) }}, nil
 	case stepTearDown:
 		return r.tearDown(ctx, seen, p)
 	case stepLetGo:
-		return effect{finished: true}, r.unprotect(ctx, seen.benchmark)
+		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.step)
 	}
@@ -114,13 +114,9 @@ func waitFor(seen facts, p plan) effect {
 
 // protect adds the finalizer.
 func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
-	before := b.DeepCopy()
-	controllerutil.AddFinalizer(b, Finalizer)
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	// The status in the answer is the one that was read; record must see no change.
-	status := b.Status.DeepCopy()
-	if err := r.client.Patch(ctx, b, patch); err != nil {
-		return fmt.Errorf("add the finalizer: %w", err)
+	status := b.Status.DeepCopy() // The one in the answer may be another; record must see no change.
+	if err := reconcile.AddFinalizer(ctx, r.client, b, Finalizer); err != nil {
+		return err
 	}
 	b.Status = *status
 	return nil
@@ -131,7 +127,7 @@ func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.session(client.ObjectKeyFromObject(b), sessionOf(b.UID, b.Spec.RunID).id())
 	begun.memory.fromBeginning = true
-	return effect{again: time.Millisecond, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
+	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
 }
 
 // beginStatus starts a new status, unless the run was only paused.

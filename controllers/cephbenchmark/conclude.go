@@ -19,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/slowosd"
 	"github.com/cephtune/cephtune/internal/task"
@@ -51,7 +52,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	}
 	invalid := evidence.whyInvalid() // Before its reports are dropped.
 	seen.memory.conclude(evidence)
-	came := effect{again: time.Millisecond, told: evidence.told(), invalid: invalid, disrupted: seen.disruptionEnd(evidence)}
+	came := effect{again: reconcile.AtOnce, told: evidence.told(), invalid: invalid, disrupted: seen.disruptionEnd(evidence)}
 	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
 	switch {
 	case p.fatal:

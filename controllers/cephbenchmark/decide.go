@@ -63,7 +63,7 @@ type plan struct {
 	again time.Duration
 
 	// patience is how long the same plan may be made without getting on.
-	patience patience
+	patience reconcile.Patience
 
 	move  move   // for stepMove
 	run   int32  // for stepMove and stepConcludeRun, and with removes
@@ -73,14 +73,6 @@ type plan struct {
 	removes bool
 	// last says that nothing follows the teardown: the object goes, or pauses.
 	last ending
-}
-
-// patience is how long something is waited for that is expected to come by itself, and
-// what is said when it has not.
-type patience struct {
-	what   string // tells it from other things that are waited for
-	within time.Duration
-	late   kstatus.Outcome
 }
 
 // ending is what follows a teardown.
@@ -172,10 +164,10 @@ func (p plan) renews(seen facts) bool {
 
 // orGiveUp ends what has not got on for too long.
 func (f facts) orGiveUp(p plan) plan {
-	if p.patience.within == 0 || f.memory.waitsFor != p.patience.what || f.now.Sub(f.memory.waitsSince) <= p.patience.within {
+	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p
 	}
-	late := p.patience.late
+	late := p.patience.Late
 	if f.memory.trouble != "" {
 		late.Message += " " + f.memory.trouble
 	}
@@ -193,7 +185,7 @@ const (
 // atMost limits how long the plan may be made again and again, for the same thing,
 // and says what is told then.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
-	p.patience = patience{what: what, within: within, late: late}
+	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p
 }
 

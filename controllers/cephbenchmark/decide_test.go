@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -153,7 +154,7 @@ func TestDecide(t *testing.T) {
 		"and not for ever": {
 			seen: atWork(func(f *facts) {
 				f.rookErr = errors.New("no CephCluster")
-				f.memory.waitsFor, f.memory.waitsSince = "cluster", today().Add(-time.Hour)
+				f.memory.waits = reconcile.Waiting{For: "cluster", Since: today().Add(-time.Hour)}
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
@@ -281,13 +282,13 @@ func TestDecide(t *testing.T) {
 		"what the clients need is not there for too long": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
 				f.job, f.memory.trouble = nil, "Rook is slow"
-				f.memory.waitsFor, f.memory.waitsSince = forPreparation, today().Add(-time.Hour)
+				f.memory.waits = reconcile.Waiting{For: forPreparation, Since: today().Add(-time.Hour)}
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonNotPrepared, wantMessage: "Rook is slow",
 		},
 		"clients that do not get on": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
-				f.memory.waitsFor, f.memory.waitsSince = "Start r1-p1", today().Add(-time.Hour)
+				f.memory.waits = reconcile.Waiting{For: "Start r1-p1", Since: today().Add(-time.Hour)}
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonPhaseFailed, wantMessage: "did not get on",
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -280,7 +281,7 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 	before := r.now()
 	report, err := d.engine.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: max(wait.Until.Sub(before), time.Millisecond)}, nil // What is put back before that may not stay so.
+		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // What is put back before that may not stay so.
 	}
 	if err != nil {
 		return effect{}, fmt.Errorf("let %s up again: %w", disruption.Names(seen.disruption.plan.OSDs), err)

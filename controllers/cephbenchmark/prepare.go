@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 )
 
@@ -34,7 +35,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	ready, why, err := r.preparePool(ctx, seen)
 	if problem, is := errors.AsType[*placement.Error](err); is {
 		o := kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}
-		return effect{again: time.Millisecond, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}, nil
+		return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}, nil
 	}
 	if err != nil {
 		return effect{}, err

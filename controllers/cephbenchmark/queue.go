@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/queue"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -133,7 +134,7 @@ func notPutBackBy(left *tuning.Journal) string {
 // lockLost ends a session that must not do anything any more.
 func lockLost(seen facts, message string) effect {
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message}
-	return effect{again: time.Millisecond, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}
+	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}
 }
 
 func queued(message string) effect {

@@ -35,7 +35,7 @@ func (w removalWait) lasted(run int32, now time.Time) time.Duration {
 func (f facts) wantsQuiet() bool {
 	switch {
 	case f.job == nil:
-		return f.memory.waitsFor != forPreparation
+		return f.memory.waits.For != forPreparation
 	case !f.heard():
 		return false
 	}

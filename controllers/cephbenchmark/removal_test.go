@@ -47,7 +47,7 @@ func TestWaitForRemoval(t *testing.T) {
 		"OSDs were not asked":                    {seen: atWork(stillRemoved(-1)), waits: true},
 		"a run is at work":                       {seen: atWork(stillRemoved(48), withTask(task.Measuring, ""))},
 		"clients have not answered":              {seen: atWork(stillRemoved(48), func(f *facts) { f.tasks = nil })},
-		"a pool that is being made is no unrest": {seen: atWork(nothingMade, stillRemoved(48), func(f *facts) { f.memory.waitsFor = forPreparation })},
+		"a pool that is being made is no unrest": {seen: atWork(nothingMade, stillRemoved(48), func(f *facts) { f.memory.waits.For = forPreparation })},
 		"a client works alone":                   {seen: atWork(stillRemoved(-1), func(f *facts) { f.job.Annotations = map[string]string{annotationAlone: "1"} })},
 		"they may be removed meanwhile":          {seen: atWork(stillRemoved(-1), func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
 	} {
@@ -56,8 +56,8 @@ func TestWaitForRemoval(t *testing.T) {
 			if waits != test.waits || got.outcome.Reason != test.wantReason {
 				t.Errorf("it waits: %t, with the reason %q, want %t, %q", waits, got.outcome.Reason, test.waits, test.wantReason)
 			}
-			if waits && got.patience.within != 0 {
-				t.Errorf("it fails the benchmark after %v", got.patience.within)
+			if waits && got.patience.Within != 0 {
+				t.Errorf("it fails the benchmark after %v", got.patience.Within)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -128,11 +129,10 @@ type memory struct {
 	evidence map[int32]runEvidence
 	// notStarted is why the signal to start a task did not reach all clients, by task.
 	notStarted map[string]string
-	// waitsFor is what the last pass could not do or was waiting for, "" if nothing,
-	// since when that has been so, and what went wrong with it last.
-	waitsFor   string
-	waitsSince time.Time
-	trouble    string
+	// waits is what the last pass could not do or was waiting for, and trouble what went
+	// wrong with it last.
+	waits   reconcile.Waiting
+	trouble string
 	// removal is the latest wait for PGs that OSDs remove.
 	removal removalWait
 	// fromBeginning tells that this process has followed the session since there was nothing

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -23,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -65,11 +65,11 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	r.live.forget(client.ObjectKeyFromObject(seen.benchmark))
 	switch p.last {
 	case endsGone:
-		return effect{finished: true}, r.unprotect(ctx, seen.benchmark)
+		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
 	case endsReplaced: // In the same pass: the next one could not tell that nothing is left.
 		return r.beginSession(seen), nil
 	default:
-		return effect{finished: true, again: time.Millisecond}, nil
+		return effect{finished: true, again: reconcile.AtOnce}, nil
 	}
 }
 
@@ -462,15 +462,4 @@ func (r *Reconciler) removeJob(ctx context.Context, seen facts) (string, error) 
 		return "The Job of the clients is being removed.", nil
 	}
 	return "", client.IgnoreNotFound(err)
-}
-
-// unprotect lets the object go.
-func (r *Reconciler) unprotect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
-	before := b.DeepCopy()
-	controllerutil.RemoveFinalizer(b, Finalizer)
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Patch(ctx, b, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer: %w", err)
-	}
-	return nil
 }

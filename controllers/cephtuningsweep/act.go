@@ -6,11 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -38,7 +37,7 @@ type told struct {
 // act carries out the step of a plan, and keeps in mind what it waits for.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {
-		seen.memory.noteWait(p.patience.what, seen.now)
+		seen.memory.waits.Note(p.patience.For, seen.now)
 	}
 	came, err := r.carryOut(ctx, seen, p)
 	if seen.memory != nil && !came.waits {
@@ -57,7 +56,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepBegin:
 		return begun(seen), r.removeChildren(ctx, seen)
 	case stepProtect:
-		return effect{again: time.Millisecond}, r.protect(ctx, seen.sweep)
+		return effect{again: reconcile.AtOnce}, reconcile.AddFinalizer(ctx, r.Client, seen.sweep, Finalizer)
 	case stepLock:
 		return r.takeLock(ctx, seen)
 	case stepYield:
@@ -99,18 +98,11 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 	}
 }
 
-// noteWait keeps since when the same thing has been waited for.
-func (m *memory) noteWait(what string, now time.Time) {
-	if m.waitsFor != what {
-		m.waitsFor, m.waitsSince = what, now
-	}
-}
-
 // begun starts a run ID afresh, or goes on with one that was suspended: its plan and its
 // ledger stay.
 func begun(seen facts) effect {
 	spec, started := seen.sweep.Spec, metav1.NewTime(seen.now)
-	return effect{again: time.Millisecond, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.ObservedRunID == spec.RunID && s.StartTime != nil && !seen.ended() {
 			return
 		}
@@ -125,28 +117,7 @@ func begun(seen facts) effect {
 // failed notes why the run has no verdict. Putting back comes first, so Failed is not
 // True yet.
 func failed(o kstatus.Outcome) effect {
-	return effect{again: time.Millisecond, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		setCondition(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, o)
 	}}
-}
-
-// protect adds the finalizer, before anything is changed.
-func (r *Reconciler) protect(ctx context.Context, s *v1alpha1.CephTuningSweep) error {
-	return r.patchFinalizer(ctx, s, controllerutil.AddFinalizer)
-}
-
-func (r *Reconciler) unprotect(ctx context.Context, s *v1alpha1.CephTuningSweep) error {
-	return r.patchFinalizer(ctx, s, controllerutil.RemoveFinalizer)
-}
-
-func (r *Reconciler) patchFinalizer(ctx context.Context, s *v1alpha1.CephTuningSweep, change func(client.Object, string) bool) error {
-	before := s.DeepCopy()
-	if !change(s, Finalizer) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, s, patch); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("change the finalizer: %w", err))
-	}
-	return nil
 }

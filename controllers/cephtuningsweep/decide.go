@@ -68,17 +68,9 @@ type plan struct {
 	again    time.Duration // when to look again at the latest; 0 for never
 
 	// patience is how long the same plan may be made without getting on.
-	patience patience
+	patience reconcile.Patience
 	// then is what follows stepStandDown.
 	then ending
-}
-
-// patience is how long something is waited for that is expected to come by itself, and
-// what is said when it has not.
-type patience struct {
-	what   string // tells it from other things that are waited for
-	within time.Duration
-	late   kstatus.Outcome
 }
 
 // ending is what follows, once everything is put back.
@@ -166,19 +158,19 @@ func (p plan) renews(seen facts) bool {
 
 // orGiveUp ends what has not got on for too long.
 func (f facts) orGiveUp(p plan) plan {
-	if p.patience.within == 0 || f.memory.waitsFor != p.patience.what || f.now.Sub(f.memory.waitsSince) <= p.patience.within {
+	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p
 	}
 	if f.keeps() {
-		return plan{step: stepGiveUpKeeping, again: time.Millisecond}
+		return plan{step: stepGiveUpKeeping, again: reconcile.AtOnce}
 	}
-	return fail(p.patience.late.Reason, p.patience.late.Message)
+	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
 // atMost limits how long the plan may be made again and again, for the same thing, and
 // says what is told then.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
-	p.patience = patience{what: what, within: within, late: late}
+	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p
 }
 
@@ -191,5 +183,5 @@ func preparing(message string) kstatus.Outcome {
 }
 
 func fail(reason, message string) plan {
-	return plan{step: stepFail, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: time.Millisecond}
+	return plan{step: stepFail, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: reconcile.AtOnce}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -132,7 +133,7 @@ func concluded(f *facts) {
 
 // waited says that the same has been waited for longer than quiescence.timeout.
 func waited(what string) func(*facts) {
-	return func(f *facts) { f.memory.waitsFor, f.memory.waitsSince = what, today().Add(-31*time.Minute) }
+	return func(f *facts) { f.memory.waits = reconcile.Waiting{For: what, Since: today().Add(-31 * time.Minute)} }
 }
 
 // upgrade says that the cluster is another than when the sweep was planned.
@@ -343,7 +344,7 @@ func TestDecide(t *testing.T) {
 		},
 		"one that cannot": {
 			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), func(f *facts) {
-				f.memory.waitsFor, f.memory.waitsSince = "run 1 to be removed: ", today().Add(-61*time.Minute)
+				f.memory.waits = reconcile.Waiting{For: "run 1 to be removed: ", Since: today().Add(-61 * time.Minute)}
 			}},
 			want: stepFail, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "has not got on",
 		},

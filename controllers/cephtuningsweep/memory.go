@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -106,9 +107,8 @@ type memory struct {
 	troubledAt    step
 	troubledSince time.Time
 
-	waitsFor   string // what the current plan waits for
-	waitsSince time.Time
-	toldAt     time.Time // when status was last written
+	waits  reconcile.Waiting
+	toldAt time.Time // when status was last written
 }
 
 // slotMemory is about the run that is next, or under way.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -66,7 +66,7 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	if spec.Mode == v1alpha1.SweepModePlan {
 		came.finished = true
 	} else {
-		came.again = time.Millisecond
+		came.again = reconcile.AtOnce
 	}
 	return came, nil
 }

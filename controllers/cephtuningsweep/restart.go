@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -119,7 +120,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 	}
 	if len(changes) == 0 {
 		slot.started = true
-		return effect{again: time.Millisecond}, nil
+		return effect{again: reconcile.AtOnce}, nil
 	}
 	memory := &slot.restarts
 	look, err := r.lookAtRestarts(ctx, seen, memory)
@@ -134,7 +135,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 		return effect{}, err
 	case look.done():
 		slot.started = true
-		return effect{again: time.Millisecond}, nil
+		return effect{again: reconcile.AtOnce}, nil
 	case memory.late(seen.now, look):
 		return r.without(ctx, seen, sweepspec.Evidence{
 			Failure: fmt.Sprintf("Not all OSDs have been restarted within %v. Waited for %s.", memory.limit(look), memory.pending(look)),

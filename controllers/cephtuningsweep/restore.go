@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -191,7 +192,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		return effect{}, true, seen.memory.engine.Close(ctx)
 	}
 	came := goesOn(p, p.outcome.Message)
-	came.again = time.Millisecond
+	came.again = reconcile.AtOnce
 	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
 	if unrestarted != "" {
 		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
@@ -246,7 +247,7 @@ func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect,
 	switch p.then {
 	case endsGone:
 		r.memories.forget(client.ObjectKeyFromObject(seen.sweep))
-		return effect{finished: true}, r.unprotect(ctx, seen.sweep)
+		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.sweep, Finalizer)
 	case endsReplaced:
 		if seen.saysAbandoned() { // stallAbandoned has it wait.
 			return effect{finished: true}, nil
@@ -287,11 +288,11 @@ func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTun
 // interrupted gives up what the current block holds.
 func (f facts) interrupted() (effect, error) {
 	if f.planner == nil {
-		return effect{again: time.Millisecond}, nil
+		return effect{again: reconcile.AtOnce}, nil
 	}
 	entry, begun := sweepspec.Interrupt(f.next)
 	if !begun {
-		return effect{again: time.Millisecond}, nil
+		return effect{again: reconcile.AtOnce}, nil
 	}
 	return f.entered(append(slices.Clip(f.ledger), entry))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -103,5 +104,5 @@ func yieldToOther(seen facts) (plan, bool) {
 }
 
 func takeLock(seen facts) (plan, bool) {
-	return plan{step: stepLock, again: time.Millisecond}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
+	return plan{step: stepLock, again: reconcile.AtOnce}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }

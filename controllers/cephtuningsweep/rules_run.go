@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -21,7 +22,7 @@ func keepWinner(seen facts) (plan, bool) {
 	case !seen.keeps():
 		return plan{}, false
 	case seen.stuck():
-		return plan{step: stepGiveUpKeeping, again: time.Millisecond}, true
+		return plan{step: stepGiveUpKeeping, again: reconcile.AtOnce}, true
 	}
 	for _, apply := range []func(facts) (plan, bool){applyConfiguration, settleConfiguration, restartOSDs} {
 		if p, applies := apply(seen); applies {
@@ -81,7 +82,7 @@ const removedWithin = time.Hour
 func applyConfiguration(seen facts) (plan, bool) {
 	known := seen.memory.slot.run == seen.run() && seen.memory.slot.want != nil
 	return plan{
-		step: stepApply, again: time.Millisecond, progress: seen.doing("changing settings"), outcome: seen.settling("Changing settings."),
+		step: stepApply, again: reconcile.AtOnce, progress: seen.doing("changing settings"), outcome: seen.settling("Changing settings."),
 	}, !known
 }
 

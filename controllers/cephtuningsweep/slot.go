@@ -15,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -98,7 +99,7 @@ func (f facts) endsForbidden(why string) effect {
 // notKept notes that the winner cannot stay.
 func (f facts) notKept(why string) effect {
 	f.memory.cannotKeep = true
-	return effect{again: time.Millisecond, told: []told{{
+	return effect{again: reconcile.AtOnce, told: []told{{
 		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", f.configuration().Name, why),
 	}}}
 }
@@ -175,7 +176,7 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 		if slot.changed {
 			r.Counts.Settled(seen.now.Sub(slot.settling.Began))
 		}
-		return effect{again: time.Millisecond}, nil
+		return effect{again: reconcile.AtOnce}, nil
 	case settled.Failed:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
 	case seen.asksAgain(settled.Inert):
@@ -344,7 +345,7 @@ func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 	varied := slices.DeleteFunc(slices.Clone(slot.want), func(c tuning.Change) bool {
 		return c.Setting.Kind != tuning.KindConfig && c.Setting.Kind != tuning.KindPoolOption
 	})
-	return effect{again: time.Millisecond}, seen.memory.engine.Keep(ctx, varied)
+	return effect{again: reconcile.AtOnce}, seen.memory.engine.Keep(ctx, varied)
 }
 
 // enter proves the settings again, now that the benchmark has ended, and enters the run
@@ -447,7 +448,7 @@ func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	came := effect{again: time.Millisecond, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+	came := effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Runs = sweepspec.WriteLedger(ledger, next)
 		standing.Write(s)
 		progress := sweepspec.ProgressOf(next)

@@ -83,7 +83,7 @@ var passedOn = map[string]string{
 	"p.outcome.Reason":         "a plan",
 	"o.Reason":                 "an outcome",
 	"late.Reason":              "the patience of a plan",
-	"p.patience.late.Reason":   "the patience of a plan",
+	"p.patience.Late.Reason":   "the patience of a plan",
 	"failing.Reason":           "a condition",
 	"failed.Reason":            "a condition",
 	"complete.Reason":          "a condition",

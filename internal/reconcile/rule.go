@@ -1,5 +1,5 @@
-// Package reconcile has what the passes of both controllers share: rules that decide, and a
-// log of what they decided.
+// Package reconcile has what the passes of both controllers share: rules that decide, a log of
+// what they decided, how long something is waited for, and finalizers.
 package reconcile
 
 // Rule names a step if it applies. F is what a pass saw, P a plan.
