@@ -298,8 +298,7 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 
 // disruptor is who has OSDs down: who has the lock, and is asked for what became of it.
 func (f facts) disruptor() tuning.Sweep {
-	h := f.holder()
-	return tuning.Sweep{Kind: h.Kind, Namespace: h.Namespace, Name: h.Name, UID: string(h.UID)}
+	return tuning.SweepOf(f.holder())
 }
 
 // connectDisruption makes the engine by which OSDs are stopped and let up, anew where keys

@@ -8,14 +8,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/disruption"
-	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -118,7 +117,7 @@ func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuni
 		return err
 	}
 	// As who has stopped them: another holder lets them up itself, before anything else.
-	holder := lock.Holder{Kind: left.Sweep.KindOrSweep(), Namespace: left.Sweep.Namespace, Name: left.Sweep.Name, UID: types.UID(left.Sweep.UID)}
+	holder := left.Sweep.Ref()
 	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
 	if err != nil {
 		return err
@@ -169,7 +168,7 @@ func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 }
 
 // engine is the one for the journal of a cluster, anew where monitors or keys are others.
-func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder lock.Holder) (*tuning.Engine, error) {
+func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
 	stopper, err := k.rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -25,18 +26,18 @@ import (
 // holders notes who takes a lock and gives it back. Anybody gets it.
 type holders struct{ took, gave []string }
 
-func (h *holders) Peek(context.Context, string, lock.Holder) (lock.Grant, error) {
+func (h *holders) Peek(context.Context, string, objectref.Ref) (lock.Grant, error) {
 	return lock.Grant{}, nil
 }
 
-func (h *holders) Acquire(_ context.Context, _ ceph.Connection, _ string, holder lock.Holder, now time.Time) (lock.Grant, error) {
+func (h *holders) Acquire(_ context.Context, _ ceph.Connection, _ string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
 	if !slices.Contains(h.took, holder.Name) {
 		h.took = append(h.took, holder.Name)
 	}
 	return lock.Grant{Held: true, Epoch: 1, Expires: now.Add(lock.Duration), Asked: now}, nil
 }
 
-func (h *holders) Release(_ context.Context, _ ceph.Connection, _ string, holder lock.Holder) error {
+func (h *holders) Release(_ context.Context, _ ceph.Connection, _ string, holder objectref.Ref) error {
 	h.gave = append(h.gave, holder.Name)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -21,20 +22,20 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// EnsureScratchPool makes the scratch pool, and reports whether Rook calls it
 	// ready, or why it does not. The OSD map is of now.
-	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner rook.Owner, osdMap *ceph.OSDMap) (ready bool, why string, err error)
+	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner objectref.Ref, osdMap *ceph.OSDMap) (ready bool, why string, err error)
 	// OwnsScratchPool reports whether it is there, and that owner made it.
-	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner rook.Owner) (bool, error)
+	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// DeleteScratchPool removes it, if that owner made it, and reports whether it is
 	// gone, or why it is not.
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner rook.Owner, osdMap *ceph.OSDMap) (gone bool, why string, err error)
+	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
 }
 
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
 	// Peek tells who has it, and asks Kubernetes alone.
-	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
-	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
-	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
+	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
+	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
+	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
 // Journals tell what sweeps have changed in Ceph clusters and not put back yet.

@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -146,8 +147,8 @@ func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connec
 }
 
 // owner is what marks the scratch pools of this session.
-func (f facts) owner() rook.Owner {
-	return rook.Owner{Kind: "CephBenchmark", Namespace: f.benchmark.Namespace, Name: f.benchmark.Name, UID: f.benchmark.UID}
+func (f facts) owner() objectref.Ref {
+	return objectref.To("CephBenchmark", f.benchmark)
 }
 
 // jobSpec is what the Jobs of the session are made of.

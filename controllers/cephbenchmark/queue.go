@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/queue"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -26,11 +27,11 @@ const (
 )
 
 // holder is who has the lock for this benchmark: a sweep for its children.
-func (f facts) holder() lock.Holder {
+func (f facts) holder() objectref.Ref {
 	if owner := metav1.GetControllerOf(f.benchmark); owner != nil && owner.Kind == "CephTuningSweep" {
-		return lock.Holder{Kind: owner.Kind, Namespace: f.benchmark.Namespace, Name: owner.Name, UID: owner.UID}
+		return objectref.Ref{Kind: owner.Kind, Namespace: f.benchmark.Namespace, Name: owner.Name, UID: owner.UID}
 	}
-	return lock.Holder{Kind: "CephBenchmark", Namespace: f.benchmark.Namespace, Name: f.benchmark.Name, UID: f.benchmark.UID}
+	return objectref.To("CephBenchmark", f.benchmark)
 }
 
 // takeLock takes the lock of the Ceph cluster, if it is this benchmark's turn.

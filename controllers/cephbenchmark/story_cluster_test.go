@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -125,7 +126,7 @@ func theCephClusterGoesAway(w *world) {
 	w.cutCeph()
 	w.rook.set(func(f *fakeRook) {
 		f.clusterIs = &rook.Error{Reason: rook.ReasonClusterMissing, Message: "there is no CephCluster"}
-		f.owner = rook.Owner{}
+		f.owner = objectref.Ref{}
 	})
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
@@ -295,7 +296,7 @@ func cephWarnsOfAnotherPoolToo(w *world) {
 }
 
 func theScratchPoolIsSomebodyElses(w *world) {
-	w.rook.owner = rook.Owner{Kind: "CephTuningSweep", Namespace: "far", Name: "away", UID: stranger}
+	w.rook.owner = objectref.Ref{Kind: "CephTuningSweep", Namespace: "far", Name: "away", UID: stranger}
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images[settings.ScratchPool] = []string{"cephtune-0123456789-0-w1x64m-0"} })
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonPreparing, "CephTuningSweep far/away")

@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/metrics"
-	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -568,7 +568,7 @@ func (w *world) abandonInMidOutage() {
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
-	w.rook.set(func(f *fakeRook) { f.owner = rook.Owner{} })
+	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
 	w.kubelet.script("r1-", runnertest.Script{})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -102,7 +103,7 @@ func (w *world) lockElsewhere() {
 type fakeRook struct {
 	mu    sync.Mutex
 	ceph  *cephtest.Cluster
-	owner rook.Owner // of the scratch pool
+	owner objectref.Ref // of the scratch pool
 	made  int
 	asked v1alpha1.ScratchPool // to be made last
 	// clusterIs is what is wrong with the CephCluster.
@@ -135,7 +136,7 @@ func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string
 	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
 }
 
-func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec v1alpha1.ScratchPool, owner rook.Owner, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec v1alpha1.ScratchPool, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = spec
@@ -150,11 +151,11 @@ func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec
 	return f.making == "", f.making, nil
 }
 
-func (f *fakeRook) OwnsScratchPool(_ context.Context, _ settings.Cluster, owner rook.Owner) (bool, error) {
+func (f *fakeRook) OwnsScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref) (bool, error) {
 	return f.poolOwner().UID == owner.UID, nil
 }
 
-func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owner rook.Owner, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner.UID != owner.UID {
@@ -168,11 +169,11 @@ func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owne
 	if images > 0 {
 		return false, "Rook does not remove CephBlockPool rook-ceph/cephtune-scratch yet: it contains images", nil
 	}
-	f.owner = rook.Owner{}
+	f.owner = objectref.Ref{}
 	return true, "", nil
 }
 
-func (f *fakeRook) poolOwner() rook.Owner {
+func (f *fakeRook) poolOwner() objectref.Ref {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.owner

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -263,12 +264,12 @@ func (f facts) configuration() sweep.Configuration {
 
 // holder is who has the lock: its children have it through their owner. The keeper is another
 // one than the sweep, so that neither takes the other's for its own.
-func (f facts) holder() lock.Holder {
+func (f facts) holder() objectref.Ref {
 	kind := "CephTuningSweep"
 	if f.orphaned {
 		kind = "OrphanedJournal"
 	}
-	return lock.Holder{Kind: kind, Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: f.sweep.UID}
+	return objectref.To(kind, f.sweep)
 }
 
 // self is how the journal knows the sweep.

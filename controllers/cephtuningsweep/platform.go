@@ -7,6 +7,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -36,7 +37,7 @@ type Namespaces interface {
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
 	// Peek tells who has it, and asks Kubernetes alone.
-	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
-	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error)
-	Release(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder) error
+	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
+	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
+	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 func queueStories() map[string]story {
@@ -102,7 +103,7 @@ func anotherManagerTakesOver(w *world) {
 	before := w.state()
 	s := w.inMidRun()
 	other := lock.NewLeases(w.Client, w.Client, w.namespace, "another manager")
-	holder := lock.Holder{Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name, UID: s.UID}
+	holder := objectref.Ref{Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name, UID: s.UID}
 	if grant, err := other.Acquire(w.t.Context(), cephtest.FSID, holder, w.now()); err != nil || !grant.Held {
 		w.t.Fatalf("%+v, %v", grant, err)
 	}

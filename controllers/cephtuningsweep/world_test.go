@@ -40,6 +40,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/rights"
@@ -88,7 +89,7 @@ type turns struct {
 	world *world
 }
 
-func (l turns) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder lock.Holder, now time.Time) (lock.Grant, error) {
+func (l turns) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
 	l.world.mu.Lock()
 	turn := l.world.turn
 	l.world.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -163,7 +164,7 @@ func (w *world) leader(g *gate) process {
 	observer := ceph.Connection{MonHost: "m", User: "observer", Key: "AAAA"}
 	at := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
 	both := lock.NewBoth(lock.NewLeases(api, api, "cephtune-system", name), lock.NewRecords(to, "this-cluster"))
-	holder := lock.Holder{Kind: "CephTuningSweep", Namespace: sweep.Namespace, Name: sweep.Name, UID: "u1"}
+	holder := objectref.Ref{Kind: "CephTuningSweep", Namespace: sweep.Namespace, Name: sweep.Name, UID: "u1"}
 	return process{
 		release: func() error { return both.Release(w.t.Context(), observer, cephtest.FSID, holder) },
 		Engine: tuning.NewEngine(to, at, tuning.Options{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // Both is the Lease and the record in Ceph as one lock.
@@ -20,7 +21,7 @@ func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leas
 // repeated at will.
 //
 // Who gets the Lease and not the record keeps the Lease: it is next, and asks again.
-func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder Holder, now time.Time) (Grant, error) {
+func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
 	if err != nil || !grant.Held {
 		return grant, err
@@ -31,13 +32,13 @@ func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, hol
 }
 
 // Peek tells who has the Lease. It writes nothing, and does not need Ceph.
-func (b *Both) Peek(ctx context.Context, fsid string, holder Holder) (Grant, error) {
+func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	return b.leases.Peek(ctx, fsid, holder)
 }
 
 // Release gives both back, if the holder has them. Without the Lease the record of an
 // earlier holding expires by itself.
-func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder Holder) error {
+func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error {
 	grant, err := b.leases.Peek(ctx, fsid, holder)
 	if err != nil || !grant.Held {
 		return err

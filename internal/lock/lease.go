@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // leasePrefix begins the name of a Lease, which ends with the FSID.
@@ -50,7 +52,7 @@ func NewLeases(reader client.Reader, writer client.Writer, namespace, process st
 //
 // A process that asks for the holder of a lock which another process has taken goes on with
 // it, in an epoch of its own. The other one gets a *SupersededError from then on.
-func (l *Leases) Acquire(ctx context.Context, fsid string, holder Holder, now time.Time) (Grant, error) {
+func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	for range tries {
 		grant, err := l.acquire(ctx, fsid, holder, now)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
@@ -65,7 +67,7 @@ func (l *Leases) Acquire(ctx context.Context, fsid string, holder Holder, now ti
 	return Grant{}, fmt.Errorf("take Lease %s/%s%s: others write it all the time", l.namespace, leasePrefix, fsid)
 }
 
-func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now time.Time) (Grant, error) {
+func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
 		return Grant{}, err
@@ -75,7 +77,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now ti
 			lease.Annotations[annotationProcess], l.process)}
 	}
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")
-	held, own := current == holder.String(), lease.Annotations[annotationProcess] == l.process
+	held, own := current == holder.Identity(), lease.Annotations[annotationProcess] == l.process
 	switch {
 	case held && own && now.Sub(renewed(lease)) < RenewAfter:
 		return l.noted(fsid, granted(lease, holder)), nil
@@ -84,7 +86,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder Holder, now ti
 		return granted(lease, holder), nil
 	default:
 		if !held {
-			lease.Spec.HolderIdentity = new(holder.String())
+			lease.Spec.HolderIdentity = new(holder.Identity())
 			lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
 		}
 		lease.Spec.LeaseTransitions = new(nextEpoch(epoch(lease), now))
@@ -130,7 +132,7 @@ func nextEpoch(last int64, now time.Time) int32 {
 }
 
 // Peek tells who has the lock, and Held if it is that holder. It writes nothing.
-func (l *Leases) Peek(ctx context.Context, fsid string, holder Holder) (Grant, error) {
+func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
 		return Grant{}, fmt.Errorf("read Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
@@ -140,9 +142,9 @@ func (l *Leases) Peek(ctx context.Context, fsid string, holder Holder) (Grant, e
 
 // Release gives the lock back, if the holder has it, and no other process that has taken it
 // over since. The Lease stays, because it holds the epoch.
-func (l *Leases) Release(ctx context.Context, fsid string, holder Holder) error {
+func (l *Leases) Release(ctx context.Context, fsid string, holder objectref.Ref) error {
 	lease, err := l.read(ctx, fsid)
-	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.String() && !l.superseded(fsid, lease) {
+	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.Identity() && !l.superseded(fsid, lease) {
 		lease.Spec.HolderIdentity = nil
 		lease.Spec.AcquireTime = nil
 		err = l.write(ctx, lease)
@@ -173,10 +175,10 @@ func (l *Leases) write(ctx context.Context, lease *coordinationv1.Lease) error {
 	return l.writer.Update(ctx, lease)
 }
 
-func granted(lease *coordinationv1.Lease, holder Holder) Grant {
+func granted(lease *coordinationv1.Lease, holder objectref.Ref) Grant {
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")
 	return Grant{
-		Held:    current == holder.String(),
+		Held:    current == holder.Identity(),
 		Epoch:   epoch(lease),
 		Holder:  current,
 		Since:   ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time,

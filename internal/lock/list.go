@@ -8,6 +8,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // Holdings returns the locks that somebody has now, by the FSID of their Ceph cluster.
@@ -20,7 +22,7 @@ func (l *Leases) Holdings(ctx context.Context, now time.Time) (map[string]Grant,
 	for i := range list.Items {
 		// The Lease of the manager that leads has another name.
 		fsid, is := strings.CutPrefix(list.Items[i].Name, leasePrefix)
-		grant := granted(&list.Items[i], Holder{})
+		grant := granted(&list.Items[i], objectref.Ref{})
 		if is && grant.Holder != "" && now.Before(grant.Expires) {
 			held[fsid] = grant
 		}

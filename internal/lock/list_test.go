@@ -10,6 +10,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 func TestHoldings(t *testing.T) {
@@ -23,12 +25,12 @@ func TestHoldings(t *testing.T) {
 		},
 	).Build()
 	leases := NewLeases(c, c, "system", "first")
-	nightly := Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "u"}
-	gaveBack := Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "done", UID: "v"}
-	gone := Holder{Kind: "CephTuningSweep", Namespace: "bench", Name: "gone", UID: "w"}
+	nightly := objectref.Ref{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "u"}
+	gaveBack := objectref.Ref{Kind: "CephBenchmark", Namespace: "bench", Name: "done", UID: "v"}
+	gone := objectref.Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "gone", UID: "w"}
 	for _, taken := range []struct {
 		fsid   string
-		holder Holder
+		holder objectref.Ref
 		at     time.Time
 	}{{"a", nightly, now}, {"b", gaveBack, now}, {"c", gone, now.Add(-2 * Duration)}} {
 		if _, err := leases.Acquire(t.Context(), taken.fsid, taken.holder, taken.at); err != nil {
@@ -46,7 +48,7 @@ func TestHoldings(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, slices.Sorted(maps.Keys(held))); diff != "" {
 		t.Errorf("clusters whose lock is held (-want +got):\n%s", diff)
 	}
-	if held["a"].Holder != nightly.String() {
+	if held["a"].Holder != nightly.Identity() {
 		t.Errorf("the holder is %s, want %s", held["a"].Holder, nightly)
 	}
 }

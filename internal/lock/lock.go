@@ -41,10 +41,7 @@ package lock
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
@@ -57,24 +54,13 @@ const (
 	RenewAfter = Duration / 3
 )
 
-// Holder is the object that a lock is for.
-type Holder struct {
-	Kind, Namespace, Name string
-	UID                   types.UID
-}
-
-// String is the holder's identity in locks, such as CephBenchmark/bench/nightly/5f3a….
-func (h Holder) String() string {
-	return strings.Join([]string{h.Kind, h.Namespace, h.Name, string(h.UID)}, "/")
-}
-
 // Grant is the answer to who asked for a lock.
 type Grant struct {
 	// Held tells whether it was given.
 	Held bool
 	// Epoch is that of the holding, whoever has it. It only rises.
 	Epoch int64
-	// Holder is who has it, as Holder.String writes it, with the Kubernetes cluster
+	// Holder is who has it, as objectref.Ref.Identity writes it, with the Kubernetes cluster
 	// where that is another one.
 	Holder string
 	// Since is when it was taken, Expires when it is lost unless it is renewed.

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 const (
@@ -28,8 +29,8 @@ const (
 )
 
 var (
-	nightly = Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "11"}
-	reborn  = Holder{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "22"}
+	nightly = objectref.Ref{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "11"}
+	reborn  = objectref.Ref{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "22"}
 	began   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
@@ -74,11 +75,11 @@ func newKubernetes(t *testing.T) *kubernetes {
 func TestLease(t *testing.T) {
 	type step struct {
 		after      time.Duration // since began
-		who        Holder
+		who        objectref.Ref
 		release    bool
 		wantHeld   bool
 		wantEpoch  int64 // beyond that of began
-		wantHolder Holder
+		wantHolder objectref.Ref
 		wantSince  time.Duration
 		wantWrites int
 	}
@@ -138,7 +139,7 @@ func TestLease(t *testing.T) {
 						t.Fatalf("step %d: %v", i, err)
 					}
 					got.Expires, got.Since = time.Time{}, got.Since.UTC()
-					want := Grant{Held: s.wantHeld, Epoch: ofBegan + s.wantEpoch, Holder: s.wantHolder.String(), Since: began.Add(s.wantSince), Asked: began.Add(s.after)}
+					want := Grant{Held: s.wantHeld, Epoch: ofBegan + s.wantEpoch, Holder: s.wantHolder.Identity(), Since: began.Add(s.wantSince), Asked: began.Add(s.after)}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Fatalf("step %d (-want +got):\n%s", i, diff)
 					}
@@ -156,7 +157,7 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 	type step struct {
 		process        string
 		after          time.Duration // since began
-		who            Holder
+		who            objectref.Ref
 		release        bool
 		wantSuperseded bool
 		wantHeld       bool
@@ -305,7 +306,7 @@ func TestLeaseGoesToOneOfTwo(t *testing.T) {
 		k := newKubernetes(t)
 		leases := NewLeases(k, k, namespace, "first")
 		if there {
-			if _, err := leases.Acquire(t.Context(), fsid, Holder{Name: "earlier"}, began.Add(-Duration)); err != nil {
+			if _, err := leases.Acquire(t.Context(), fsid, objectref.Ref{Name: "earlier"}, began.Add(-Duration)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -315,7 +316,7 @@ func TestLeaseGoesToOneOfTwo(t *testing.T) {
 			}
 		}
 		got, err := leases.Acquire(t.Context(), fsid, nightly, began)
-		if err != nil || got.Held || got.Holder != reborn.String() {
+		if err != nil || got.Held || got.Holder != reborn.Identity() {
 			t.Errorf("the slower one got %+v, %v, want it to be told that %s has it (Lease there before: %t)", got, err, reborn, there)
 		}
 	}
@@ -324,7 +325,7 @@ func TestLeaseGoesToOneOfTwo(t *testing.T) {
 func TestLeaseIsOfOneCephCluster(t *testing.T) {
 	k := newKubernetes(t)
 	leases := NewLeases(k, k, namespace, "first")
-	for fsid, holder := range map[string]Holder{"a": nightly, "b": reborn} {
+	for fsid, holder := range map[string]objectref.Ref{"a": nightly, "b": reborn} {
 		if got, err := leases.Acquire(t.Context(), fsid, holder, began); err != nil || !got.Held {
 			t.Errorf("%s got %+v, %v", holder, got, err)
 		}
@@ -388,7 +389,7 @@ func TestRecord(t *testing.T) {
 		after      time.Duration
 		where      string
 		epoch      int64
-		holder     Holder
+		holder     objectref.Ref
 		drop       bool
 		wantHeld   bool
 		wantHolder string
@@ -398,7 +399,7 @@ func TestRecord(t *testing.T) {
 		wantSuperseded bool
 	}
 	const elsewhere = " of the Kubernetes cluster whose cephtune namespace has UID "
-	me, namesake := nightly.String(), reborn.String()
+	me, namesake := nightly.Identity(), reborn.Identity()
 	cases := map[string][]step{
 		"who has it is told so, and renews it seldom": {
 			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
@@ -444,7 +445,7 @@ func TestRecord(t *testing.T) {
 			for i, step := range story {
 				s.writes = 0
 				records := NewRecords(s, types.UID(step.where))
-				lease := Grant{Held: true, Epoch: step.epoch, Holder: step.holder.String()}
+				lease := Grant{Held: true, Epoch: step.epoch, Holder: step.holder.Identity()}
 				if step.drop {
 					if err := records.Drop(t.Context(), ceph.Connection{}, lease); err != nil {
 						t.Fatalf("step %d: %v", i, err)

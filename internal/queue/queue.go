@@ -9,17 +9,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // Place is somebody's place in the queue.
 type Place struct {
-	Kind, Namespace, Name string
-	UID                   types.UID
-	Cluster               v1alpha1.ClusterReference
+	objectref.Ref
+
+	Cluster v1alpha1.ClusterReference
 	// Start is when its run began.
 	Start metav1.Time
 	// Restores tells that it will put back what somebody has left who is gone. Benchmarks
@@ -38,7 +38,7 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
 		return Place{}, false
 	}
-	return Place{Kind: kindBenchmark, Namespace: b.Namespace, Name: b.Name, UID: b.UID, Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
+	return Place{Ref: objectref.To(kindBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
 // OfSweep is the place of a sweep, or false if it has none: one that only plans waits for
@@ -47,7 +47,7 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
 	}
-	return Place{Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name, UID: s.UID, Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
+	return Place{Ref: objectref.To("CephTuningSweep", s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
 // waits reports whether somebody wants the lock, or has it. Who waits for a time of the
@@ -105,7 +105,7 @@ func ahead(of Place, all []Place) []string {
 	slices.SortFunc(first, compare)
 	names := make([]string, 0, len(first))
 	for _, p := range first {
-		names = append(names, fmt.Sprintf("%s %s/%s", p.Kind, p.Namespace, p.Name))
+		names = append(names, p.String())
 	}
 	if extra := len(names) - maxNamed; extra > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", extra))

@@ -12,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -43,15 +43,6 @@ const (
 	autoscalerOff      = "off"
 )
 
-// Owner is the object that a scratch pool is for.
-type Owner struct {
-	Kind, Namespace, Name string
-	UID                   types.UID
-}
-
-// String names the owner as people do.
-func (o Owner) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
-
 // blockPool is the part of a CephBlockPool that is read.
 type blockPool struct {
 	Status struct {
@@ -71,7 +62,7 @@ type blockPool struct {
 // without a CephBlockPool, which Rook would take over and remove in the end: that is
 // what the OSD map is for, which must have been read after an earlier scratch pool was
 // gone.
-func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner Owner, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
+func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner objectref.Ref, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	ready = true
 	for _, pool := range scratchPools(spec) {
 		waiting, err := a.ensure(ctx, pool, cluster.Namespace, owner, osdMap)
@@ -86,7 +77,7 @@ func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster
 }
 
 // ensure creates one pool where it is not there, and says what is waited for.
-func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string, owner Owner, osdMap *ceph.OSDMap) (string, error) {
+func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string, owner objectref.Ref, osdMap *ceph.OSDMap) (string, error) {
 	digest, err := pool.digest()
 	if err != nil {
 		return "", err
@@ -120,7 +111,7 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 	return "", nil
 }
 
-func (a *Access) create(ctx context.Context, pool scratchPool, key client.ObjectKey, owner Owner, digest string) (string, error) {
+func (a *Access) create(ctx context.Context, pool scratchPool, key client.ObjectKey, owner objectref.Ref, digest string) (string, error) {
 	o := object(kindBlockPool, key.Namespace, key.Name)
 	o.SetLabels(map[string]string{settings.LabelManagedBy: settings.ManagedBy})
 	o.SetAnnotations(map[string]string{
@@ -138,7 +129,7 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 
 // OwnsScratchPool reports whether the scratch pool is there, and was made for that owner. Of
 // an erasure-coded one it is the pool for metadata, which images are in.
-func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner Owner) (bool, error) {
+func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
 	o := object(kindBlockPool, cluster.Namespace, settings.ScratchPool)
 	err := get(ctx, a.reader, o, &blockPool{})
 	switch {
@@ -159,7 +150,7 @@ func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, 
 //
 // Rook waits for ever when it is to remove a pool that it could never make. With an
 // OSD map of now, which may be nil, Rook's finalizer is taken off such a one.
-func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner Owner, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
+func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		waiting, err := a.remove(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, owner, osdMap)
 		if err != nil || waiting != "" {
@@ -169,7 +160,7 @@ func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster
 	return true, "", nil
 }
 
-func (a *Access) remove(ctx context.Context, key client.ObjectKey, owner Owner, osdMap *ceph.OSDMap) (string, error) {
+func (a *Access) remove(ctx context.Context, key client.ObjectKey, owner objectref.Ref, osdMap *ceph.OSDMap) (string, error) {
 	o := object(kindBlockPool, key.Namespace, key.Name)
 	read := blockPool{}
 	switch err := get(ctx, a.reader, o, &read); {
@@ -221,13 +212,13 @@ func hasPool(m *ceph.OSDMap, name string) bool {
 }
 
 // owns tells whether the operator made a pool for owner.
-func owns(owner Owner, o *unstructured.Unstructured) bool {
+func owns(owner objectref.Ref, o *unstructured.Unstructured) bool {
 	uid := o.GetAnnotations()[annotationOwnerUID]
 	return uid != "" && uid == string(owner.UID)
 }
 
 // ownedBy is an *Error unless owner owns the pool.
-func ownedBy(o *unstructured.Unstructured, owner Owner) error {
+func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 	key := client.ObjectKeyFromObject(o)
 	switch {
 	case owns(owner, o):

@@ -13,12 +13,13 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
 var (
-	owner   = Owner{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "11-11"}
-	another = Owner{Kind: "CephBenchmark", Namespace: "bench", Name: "weekly", UID: "22-22"}
+	owner   = objectref.Ref{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "11-11"}
+	another = objectref.Ref{Kind: "CephBenchmark", Namespace: "bench", Name: "weekly", UID: "22-22"}
 
 	replicated   = v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, FailureDomain: "host"}
 	erasureCoded = v1alpha1.ScratchPool{
@@ -129,7 +130,7 @@ func (w *world) rookSays(phase string, names ...string) {
 	}
 }
 
-func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by Owner, want bool, wantWhy string) {
+func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by objectref.Ref, want bool, wantWhy string) {
 	w.t.Helper()
 	ready, why, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, by, &ceph.OSDMap{})
 	if err != nil {
@@ -140,7 +141,7 @@ func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by Owner, want bool, want
 	}
 }
 
-func (w *world) wantDeleted(by Owner, m *ceph.OSDMap, want bool, wantWhy string) {
+func (w *world) wantDeleted(by objectref.Ref, m *ceph.OSDMap, want bool, wantWhy string) {
 	w.t.Helper()
 	gone, why, err := w.access.DeleteScratchPool(w.t.Context(), cluster, by, m)
 	if err != nil {
@@ -151,7 +152,7 @@ func (w *world) wantDeleted(by Owner, m *ceph.OSDMap, want bool, wantWhy string)
 	}
 }
 
-func (w *world) wantOwned(by Owner, want bool) {
+func (w *world) wantOwned(by objectref.Ref, want bool) {
 	w.t.Helper()
 	if owned, err := w.access.OwnsScratchPool(w.t.Context(), cluster, by); err != nil || owned != want {
 		w.t.Errorf("the scratch pool is that of %s: %t, %v, want %t", by, owned, err, want)
@@ -223,9 +224,9 @@ func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
 			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, owner, &ceph.OSDMap{})
 			wantReason(t, err, tc.wantReason, tc.wantHint)
 			w.wantOwned(owner, false)
-			w.wantOwned(Owner{}, false)
+			w.wantOwned(objectref.Ref{}, false)
 			w.wantDeleted(owner, &ceph.OSDMap{}, true, "")
-			w.wantDeleted(Owner{}, &ceph.OSDMap{}, true, "") // nobody is not the owner of what nobody owns
+			w.wantDeleted(objectref.Ref{}, &ceph.OSDMap{}, true, "") // nobody is not the owner of what nobody owns
 			if diff := cmp.Diff(before, w.pool(settings.ScratchPool)); diff != "" {
 				t.Errorf("the pool changed (-before +after):\n%s", diff)
 			}

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // SchemaVersion is that of the journals that are written. Those of later versions are
@@ -43,13 +46,23 @@ func (j *Journal) LetsOSDsUp() bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Setting.Kind == KindNoUp })
 }
 
-// Sweep names the object on whose behalf settings are changed.
+// Sweep names the object on whose behalf settings are changed, as journals have it.
 type Sweep struct {
 	// Kind is that of an object that is no CephTuningSweep.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`
+}
+
+// SweepOf returns the name that a journal has of an object.
+func SweepOf(r objectref.Ref) Sweep {
+	return Sweep{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
+}
+
+// Ref names the same object.
+func (s Sweep) Ref() objectref.Ref {
+	return objectref.Ref{Kind: s.KindOrSweep(), Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID)}
 }
 
 // KindOrSweep is the kind of the object.

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -25,7 +26,7 @@ type Rook interface {
 
 // Lock tells who has a Ceph cluster, and asks Kubernetes alone.
 type Lock interface {
-	Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error)
+	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 }
 
 // Journals tell what has to be put back in a Ceph cluster; nil if nothing has.
@@ -138,7 +139,7 @@ func (c *clusters) lookAt(ctx context.Context, ref v1alpha1.ClusterReference) (c
 	if err != nil || fsid == "" {
 		return found, err
 	}
-	grant, lockErr := c.lock.Peek(ctx, fsid, lock.Holder{})
+	grant, lockErr := c.lock.Peek(ctx, fsid, objectref.Ref{})
 	if lockErr == nil {
 		found.grant = &grant
 	}

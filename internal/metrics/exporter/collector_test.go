@@ -29,6 +29,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -61,12 +62,12 @@ func (p *platform) Cluster(context.Context, v1alpha1.ClusterReference) (rook.Clu
 	return rook.ClusterInfo{FSID: p.fsid}, p.rookErr
 }
 
-func (p *platform) Peek(ctx context.Context, fsid string, holder lock.Holder) (lock.Grant, error) {
+func (p *platform) Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error) {
 	if p.hangs {
 		<-ctx.Done()
 		return lock.Grant{}, ctx.Err()
 	}
-	if fsid != p.fsid || holder != (lock.Holder{}) {
+	if fsid != p.fsid || holder != (objectref.Ref{}) {
 		return lock.Grant{}, fmt.Errorf("asked for %q as %v", fsid, holder)
 	}
 	return p.grant, p.lockErr

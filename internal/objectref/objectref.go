@@ -1,0 +1,30 @@
+// Package objectref names objects of Kubernetes in the manager: who holds a lock, waits in a
+// queue or owns a pool.
+package objectref
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Ref names one object, and no other one that has had its name. The zero value names none.
+type Ref struct {
+	Kind, Namespace, Name string
+	UID                   types.UID
+}
+
+// To returns the Ref of an object. The kind is given, since a client leaves it out of what it reads.
+func To(kind string, o metav1.Object) Ref {
+	return Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+}
+
+// String names the object as people do, such as CephBenchmark bench/nightly.
+func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
+
+// Identity tells it from every other one, such as CephBenchmark/bench/nightly/5f3a…. Locks on
+// clusters have it.
+func (r Ref) Identity() string {
+	return strings.Join([]string{r.Kind, r.Namespace, r.Name, string(r.UID)}, "/")
+}
