@@ -96,7 +96,7 @@ func defaults() Settings {
 func sweepThrough(t *testing.T, plan Plan, c *cluster) (ledger []Run, decisions []Decision) {
 	t.Helper()
 	for {
-		d, err := Next(plan, ledger)
+		d, err := next(plan, ledger)
 		if err != nil {
 			t.Fatal(err)
 		}

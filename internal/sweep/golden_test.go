@@ -230,7 +230,7 @@ func TestEveryPrefixOfHistoryLeadsToTheSameSweep(t *testing.T) {
 			for i, want := range decisions {
 				stored := slices.Clone(ledger[:i])
 				before := slices.Clone(stored)
-				fromStatus, err := Next(plan, stored)
+				fromStatus, err := next(plan, stored)
 				if err != nil {
 					t.Fatal(err)
 				}

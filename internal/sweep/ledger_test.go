@@ -53,12 +53,12 @@ func TestRoundingIsDoneOnce(t *testing.T) {
 func TestForeignLedgersAreRefused(t *testing.T) {
 	plan := Plan{Version: Version, Space: grid("16", "64"), Settings: defaults()}
 	plan.Settings.Constraints = []stats.Constraint{{Name: "seq", MaximumRegression: 0.1}}
-	first, err := Next(plan, nil)
+	first, err := next(plan, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := Run{Block: 1, Attempt: 1, Slot: 0, Configuration: first.Slot.Configuration, Values: []float64{400, 900}}
-	if _, err := Next(plan, []Run{good}); err != nil {
+	if _, err := next(plan, []Run{good}); err != nil {
 		t.Fatalf("a good entry: %v", err)
 	}
 	for name, spoil := range map[string]func(*Run){
@@ -78,7 +78,7 @@ func TestForeignLedgersAreRefused(t *testing.T) {
 		run := good
 		run.Values = append([]float64(nil), good.Values...)
 		spoil(&run)
-		if _, err := Next(plan, []Run{run}); !errors.Is(err, ErrLedger) {
+		if _, err := next(plan, []Run{run}); !errors.Is(err, ErrLedger) {
 			t.Errorf("%s: %v, want ErrLedger", name, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestForeignLedgersAreRefused(t *testing.T) {
 func TestARunAfterTheEndIsRefused(t *testing.T) {
 	plan, ledger, _ := stories()["without-racing"].play(t)
 	extra := ledger[len(ledger)-1]
-	if _, err := Next(plan, append(ledger, extra)); !errors.Is(err, ErrLedger) {
+	if _, err := next(plan, append(ledger, extra)); !errors.Is(err, ErrLedger) {
 		t.Errorf("a run after the end: %v, want ErrLedger", err)
 	}
 }

@@ -40,17 +40,7 @@ type Progress struct {
 // Next decides what to do after the runs in the ledger, oldest first. It is a
 // pure function: the same plan and ledger give the same decision.
 //
-// Errors wrap ErrPlan for a plan that cannot be swept, and ErrLedger for a
-// ledger that this plan did not lead to.
-func Next(plan Plan, ledger []Run) (Decision, error) {
-	p, err := New(plan)
-	if err != nil {
-		return Decision{}, err
-	}
-	return p.Next(ledger)
-}
-
-// Next is the function Next for a plan that was checked before.
+// Errors wrap ErrLedger for a ledger that the plan did not lead to.
 func (p *Planner) Next(ledger []Run) (Decision, error) {
 	r, err := p.read(ledger)
 	if err != nil {

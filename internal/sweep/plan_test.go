@@ -29,7 +29,7 @@ func TestPlansThatCannotBeSwept(t *testing.T) {
 	} {
 		plan := Plan{Version: Version, Space: grid("16", "64"), Settings: defaults()}
 		spoil(&plan)
-		if _, err := Next(plan, nil); !errors.Is(err, ErrPlan) {
+		if _, err := next(plan, nil); !errors.Is(err, ErrPlan) {
 			t.Errorf("%s: %v, want ErrPlan", name, err)
 		}
 	}
@@ -87,4 +87,13 @@ func TestEstimateOfOneCandidate(t *testing.T) {
 	if err != nil || math.Abs(ratio-1.155) > 0.001 {
 		t.Errorf("smallest provable ratio: %v, %v", ratio, err)
 	}
+}
+
+// next decides after a ledger, for a plan that was not checked before.
+func next(plan Plan, ledger []Run) (Decision, error) {
+	p, err := New(plan)
+	if err != nil {
+		return Decision{}, err
+	}
+	return p.Next(ledger)
 }

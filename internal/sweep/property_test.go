@@ -119,7 +119,7 @@ func (c *anyCluster) answer(s Slot) Run {
 
 func sameFromStatus(t *testing.T, plan Plan, ledger []Run, r *replay) {
 	t.Helper()
-	fromStatus, err := Next(plan, slices.Clone(ledger))
+	fromStatus, err := next(plan, slices.Clone(ledger))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,8 +175,3 @@ func (s State) Ended() bool {
 func (s State) Failed() bool {
 	return s.condition(v1alpha1.ConditionFailed).Status == metav1.ConditionTrue
 }
-
-// Complete tells whether the run that the spec asks for has ended with results.
-func (s State) Complete() bool {
-	return s.Ready().Status == metav1.ConditionTrue && s.RunID == s.ObservedRunID
-}
