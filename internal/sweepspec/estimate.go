@@ -8,9 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -30,6 +32,10 @@ const (
 	unknownPGs    = 32        // of a pool in place of which nobody knows the number
 	stepsOfBlock  = 2         // there and back, for a block of the confirmation
 	percentOfSome = 100       // readPercent is one of these
+
+	// classOfHDDs is the device class of OSDs that remove the PGs of a deleted pool for minutes:
+	// they sleep in between (osd_delete_sleep_hdd). Others have removed them in seconds.
+	classOfHDDs = "hdd"
 )
 
 // effort is what a number of runs takes in Ceph besides their own load.
@@ -90,7 +96,7 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
-		each += poolTime
+		each += poolTime + e.removal()
 		if e.confines() {
 			each += time.Duration(e.total.pgs) * placeTime / time.Duration(e.maxRuns)
 		}
@@ -111,6 +117,22 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	plan.RunDuration = &metav1.Duration{Duration: each.Round(time.Second)}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore.Round(time.Second)}
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
+}
+
+// removal is how long a run waits until OSDs have removed the scratch pool of the run before,
+// at most.
+func (e *estimator) removal() time.Duration {
+	classes := DeviceClasses(e.spec)
+	if class := e.spec.Template.Target.ScratchPool.DeviceClass; len(classes) == 0 && class != "" {
+		classes = []string{class}
+	}
+	onHDDs := slices.ContainsFunc(e.facts.OSDs, func(o ceph.OSD) bool {
+		return o.DeviceClass == classOfHDDs && (len(classes) == 0 || slices.Contains(classes, o.DeviceClass))
+	})
+	if !onHDDs || !quiescence.MindsRemoval(e.spec.Quiescence) {
+		return 0
+	}
+	return quiescence.RemovalWithin(e.spec.Quiescence)
 }
 
 // confines reports whether runs put the PGs of their pools on chosen OSDs.

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,7 +9,44 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 )
+
+// OSDs on HDDs remove the pool of the run before for minutes, which each run waits for.
+func TestRemovalOfPoolsIsInTheEstimate(t *testing.T) {
+	const onClass = `template: {target: {scratchPool: {replicated: {size: 3}, deviceClass: %s, parameters: {pg_num: "8"}}}}`
+	const scratch = `template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}}`
+	const depth = `parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]`
+	slow := osds(3)
+	slow[2].DeviceClass = "hdd"
+	for name, c := range map[string]struct {
+		patch string
+		osds  []ceph.OSD
+		want  time.Duration
+	}{
+		"SSDs":                       {scratch, osds(3), 0},
+		"one HDD":                    {scratch, slow, 2 * time.Minute},
+		"HDDs of other pools":        {fmt.Sprintf(onClass, "ssd"), slow, 0},
+		"a class of HDDs":            {fmt.Sprintf(onClass, "hdd"), slow, 2 * time.Minute},
+		"they do not matter":         {scratch + `, quiescence: {allowedWarnings: [STRAY_PGS]}`, slow, 0},
+		"a wait that is cut shorter": {scratch + `, quiescence: {timeout: 1m}`, slow, time.Minute},
+		"the pool is there":          {`template: {target: {scratchPool: null, existingPool: {name: p}}}`, slow, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := &specOf(t, "{"+depth+", "+c.patch+"}").Spec
+			took := func(osds []ceph.OSD) time.Duration {
+				plan, err := Draft(spec, Facts{OSDs: osds})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return plan.RunDuration.Duration
+			}
+			if got := took(c.osds) - took(osds(3)); got != c.want {
+				t.Errorf("a run takes %v longer, want %v", got, c.want)
+			}
+		})
+	}
+}
 
 // What is prefilled is what the loads say, which is not one set for each kind of tool.
 func TestPrefillBytes(t *testing.T) {
