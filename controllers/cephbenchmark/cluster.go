@@ -53,9 +53,21 @@ func (f facts) demand() quiescence.Demand {
 	case target.ExistingPool != nil:
 		d.Pool = f.dataPool()
 	case target.ScratchPool != nil:
-		d.PGReplicas = placement.PGReplicas(*f.scratchPool())
+		d.PGReplicas = max(0, placement.PGReplicas(*f.scratchPool())-f.sharedPGReplicas())
 	}
 	return d
+}
+
+// sharedPGReplicas are those of the pool that the benchmark shares, as far as it is there: it is
+// used, or another one takes its place.
+func (f facts) sharedPGReplicas() int {
+	replicas := 0
+	if f.sharesPool() {
+		for _, pool := range f.pools() {
+			replicas += pool.PGNum * pool.Size
+		}
+	}
+	return replicas
 }
 
 // spread is where that goes.

@@ -24,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -80,6 +81,10 @@ type facts struct {
 	// leftBehind tells of a run that is replaced whether it may have left something.
 	leftBehind bool
 
+	// shared is the use of a scratch pool of the sweep; the zero value where the benchmark has
+	// its own.
+	shared rook.ScratchUse
+
 	runners map[int]runnerView
 	logs    map[int]*podLog // of clients that only they tell of
 	tasks   clientTasks     // nil if not all runners have answered yet
@@ -105,6 +110,10 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	}
 	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.id())
 	seen.memory = seen.live.memory
+	var err error
+	if seen.shared, err = scratchpool.Shared(r.masterKey, b); err != nil {
+		return facts{}, err
+	}
 	if err := r.observeJob(ctx, &seen); err != nil {
 		return facts{}, err
 	}

@@ -22,7 +22,7 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// EnsureScratchPool makes the scratch pool, and reports whether Rook calls it
 	// ready, or why it does not. The OSD map is of now.
-	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner objectref.Ref, osdMap *ceph.OSDMap) (ready bool, why string, err error)
+	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
 	// OwnsScratchPool reports whether it is there, and that owner made it.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// DeleteScratchPool removes it, if that owner made it, and reports whether it is

@@ -81,10 +81,10 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	if err != nil {
 		return false, "", err
 	}
-	ready, why, err = r.rook.EnsureScratchPool(ctx, seen.cluster, *want, seen.owner(), osdMap)
+	ready, why, err = r.rook.EnsureScratchPool(ctx, seen.cluster, *want, seen.poolUse(), osdMap)
 	if problem, ok := errors.AsType[*rook.Error](err); ok {
 		if problem.Reason == rook.ReasonScratchPoolDiffers {
-			why, err := r.removeScratchPool(ctx, seen)
+			why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
 			return false, cmp.Or(why, "The scratch pool of an earlier run was removed."), err
 		}
 		return false, problem.Error(), nil // Somebody has to do something: ask now and then.
@@ -97,7 +97,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	}
 	if rook.Overtaken(*want, osdMap.Pools) && seen.memory.poolsRemade < poolRemakes {
 		seen.memory.poolsRemade++
-		why, err := r.removeScratchPool(ctx, seen)
+		why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
 		return false, cmp.Or(why, "The scratch pool is made anew, because the autoscaler had set its number of PGs before it was off."), err
 	}
 	// Rook calls a pool Ready whose parameters Ceph has refused.
@@ -146,9 +146,19 @@ func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connec
 	return seen.now.Sub(seen.memory.cleanSince) >= r.poolSettle, nil
 }
 
-// owner is what marks the scratch pools of this session.
-func (f facts) owner() objectref.Ref {
-	return objectref.To("CephBenchmark", f.benchmark)
+// poolUse is what marks the scratch pool of this session: that of its sweep, where it shares
+// one.
+func (f facts) poolUse() rook.ScratchUse {
+	if f.sharesPool() {
+		return f.shared
+	}
+	return rook.ScratchUse{Owner: objectref.To("CephBenchmark", f.benchmark)}
+}
+
+// sharesPool reports whether the scratch pool also serves other runs of the sweep, which removes
+// it in the end.
+func (f facts) sharesPool() bool {
+	return f.shared.Key != "" && f.spec.Template.Target.ScratchPool != nil
 }
 
 // jobSpec is what the Jobs of the session are made of.

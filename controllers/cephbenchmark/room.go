@@ -184,11 +184,6 @@ func (f facts) full() bool {
 	})
 }
 
-// isFull reports whether Ceph takes no more writes to a pool.
-func isFull(osdMap *ceph.OSDMap, pool string) bool {
-	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
-}
-
 // mebibytes writes bytes as Kubernetes does, in whole MiB.
 func mebibytes(bytes int64) string {
 	return resource.NewQuantity(bytes>>20<<20, resource.BinarySI).String()

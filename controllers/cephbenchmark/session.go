@@ -14,11 +14,12 @@ import (
 	"github.com/cephtune/cephtune/internal/masterkey"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // sessionPrefix begins the names of all sessions.
-const sessionPrefix = "cephtune-"
+const sessionPrefix = scratchpool.ImagePrefix
 
 // session is the execution of one run ID: its pods, and the names of everything
 // that it makes. It follows from the object alone.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,9 +20,11 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -167,11 +167,11 @@ func (f facts) cleanupOf(i int) []task.Command {
 }
 
 // leftoversOf are the commands with which what loads have made at a place is removed.
-// Objects of a scratch pool go with it, which is much faster; its images have to be
-// removed, because Rook keeps a pool that has some.
+// Objects of a scratch pool go with it, which is much faster, unless it is to serve further
+// runs; its images have to be removed, because Rook keeps a pool that has some.
 func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
 	commands := engine.Cleanup(p, loads)
-	if f.spec.Template.Target.ScratchPool == nil {
+	if f.spec.Template.Target.ScratchPool == nil || f.sharesPool() {
 		return commands
 	}
 	return slices.DeleteFunc(commands, func(c task.Command) bool { return c.Argv[0] != "rbd" })
@@ -258,10 +258,10 @@ const (
 	removeTimeout = 30 * time.Second
 )
 
-// cleanUpInCeph removes what clients have left behind in pools of others, and so makes sure
+// cleanUpInCeph removes what clients have left behind in pools that stay, and so makes sure
 // that nothing is left.
 func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, error) {
-	target, pools := seen.spec.Template.Target.ExistingPool, seen.poolsOfOthers()
+	target, pools := seen.spec.Template.Target.ExistingPool, seen.poolsThatStay()
 	if len(pools) == 0 {
 		return "", nil
 	}
@@ -272,7 +272,7 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 		return "", err
 	}
 	for _, pool := range pools {
-		waitsFor, err := r.removeImages(ctx, at, pool, seen.session.name)
+		waitsFor, err := scratchpool.RemoveImages(ctx, r.ceph, at, pool, seen.session.name)
 		if isDenied(err) && (target == nil || pool != string(target.Name)) {
 			continue // It is the key of the clients, so that they have made none there.
 		}
@@ -280,18 +280,21 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 			return waitsFor, err
 		}
 	}
-	if target == nil {
+	if target == nil && !seen.sharesPool() {
 		return "", nil
 	}
 	return r.removeAllObjects(ctx, seen, at)
 }
 
-// poolsOfOthers are those in which images of the session may be, beside the scratch pool. Of
-// a session that nobody remembers these are all that are open to benchmarks.
-func (f facts) poolsOfOthers() []string {
+// poolsThatStay are those in which images of the session may be, and which do not go with it.
+// Of a session that nobody remembers these are all that are open to benchmarks.
+func (f facts) poolsThatStay() []string {
 	var pools []string
+	if f.sharesPool() {
+		pools = append(pools, settings.ScratchPool)
+	}
 	if f.unremembered() {
-		pools = slices.Clone(f.cluster.ExistingPools)
+		pools = append(pools, f.cluster.ExistingPools...)
 	}
 	if target := f.spec.Template.Target.ExistingPool; target != nil && !slices.Contains(pools, string(target.Name)) {
 		pools = append(pools, string(target.Name))
@@ -342,22 +345,11 @@ func (f facts) traces() []engine.Traces {
 	return all
 }
 
-func (r *Reconciler) removeImages(ctx context.Context, at ceph.Connection, pool, prefix string) (string, error) {
-	images, err := r.ceph.Images(ctx, at, pool, prefix)
-	if isNotFound(err) {
-		return "", nil // The pool is gone, or never was.
-	}
-	if err != nil || len(images) == 0 {
-		return "", err
-	}
-	if err := r.ceph.RemoveImage(ctx, at, pool, images[0]); err != nil {
-		return fmt.Sprintf("Image %s/%s cannot be removed yet: %v", pool, images[0], err), nil
-	}
-	return fmt.Sprintf("%d images are left in pool %s.", len(images)-1, pool), nil
-}
-
 func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string) (string, error) {
 	objects, err := r.ceph.Objects(ctx, at, pool, namespace, prefix, removeAtOnce)
+	if scratchpool.IsNotFound(err) {
+		return "", nil // The pool is gone, or never was.
+	}
 	if err != nil || len(objects) == 0 {
 		return "", err
 	}
@@ -367,58 +359,28 @@ func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool
 	return fmt.Sprintf("Objects are left in pool %s.", pool), nil
 }
 
-// isNotFound reports whether Ceph answered that something is not there.
-func isNotFound(err error) bool {
-	answer, ok := errors.AsType[*ceph.Error](err)
-	return ok && answer.Errno == int(syscall.ENOENT)
-}
-
 // isDenied reports whether Ceph answered that the key is not good for that.
 func isDenied(err error) bool {
 	answer, ok := errors.AsType[*ceph.Error](err)
 	return ok && answer.Denied()
 }
 
-// removeScratchPool removes the scratch pool, if it is this benchmark's.
+// removeScratchPool removes the scratch pool, if it is this benchmark's own. The pool that it
+// shares with others of its sweep is the sweep's.
 func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
 	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
 		return "", nil // Without its Job nobody knows what the session was started with.
 	}
-	if waitsFor, err := r.removeScratchImages(ctx, seen); waitsFor != "" || err != nil {
-		return waitsFor, err
-	}
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return "", err
-	}
-	osdMap, err := r.ceph.OSDMap(ctx, at)
-	if err != nil {
-		return "", err
-	}
-	gone, why, err := r.rook.DeleteScratchPool(ctx, seen.cluster, seen.owner(), osdMap)
-	if err != nil || gone {
-		return "", err
-	}
-	if isFull(osdMap, settings.ScratchPool) || isFull(osdMap, settings.ScratchDataPool) {
-		return r.emptyFullPool(ctx, seen)
-	}
-	return strings.TrimSpace("The scratch pool is being removed. " + why), nil
+	return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
 }
 
-// removeScratchImages removes all images of the scratch pool, of whichever session, if it is
-// this benchmark's: Rook keeps a pool that has some.
-func (r *Reconciler) removeScratchImages(ctx context.Context, seen facts) (string, error) {
-	owned, err := r.rook.OwnsScratchPool(ctx, seen.cluster, seen.owner())
-	if err != nil || !owned {
-		return "", err
+// removePoolOf removes the scratch pool of an owner.
+func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectref.Ref) (string, error) {
+	left, err := scratchpool.Remover{Rook: r.rook, Ceph: r.ceph}.Remove(ctx, seen.cluster, owner)
+	if err == nil && left.Full {
+		return r.emptyFullPool(ctx, seen)
 	}
-	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
-	defer cancel()
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
-	if err != nil {
-		return "", err
-	}
-	return r.removeImages(ctx, at, settings.ScratchPool, sessionPrefix)
+	return left.Waits, err
 }
 
 // emptyFullPool removes objects of a scratch pool one by one. Rook does nothing for a

@@ -43,7 +43,7 @@ func TestPoolsToLookInto(t *testing.T) {
 		"there never was one":                {seen: atWork(open, noJob, func(f *facts) { f.memory.fromBeginning = true })},
 		"it was removed, after all the rest": {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.jobRemoved = "1", true })},
 	} {
-		if got := tc.seen.poolsOfOthers(); len(got) != tc.want {
+		if got := tc.seen.poolsThatStay(); len(got) != tc.want {
 			t.Errorf("%s: %v, want %d", name, got, tc.want)
 		}
 	}

@@ -104,6 +104,7 @@ type fakeRook struct {
 	mu    sync.Mutex
 	ceph  *cephtest.Cluster
 	owner objectref.Ref // of the scratch pool
+	key   string        // that it was made for
 	made  int
 	asked v1alpha1.ScratchPool // to be made last
 	// clusterIs is what is wrong with the CephCluster.
@@ -136,17 +137,19 @@ func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string
 	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
 }
 
-func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec v1alpha1.ScratchPool, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = spec
-	if f.owner.UID == "" {
-		f.owner = owner
+	switch {
+	case f.owner.UID == "":
+		f.owner, f.key = use.Owner, use.Key
 		f.made++
 		return false, "Rook makes the pool", nil
-	}
-	if f.owner.UID != owner.UID {
+	case f.owner.UID != use.Owner.UID:
 		return false, "", &rook.Error{Reason: rook.ReasonScratchPoolTaken, Message: "the scratch pool is that of " + f.owner.String()}
+	case f.key != use.Key:
+		return false, "", &rook.Error{Reason: rook.ReasonScratchPoolDiffers, Message: "the scratch pool was made for other runs"}
 	}
 	return f.making == "", f.making, nil
 }

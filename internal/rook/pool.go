@@ -43,6 +43,13 @@ const (
 	autoscalerOff      = "off"
 )
 
+// ScratchUse says whom a scratch pool is for.
+type ScratchUse struct {
+	Owner objectref.Ref
+	// Key tells pools of one owner with the same spec apart; "" where it has one at a time.
+	Key string
+}
+
 // blockPool is the part of a CephBlockPool that is read.
 type blockPool struct {
 	Status struct {
@@ -62,10 +69,10 @@ type blockPool struct {
 // without a CephBlockPool, which Rook would take over and remove in the end: that is
 // what the OSD map is for, which must have been read after an earlier scratch pool was
 // gone.
-func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, owner objectref.Ref, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
+func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	ready = true
 	for _, pool := range scratchPools(spec) {
-		waiting, err := a.ensure(ctx, pool, cluster.Namespace, owner, osdMap)
+		waiting, err := a.ensure(ctx, pool, cluster.Namespace, use, osdMap)
 		if err != nil {
 			return false, "", err
 		}
@@ -77,8 +84,8 @@ func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster
 }
 
 // ensure creates one pool where it is not there, and says what is waited for.
-func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string, owner objectref.Ref, osdMap *ceph.OSDMap) (string, error) {
-	digest, err := pool.digest()
+func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string, use ScratchUse, osdMap *ceph.OSDMap) (string, error) {
+	digest, err := pool.digest(use.Key)
 	if err != nil {
 		return "", err
 	}
@@ -92,18 +99,18 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 			Message: fmt.Sprintf("Ceph has a pool %s that no CephBlockPool in namespace %s is for, so cephtune leaves it alone: remove it, since scratch pools have that name", pool.name, namespace),
 		}
 	case apierrors.IsNotFound(err):
-		return a.create(ctx, pool, key, owner, digest)
+		return a.create(ctx, pool, key, use.Owner, digest)
 	case err != nil:
 		return "", explain(err, "get", kindBlockPool, key)
 	}
-	if err := ownedBy(o, owner); err != nil {
+	if err := ownedBy(o, use.Owner); err != nil {
 		return "", err
 	}
 	if o.GetDeletionTimestamp() != nil {
 		return fmt.Sprintf("CephBlockPool %s of an earlier run is being removed", key), nil
 	}
 	if o.GetAnnotations()[annotationSpec] != digest {
-		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was made for another spec", key)}
+		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was made for another spec or other runs", key)}
 	}
 	if read.Status.Phase != phaseReady {
 		return fmt.Sprintf("Rook has not made CephBlockPool %s yet, phase %q: its events tell what Rook does", key, read.Status.Phase), nil
@@ -127,18 +134,20 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 	return fmt.Sprintf("CephBlockPool %s was created, Rook makes the pool", key), nil
 }
 
-// OwnsScratchPool reports whether the scratch pool is there, and was made for that owner. Of
-// an erasure-coded one it is the pool for metadata, which images are in.
+// OwnsScratchPool reports whether a scratch pool is there that was made for that owner: of an
+// erasure-coded one the pool for metadata or that for data.
 func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
-	o := object(kindBlockPool, cluster.Namespace, settings.ScratchPool)
-	err := get(ctx, a.reader, o, &blockPool{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, explain(err, "get", kindBlockPool, client.ObjectKeyFromObject(o))
+	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
+		o := object(kindBlockPool, cluster.Namespace, name)
+		err := get(ctx, a.reader, o, &blockPool{})
+		if client.IgnoreNotFound(err) != nil {
+			return false, explain(err, "get", kindBlockPool, client.ObjectKeyFromObject(o))
+		}
+		if err == nil && owns(owner, o) {
+			return true, nil
+		}
 	}
-	return owns(owner, o), nil
+	return false, nil
 }
 
 // DeleteScratchPool has Rook remove the owner's scratch pools. It is gone when neither
@@ -242,12 +251,15 @@ type scratchPool struct {
 	spec map[string]any // as JSON has it
 }
 
-// digest tells specs apart. Rook fills the stored spec with fields of its own, so it
-// cannot be compared.
-func (p scratchPool) digest() (string, error) {
+// digest tells specs apart, and uses with different keys. Rook fills the stored spec with
+// fields of its own, so it cannot be compared.
+func (p scratchPool) digest(key string) (string, error) {
 	text, err := json.Marshal(p.spec)
 	if err != nil {
 		return "", fmt.Errorf("digest the spec of pool %s: %w", p.name, err)
+	}
+	if key != "" {
+		text = fmt.Appendf(text, "\n%s", key)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8]), nil

@@ -132,7 +132,7 @@ func (w *world) rookSays(phase string, names ...string) {
 
 func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by objectref.Ref, want bool, wantWhy string) {
 	w.t.Helper()
-	ready, why, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, by, &ceph.OSDMap{})
+	ready, why, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, ScratchUse{Owner: by}, &ceph.OSDMap{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -194,6 +194,7 @@ func TestScratchPoolComesAndGoes(t *testing.T) {
 	w.wantOwned(owner, true)
 	w.wantEnsured(erasureCoded, owner, false, "is being removed")
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	w.wantOwned(owner, true) // the pool for data
 	w.wantDeleted(owner, nil, false, "Rook removes CephBlockPool rook-ceph/cephtune-scratch-data")
 	w.change(settings.ScratchDataPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 	w.wantDeleted(owner, nil, true, "")
@@ -221,7 +222,7 @@ func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.there)
 			before := w.pool(settings.ScratchPool)
-			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, owner, &ceph.OSDMap{})
+			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner}, &ceph.OSDMap{})
 			wantReason(t, err, tc.wantReason, tc.wantHint)
 			w.wantOwned(owner, false)
 			w.wantOwned(objectref.Ref{}, false)
@@ -237,14 +238,14 @@ func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
 func TestScratchPoolTakesOverNoPoolOfCephs(t *testing.T) {
 	w := newWorld(t)
 	there := &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchDataPool}}}
-	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, owner, there)
+	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, ScratchUse{Owner: owner}, there)
 	wantReason(t, err, ReasonForeignPool, "no CephBlockPool")
 	if w.pool(settings.ScratchDataPool) != nil {
 		t.Error("a CephBlockPool was created for a pool that was there")
 	}
 	// The other pool has its CephBlockPool by now, and is no stranger in Ceph.
 	there = &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
-	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, owner, there); err != nil {
+	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, ScratchUse{Owner: owner}, there); err != nil {
 		t.Error(err)
 	}
 }
@@ -254,8 +255,10 @@ func TestScratchPoolForAnotherSpec(t *testing.T) {
 	w.wantEnsured(replicated, owner, false, "was created")
 	other := replicated
 	other.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": "8"}
-	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, other, owner, &ceph.OSDMap{})
+	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, other, ScratchUse{Owner: owner}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolDiffers, "another spec")
+	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1"}, &ceph.OSDMap{})
+	wantReason(t, err, ReasonScratchPoolDiffers, "other runs")
 	// Rook writes fields of its own into the spec, which makes it no other.
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")

@@ -1,0 +1,77 @@
+// Package scratchpool has what both controllers do with scratch pools: a sweep lets its
+// benchmarks use one pool, and whoever a pool was made for removes it.
+package scratchpool
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/masterkey"
+	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/rook"
+)
+
+const (
+	// annotationKey on a CephBenchmark is the key of the pool that it shares with others of
+	// its sweep.
+	annotationKey = "cephtune.dev/shared-pool"
+	// annotationSeal proves that the operator made that annotation: whoever may create
+	// CephBenchmarks may write any annotation and any owner.
+	annotationSeal = "cephtune.dev/shared-pool-seal"
+
+	sweepKind = "CephTuningSweep"
+)
+
+// Share has a benchmark use the pool of the sweep that controls it. Benchmarks of one sweep
+// with the same key use the same pool.
+func Share(master []byte, b *v1alpha1.CephBenchmark, key string) error {
+	seal, err := sealOf(master, b, key)
+	if err != nil {
+		return err
+	}
+	if b.Annotations == nil {
+		b.Annotations = map[string]string{}
+	}
+	b.Annotations[annotationKey], b.Annotations[annotationSeal] = key, seal
+	return nil
+}
+
+// Shared returns the use of the pool that a benchmark shares; the zero value where it shares
+// none. What the operator has not sealed for this very benchmark and owner counts for nothing.
+func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
+	key, sweep := b.Annotations[annotationKey], metav1.GetControllerOf(b)
+	if key == "" || sweep == nil || sweep.Kind != sweepKind {
+		return rook.ScratchUse{}, nil
+	}
+	seal, err := sealOf(master, b, key)
+	if err != nil || !hmac.Equal([]byte(seal), []byte(b.Annotations[annotationSeal])) {
+		return rook.ScratchUse{}, err
+	}
+	owner := objectref.Ref{Kind: sweep.Kind, Namespace: b.Namespace, Name: sweep.Name, UID: sweep.UID}
+	return rook.ScratchUse{Owner: owner, Key: key}, nil
+}
+
+// sealOf is what only the operator can make of a benchmark, its owner and a key.
+func sealOf(master []byte, b *v1alpha1.CephBenchmark, key string) (string, error) {
+	owner := metav1.GetControllerOf(b)
+	if owner == nil {
+		return "", fmt.Errorf("share a scratch pool: benchmark %s has no owner", b.Name)
+	}
+	secret, err := masterkey.Derive(master, "shared-pool", string(owner.UID))
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal([]string{owner.Kind, owner.Name, b.Namespace, b.Name, key})
+	if err != nil {
+		return "", fmt.Errorf("write what is sealed: %w", err)
+	}
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(text)
+	return hex.EncodeToString(mac.Sum(nil)), nil
+}
