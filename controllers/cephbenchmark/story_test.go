@@ -58,6 +58,7 @@ func TestStories(t *testing.T) {
 		"disruptions": disruptionStories(),
 		"data":        dataStories(),
 		"room":        roomStories(),
+		"shared":      sharedStories(),
 	} {
 		for name, tell := range stories {
 			number++

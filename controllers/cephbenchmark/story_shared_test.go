@@ -1,0 +1,204 @@
+package cephbenchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of the scratch pool that benchmarks of a sweep share.
+func sharedStories() map[string]story {
+	return map[string]story{
+		"one pool for the runs of a block":    onePoolForABlock,
+		"what a run has left goes":            whatASharedRunLeaves,
+		"deleted in mid-run":                  aSharedRunIsDeleted,
+		"the manager is killed in mid-run":    theManagerOfASharedRunIsKilled,
+		"the pool is deleted in between":      theSharedPoolIsDeleted,
+		"its PGs are counted once":            sharedPGsAreCountedOnce,
+		"a copy of a sweep's benchmark waits": aCopyDoesNotShare,
+		"a copy after the pool is gone":       aCopyHasItsOwnPool,
+	}
+}
+
+// sharing has a benchmark be that of a sweep, which shares a pool among those with the same key.
+func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) {
+	return func(b *v1alpha1.CephBenchmark) {
+		ofSweep(b)
+		if err := scratchpool.Share(make([]byte, 32), b, key); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// ofSweep has a benchmark be that of a sweep. Anybody may do that who may create one.
+func ofSweep(b *v1alpha1.CephBenchmark) {
+	sweep := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Name: "sweep", UID: stranger}}
+	b.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(sweep, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
+}
+
+// untilMeasured waits until a benchmark of a sweep has its results, and its Job is gone.
+func (w *world) untilMeasured(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	w.until(b, "Complete and torn down", func() bool {
+		return isTrue(b, v1alpha1.ConditionComplete) && isTrue(b, v1alpha1.ConditionReady)
+	})
+}
+
+// wantShared checks whose the scratch pool is, how often one was made, and that it is empty.
+func (w *world) wantShared(made int) {
+	w.t.Helper()
+	w.rook.set(func(f *fakeRook) {
+		if f.owner.UID != stranger || f.owner.Kind != "CephTuningSweep" || f.made != made {
+			w.t.Errorf("the scratch pool is that of %q, and %d were made, want %d of the sweep's", f.owner, f.made, made)
+		}
+	})
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if n := len(a.Images[settings.ScratchPool]); n > 0 {
+			w.t.Errorf("%d images are left", n)
+		}
+		for place, objects := range a.Objects {
+			if strings.HasPrefix(place, settings.ScratchPool+"/cephtune") && len(objects) > 0 {
+				w.t.Errorf("%v are left in %s", objects, place)
+			}
+		}
+	})
+}
+
+func onePoolForABlock(w *world) {
+	for i, run := range []struct {
+		key  string
+		made int
+	}{{"1/1/1", 1}, {"1/1/1", 1}, {"1/2/1", 2}, {"1/2/1", 2}, {"1/2/2", 3}} {
+		b := w.benchmark(fmt.Sprintf("b%d", i), oneWrite, sharing(w, run.key))
+		w.untilMeasured(b)
+		w.wantShared(run.made)
+	}
+	if steps := strings.Join(w.stepsOf(0, cleanupID), "\n"); !strings.Contains(steps, "rados") {
+		w.t.Errorf("the clients left their objects in the pool: %q", steps)
+	}
+}
+
+// leaves has the benchmark at work have an image and objects in the scratch pool, which its
+// clients do not remove.
+func (w *world) leaves(b *v1alpha1.CephBenchmark) {
+	name := sessionOf(b.UID, "1").name
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Images[settings.ScratchPool] = []string{name + "-0-w1x64m-0"}
+		a.Objects[settings.ScratchPool+"/"+name+"-0-run"] = slices.Repeat([]string{"benchmark_data_x"}, 2*removeAtOnce)
+	})
+}
+
+// atWorkInShared is a benchmark that measures in a pool of its sweep, and has left something.
+func (w *world) atWorkInShared(measuring time.Duration) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	w.kubelet.script("r1-", runnertest.Script{Measuring: measuring})
+	b := w.benchmark("b", endlessWrite, sharing(w, "1/1/1"))
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.leaves(b)
+	return b
+}
+
+func whatASharedRunLeaves(w *world) {
+	w.untilMeasured(w.atWorkInShared(time.Second))
+	w.wantShared(1)
+}
+
+func aSharedRunIsDeleted(w *world) {
+	b := w.atWorkInShared(time.Hour)
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.eventually(func() string {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Sprintf("it is still there, %v: %+v", err, b.Status.Conditions)
+		}
+		return ""
+	})
+	w.wantShared(1)
+}
+
+func theManagerOfASharedRunIsKilled(w *world) {
+	b := w.atWorkInShared(2 * time.Second)
+	w.restart()
+	w.untilMeasured(b)
+	w.wantShared(1)
+}
+
+// A run that finds no pool makes another one, as each run does that shares none.
+func theSharedPoolIsDeleted(w *world) {
+	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
+	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
+	w.untilMeasured(w.benchmark("b2", oneWrite, sharing(w, "1/1/1")))
+	w.wantShared(2)
+}
+
+// The pool that is there does not count against the limit of PGs once more.
+func sharedPGsAreCountedOnce(w *world) {
+	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
+	w.ceph.Change(func(a *cephtest.Answers) {
+		for i := range a.OSDs {
+			a.OSDs[i].PGs = 195 // of the 200 that are 80 % of the limit
+		}
+	})
+	w.untilMeasured(w.benchmark("b2", oneWrite, sharing(w, "1/1/1")))
+	b := w.benchmark("b3", oneWrite, ofSweep)
+	w.untilReason(b, "TooManyPGs", "203 PGs")
+}
+
+// What anybody may copy from a benchmark of a sweep does not open the sweep's pool.
+func aCopyDoesNotShare(w *world) {
+	b := w.benchmark("b", oneWrite, sharing(w, "1/1/1"))
+	w.untilMeasured(b)
+	w.leaves(b)
+	copied := w.benchmark("copy", oneWrite, func(c *v1alpha1.CephBenchmark) {
+		c.Annotations, c.OwnerReferences = b.Annotations, b.OwnerReferences
+	})
+	w.untilReason(copied, v1alpha1.ReasonPreparing, "CephTuningSweep")
+	if err := w.Delete(w.t.Context(), copied); err != nil {
+		w.t.Fatal(err)
+	}
+	w.eventually(func() string {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(copied), copied); err == nil {
+			return "the copy is still there"
+		}
+		return ""
+	})
+	w.rook.set(func(f *fakeRook) {
+		if f.owner.UID != stranger || f.made != 1 {
+			w.t.Errorf("the scratch pool is that of %q, and %d were made", f.owner, f.made)
+		}
+	})
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if n := len(a.Images[settings.ScratchPool]); n != 1 {
+			w.t.Errorf("%d images are in the sweep's pool, want 1", n)
+		}
+	})
+}
+
+func aCopyHasItsOwnPool(w *world) {
+	copied := w.benchmark("copy", oneWrite, sharing(w, "1/1/1"), func(c *v1alpha1.CephBenchmark) { c.Name = "other" })
+	w.untilMeasured(copied)
+	w.eventually(func() string {
+		var jobs batchv1.JobList
+		if err := w.List(w.t.Context(), &jobs, client.InNamespace(w.namespace)); err != nil || len(jobs.Items) > 0 {
+			return fmt.Sprintf("%d Jobs are left, %v", len(jobs.Items), err)
+		}
+		if owner := w.rook.poolOwner(); owner.UID != "" {
+			return fmt.Sprintf("the scratch pool of %s is left", owner)
+		}
+		return ""
+	})
+}
