@@ -1,4 +1,4 @@
-// Package docs has nothing but tests: of what the documentation says, as far as a program
-// can tell. Links lead somewhere, commands exist, and the words that the code can say are
-// on the pages that explain them, and no others.
+// Package docs has only tests. They check what a program can check of the documentation:
+// links lead somewhere, commands exist, and pages explain exactly the words that the code
+// can say.
 package docs
