@@ -29,7 +29,7 @@ func TestWordsAreExplained(t *testing.T) {
 		"verdicts of gates":     {"docs/reading-a-verdict.md", "Of a benchmark", ofType(t, api, "BenchmarkVerdict")},
 		"reasons of verdicts":   {"docs/reading-a-verdict.md", "The table", append(ofType(t, "internal/stats", "ReasonCode"), "CandidateBeaten", "ConstraintBroken")},
 		"marks":                 {"docs/reading-a-verdict.md", "Marks", ofType(t, api, "ResultMark")},
-		"runs without evidence": {"docs/sweeps.md", "When a run is no evidence", but(ofType(t, api, "SweepRunValidity"), "Valid")},
+		"invalid runs": {"docs/sweeps-reference.md", "When a run is invalid", but(ofType(t, api, "SweepRunValidity"), "Valid")},
 		"kinds of settings":     {"docs/safety.md", "By hand", ofType(t, "internal/tuning", "Kind")},
 	} {
 		t.Run(name, func(t *testing.T) {
