@@ -19,18 +19,18 @@ func TestWordsAreExplained(t *testing.T) {
 		page, heading string
 		want          []string
 	}{
-		"conditions":            {"docs/troubleshooting.md", "Conditions", withPrefix(t, api, "Condition")},
-		"events":                {"docs/troubleshooting.md", "Events", eventWords(t)},
-		"failures of tools":     {"docs/troubleshooting.md", "PhaseFailed", slices.Concat(ofType(t, "internal/task", "FailureReason"), ofType(t, "internal/engine/parse", "Reason"))},
-		"obstacles":             {"docs/disturbances.md", "Before a run", obstacles(t)},
-		"disturbances":          {"docs/disturbances.md", "During a phase", ofType(t, "internal/quiescence", "Kind")},
-		"verdicts of sweeps":    {"docs/reading-a-verdict.md", "Of a sweep", ofType(t, api, "SweepVerdict")},
-		"verdicts, by rule":     {"docs/statistics.md", "The method", ofType(t, "internal/stats", "Verdict")},
-		"verdicts of gates":     {"docs/reading-a-verdict.md", "Of a benchmark", ofType(t, api, "BenchmarkVerdict")},
-		"reasons of verdicts":   {"docs/reading-a-verdict.md", "The table", append(ofType(t, "internal/stats", "ReasonCode"), "CandidateBeaten", "ConstraintBroken")},
-		"marks":                 {"docs/reading-a-verdict.md", "Marks", ofType(t, api, "ResultMark")},
-		"invalid runs": {"docs/sweeps-reference.md", "When a run is invalid", but(ofType(t, api, "SweepRunValidity"), "Valid")},
-		"kinds of settings":     {"docs/safety.md", "By hand", ofType(t, "internal/tuning", "Kind")},
+		"conditions":          {"docs/troubleshooting.md", "Conditions", withPrefix(t, api, "Condition")},
+		"events":              {"docs/troubleshooting.md", "Events", eventWords(t)},
+		"failures of tools":   {"docs/troubleshooting.md", "PhaseFailed", slices.Concat(ofType(t, "internal/task", "FailureReason"), ofType(t, "internal/engine/parse", "Reason"))},
+		"obstacles":           {"docs/disturbances.md", "Before a run", obstacles(t)},
+		"disturbances":        {"docs/disturbances.md", "During a phase", ofType(t, "internal/quiescence", "Kind")},
+		"verdicts of sweeps":  {"docs/reading-a-verdict.md", "Of a sweep", ofType(t, api, "SweepVerdict")},
+		"verdicts, by rule":   {"docs/statistics.md", "The method", ofType(t, "internal/stats", "Verdict")},
+		"verdicts of gates":   {"docs/reading-a-verdict.md", "Of a benchmark", ofType(t, api, "BenchmarkVerdict")},
+		"reasons of verdicts": {"docs/reading-a-verdict.md", "The table", append(ofType(t, "internal/stats", "ReasonCode"), "CandidateBeaten", "ConstraintBroken")},
+		"marks":               {"docs/reading-a-verdict.md", "Marks", ofType(t, api, "ResultMark")},
+		"invalid runs":        {"docs/sweeps-reference.md", "When a run is invalid", but(ofType(t, api, "SweepRunValidity"), "Valid")},
+		"kinds of settings":   {"docs/safety.md", "By hand", ofType(t, "internal/tuning", "Kind")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Sort(tc.want)

@@ -1,6 +1,6 @@
-// Package journals keeps the journals of what has to be put back in Ceph clusters in
-// ConfigMaps, in the manager's own namespace. It is the half of a tuning.Mirrored that
-// can be read while Ceph cannot be reached; people can read it, too.
+// Package journals keeps journals of changed Ceph settings in ConfigMaps, in the manager's own
+// namespace. It is the half of a tuning.Mirrored that is readable, also by people, while Ceph
+// is unreachable.
 package journals
 
 import (
@@ -20,7 +20,7 @@ const (
 	Key = "journal.json"
 	// AnnotationSweep names the sweep that changed the cluster, for people.
 	AnnotationSweep = "cephtune.dev/sweep"
-	// AnnotationState tells them what is left to do.
+	// AnnotationState shows the remaining work.
 	AnnotationState = "cephtune.dev/state"
 
 	// sweepPrefix and disruptionPrefix begin the names of ConfigMaps, which end with the
@@ -60,15 +60,13 @@ func (s *ConfigMaps) Load(ctx context.Context, fsid string) (*tuning.Journal, er
 	return journalIn(kept, fsid)
 }
 
-// Save implements [tuning.Store]. It reads what is kept, refuses a journal that does not
-// follow it, and writes only what it has read: of two managers that both read one
-// journal and go on from it, the second is refused with tuning.ErrOvertaken, however close
-// behind the first it is.
+// Save implements [tuning.Store]. It reads the kept journal, refuses one that does not follow
+// it, and writes only over the version it has read: if two managers continue from the same
+// journal, the second gets tuning.ErrOvertaken, however close behind the first it is.
 //
-// That the journal itself is the memory is what makes it hold: a manager that was
-// restarted, or that reads the journal for its status between two writes, is no
-// exception. It cannot tell a journal that was removed meanwhile from one that was
-// never there; against that, there is the lock.
+// It keeps no other state, so this also holds for a manager that was restarted, or that reads
+// the journal for its status between two writes. It cannot distinguish a removed journal from
+// one that never existed; the lock protects against that.
 func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	text, err := tuning.Encode(j)
 	if err != nil {
@@ -131,7 +129,7 @@ func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, 
 	return o, s.failed("read", fsid, err)
 }
 
-// exists tells whether a ConfigMap was read.
+// exists reports whether a ConfigMap was read.
 func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
 
 // journalIn is the journal that a ConfigMap keeps.

@@ -19,8 +19,8 @@ type Found struct {
 	Err     error
 }
 
-// In returns the journals of a namespace, of sweeps and of disruptions, whether something is
-// left to put back or not. The reader's errors are returned as they are.
+// In returns the journals of a namespace, of sweeps and of disruptions, open or done. The
+// reader's errors are returned unchanged.
 func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, error) {
 	list := &corev1.ConfigMapList{}
 	if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -29,7 +29,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	var all []Found
 	for i := range list.Items {
 		cm := &list.Items[i]
-		// By name and not by label: somebody may have taken that off.
+		// By name and not by label, which may have been removed.
 		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, disruptionPrefix) {
 			continue
 		}
@@ -42,9 +42,8 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	return all, nil
 }
 
-// List returns the journals of all clusters, whether something is left to put back or
-// not. The error names those that cannot be read, beside the ones that could: what they
-// have to put back is not known, so they count as open.
+// List returns the journals of all clusters, open or done. The error names journals that
+// cannot be read; the others are still returned. An unreadable journal counts as open.
 func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	list := &corev1.ConfigMapList{}
 	if err := s.reader.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
@@ -53,7 +52,7 @@ func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	var all []*tuning.Journal
 	var unreadable []error
 	for i := range list.Items {
-		// By name and not by label: somebody may have taken that off.
+		// By name and not by label, which may have been removed.
 		fsid, is := strings.CutPrefix(list.Items[i].Name, s.prefix)
 		if !is {
 			continue

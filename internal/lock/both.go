@@ -17,10 +17,10 @@ type Both struct {
 // NewBoth returns the lock that is both.
 func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leases, records: records} }
 
-// Acquire takes the Lease and then the record, or tells who has one of them. It can be
-// repeated at will.
+// Acquire takes the Lease and then the record, or returns the holder of one of them. It is
+// idempotent.
 //
-// Who gets the Lease and not the record keeps the Lease: it is next, and asks again.
+// A caller that gets the Lease but not the record keeps the Lease: it is next, and asks again.
 func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
 	if err != nil || !grant.Held {
@@ -31,7 +31,7 @@ func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, hol
 	return grant, err
 }
 
-// Peek tells who has the Lease. It writes nothing, and does not need Ceph.
+// Peek returns the holder of the Lease. It writes nothing, and does not need Ceph.
 func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	return b.leases.Peek(ctx, fsid, holder)
 }

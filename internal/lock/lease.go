@@ -19,7 +19,7 @@ import (
 // leasePrefix begins the name of a Lease, which ends with the FSID.
 const leasePrefix = "cephtune-"
 
-// tries bounds how often a write is attempted that somebody else's came before.
+// tries bounds the attempts of a write that conflicts with another.
 const tries = 3
 
 // annotationProcess names the process that took a Lease last.
@@ -45,18 +45,17 @@ func NewLeases(reader client.Reader, writer client.Writer, namespace, process st
 	return &Leases{reader: reader, writer: writer, namespace: namespace, process: process, had: map[string]int64{}}
 }
 
-// Acquire takes the lock of a Ceph cluster, or tells who has it. For its holder it can
-// be repeated at will: it writes only when a third of Duration has passed since the
-// last time. A lock that has expired goes to whoever asks first; its holder may as well
-// go on with it, in the same epoch, as long as nobody did.
+// Acquire takes the lock of a Ceph cluster, or returns its holder. The holder may repeat it:
+// it writes only when a third of Duration has passed since the last time. An expired lock goes
+// to the first caller. Until then its holder may continue with it, in the same epoch.
 //
-// A process that asks for the holder of a lock which another process has taken goes on with
-// it, in an epoch of its own. The other one gets a *SupersededError from then on.
+// A process that asks for the same holder as another process takes the lock over, in a new
+// epoch. The other process then gets a *SupersededError.
 func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	for range tries {
 		grant, err := l.acquire(ctx, fsid, holder, now)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			continue // somebody was quicker: look again
+			continue // another writer was quicker: read again
 		}
 		if err != nil {
 			return Grant{}, fmt.Errorf("take Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
@@ -108,9 +107,9 @@ func (l *Leases) noted(fsid string, grant Grant) Grant {
 	return grant
 }
 
-// superseded tells whether another process has had a lock since this one had it. Who has it
-// now does not matter: this process may be in the middle of something that it began under
-// its own holding.
+// superseded reports whether another process has held the lock since this one did. The current
+// holder does not matter: this process may be in the middle of work that it began under its
+// own holding.
 func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +130,7 @@ func nextEpoch(last int64, now time.Time) int32 {
 	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // It is bounded right here.
 }
 
-// Peek tells who has the lock, and Held if it is that holder. It writes nothing.
+// Peek returns the lock's holder, and Held if it is the given one. It writes nothing.
 func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
@@ -167,7 +166,7 @@ func (l *Leases) read(ctx context.Context, fsid string) (*coordinationv1.Lease, 
 	return lease, err
 }
 
-// write creates the Lease, or updates it unless somebody has since it was read.
+// write creates the Lease, or updates it unless it has changed since it was read.
 func (l *Leases) write(ctx context.Context, lease *coordinationv1.Lease) error {
 	if lease.ResourceVersion == "" {
 		return l.writer.Create(ctx, lease)

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// Holdings returns the locks that somebody has now, by the FSID of their Ceph cluster.
+// Holdings returns the locks that are held now, by the FSID of their Ceph cluster.
 func (l *Leases) Holdings(ctx context.Context, now time.Time) (map[string]Grant, error) {
 	list := &coordinationv1.LeaseList{}
 	if err := l.reader.List(ctx, list, client.InNamespace(l.namespace)); err != nil {

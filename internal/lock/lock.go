@@ -9,17 +9,17 @@
 //   - Records: a record in Ceph itself, for managers in other Kubernetes clusters that
 //     use the same Ceph cluster and know nothing of the Lease.
 //
-// Every holding by a process has an epoch, which is above those of all earlier ones: who
-// still works with a lower one has been superseded. A process that asks for the same object
-// takes the lock over, in a new epoch; a sweep's benchmarks have the lock of their sweep, in
-// the same process and so in the same epoch. It goes with the time, so that this holds across a
-// Lease that was deleted, too, and mostly for those of two Kubernetes clusters. Nothing that
-// has to be put back may depend on it there: their clocks differ.
+// Every holding by a process has an epoch, which is above those of all earlier ones: who still
+// works with a lower one has been superseded. A process that asks for the same object takes
+// the lock over, in a new epoch; a sweep's benchmarks have the lock of their sweep, in the
+// same process and so in the same epoch. It goes with the time, so that this holds across a
+// Lease that was deleted, too, and mostly for those of two Kubernetes clusters. No restore may
+// depend on it there: their clocks differ.
 //
-// What they keep apart: objects of one Kubernetes cluster, always; those of two, once
-// each has claimed again after the other's first claim, because Ceph cannot compare
-// and set in one step. Whoever holds the lock therefore claims again right before it
-// begins, and from time to time, and stops when it is refused.
+// The lock separates objects of one Kubernetes cluster always, and those of two once each has
+// claimed again after the other's first claim, because Ceph has no compare-and-swap. So a
+// holder claims again right before it begins, and from time to time, and stops when it is
+// refused.
 //
 // Two managers that both believe to lead, at work for one and the same object, are kept
 // apart in three ways. The second one to ask has a new epoch, and the first one is refused
@@ -56,21 +56,21 @@ const (
 
 // Grant is the answer to who asked for a lock.
 type Grant struct {
-	// Held tells whether it was given.
+	// Held reports whether the lock was granted.
 	Held bool
-	// Epoch is that of the holding, whoever has it. It only rises.
+	// Epoch is that of the current holding. It only rises.
 	Epoch int64
 	// Holder is who has it, as objectref.Ref.Identity writes it, with the Kubernetes cluster
 	// where that is another one.
 	Holder string
 	// Since is when it was taken, Expires when it is lost unless it is renewed.
 	Since, Expires time.Time
-	// Asked is when it was asked for. Whoever takes the lock from its holder does so later.
+	// Asked is the time of the request. Any other process takes the lock over later than that.
 	Asked time.Time
 }
 
-// SupersededError says that another process has taken a lock that this one had. For as
-// long as that one renews it, this one must do nothing any more, whatever it believes.
+// SupersededError says that another process has taken a lock that this one had. As long as
+// that one renews it, this one must not act.
 type SupersededError struct{ message string }
 
 // Error implements error.

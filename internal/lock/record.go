@@ -27,8 +27,8 @@ func NewRecords(cephClient ceph.Client, cluster types.UID) *Records {
 	return &Records{ceph: cephClient, cluster: cluster}
 }
 
-// ClusterID tells Kubernetes clusters apart: it is the UID of a namespace that the
-// manager may read, its own.
+// ClusterID identifies a Kubernetes cluster by the UID of the manager's own namespace, which
+// it may read.
 func ClusterID(ctx context.Context, reader client.Reader, namespace string) (types.UID, error) {
 	own := &corev1.Namespace{}
 	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, own); err != nil {
@@ -50,22 +50,22 @@ type record struct {
 
 func (r record) expires() time.Time { return r.Renewed.Add(Duration) }
 
-// sameHolding tells whether two records are of one holding, however old.
+// sameHolding reports whether two records are of one holding, however old.
 func (r record) sameHolding(other record) bool {
 	return r.Cluster == other.Cluster && r.Holder == other.Holder && r.Epoch == other.Epoch
 }
 
-// supersedes tells whether a record is of a later holding in the same Kubernetes
-// cluster, whose Lease therefore is not the other's any more.
+// supersedes reports whether a record is of a later holding in the same Kubernetes cluster,
+// which therefore has the other's Lease.
 func (r record) supersedes(other record) bool {
 	return r.Cluster == other.Cluster && r.Epoch > other.Epoch
 }
 
-// Claim writes the record for who was granted the Lease, or tells who has it. It can be
-// repeated at will, and should be, right before anything begins: it reads, and writes
-// only when a third of Duration has passed. A record of an earlier holding of the
-// Lease, and one that has expired, is taken over. One of a later holding, or of
-// another Kubernetes cluster, is not; where it is for the same object, the error is a
+// Claim writes the record for the holder of the Lease, or returns the record's holder. Repeat
+// it right before any work begins: it reads, and writes only when a third of Duration has
+// passed. A record of an earlier holding of the Lease, and one that has expired, is taken
+// over. One of a later holding, or of another Kubernetes cluster, is not; where it is for the
+// same object, the error is a
 // *SupersededError.
 func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
 	if !lease.Held {
@@ -120,7 +120,7 @@ func (r *Records) read(ctx context.Context, at ceph.Connection) (record, bool, e
 	return found, true, nil
 }
 
-// write writes a record and reads it back: somebody else may have done the same.
+// write writes a record and reads it back: another process may have written at the same time.
 func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) (Grant, error) {
 	text, err := json.Marshal(wanted)
 	if err != nil {
@@ -139,8 +139,8 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 	return r.granted(found, wanted)
 }
 
-// granted tells who has the record. Another process that has it for the same holder, in a
-// later epoch, has taken over from this one.
+// granted returns the record's holder. A process that has it for the same holder in a later
+// epoch has taken over from this one.
 func (r *Records) granted(found, wanted record) (Grant, error) {
 	if found.supersedes(wanted) && found.Holder == wanted.Holder {
 		return Grant{}, &SupersededError{"another process of the operator has taken over the record in Ceph of who works on it: this one does nothing any more while the other is at work; let one operator run at a time"}

@@ -15,15 +15,15 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// Place is somebody's place in the queue.
+// Place is an object's place in the queue.
 type Place struct {
 	objectref.Ref
 
 	Cluster v1alpha1.ClusterReference
 	// Start is when its run began.
 	Start metav1.Time
-	// Restores tells that it will put back what somebody has left who is gone. Benchmarks
-	// wait for that, so that none of them is ahead of it.
+	// Restores reports that it will restore orphaned settings. Benchmarks wait for that, so no
+	// benchmark is ahead of it.
 	Restores bool
 }
 
@@ -32,8 +32,8 @@ const kindBenchmark = "CephBenchmark"
 // maxNamed bounds how many of those ahead are named.
 const maxNamed = 3
 
-// OfBenchmark is the place of a benchmark, or false if it has none: it does not run, or it
-// belongs to a sweep, which has waited for it.
+// OfBenchmark returns the place of a benchmark, or false if it does not run, or belongs to a
+// sweep, which has queued for it.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
 		return Place{}, false
@@ -41,8 +41,8 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	return Place{Ref: objectref.To(kindBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
-// OfSweep is the place of a sweep, or false if it has none: one that only plans waits for
-// nothing.
+// OfSweep returns the place of a sweep, or false without one: a sweep that only plans does not
+// queue.
 func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
@@ -50,18 +50,18 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	return Place{Ref: objectref.To("CephTuningSweep", s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
-// waits reports whether somebody wants the lock, or has it. Who waits for a time of the
-// day does not keep others waiting.
+// waits reports whether an object wants or holds the lock. One that waits for its window does
+// not keep others waiting.
 func waits(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) &&
 		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
 }
 
-// Ahead names those that began before somebody, for the same cluster, the first one first.
+// Ahead returns the objects that began earlier for the same cluster, earliest first.
 //
-// Times are in seconds, and of two of the same second the one that is first by name may
-// have been the later one. So who has the lock already, which holds tells, waits for nobody.
+// Times are in seconds, and of two in the same second the first by name may have been the
+// later one. So the holder of the lock, if holds is true, does not wait.
 func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
 	names, err := begunBefore(ctx, reader, of)
 	if err != nil || len(names) == 0 {
@@ -73,7 +73,7 @@ func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bo
 	return names, nil
 }
 
-// begunBefore are those ahead, whoever has the lock.
+// begunBefore returns the objects ahead, ignoring the lock.
 func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := reader.List(ctx, &benchmarks); err != nil {

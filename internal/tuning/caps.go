@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// DeniedError is a change that Ceph denied to the key by which it was asked for. It will
-// not have it next time either, until somebody changes the caps of the key.
+// DeniedError is a change that Ceph denied to the key. A retry fails too, until an
+// administrator changes the key's caps.
 type DeniedError struct {
 	Setting Setting
 	// User is whose key it is, without "client."
@@ -30,7 +30,7 @@ func (e *DeniedError) Error() string {
 // Unwrap returns what Ceph said.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// denied tells a change that Ceph denied to who asked from other errors.
+// denied wraps an error in a DeniedError if Ceph denied the change to the key.
 func denied(err error, of Setting, at ceph.Connection) error {
 	if answer, answered := errors.AsType[*ceph.Error](err); answered && answer.Denied() {
 		return &DeniedError{Setting: of, User: at.User, Err: err}
@@ -38,8 +38,8 @@ func denied(err error, of Setting, at ceph.Connection) error {
 	return err
 }
 
-// capsFor is what a key needs to change a setting and to put it back, and whose caps
-// that are: those of the mons or of the managers.
+// capsFor returns the caps that changing and restoring a setting needs, and the daemon that
+// they are for: the mons or the managers.
 func capsFor(of Setting) (daemon string, grants []string) {
 	both := func(one, other, with string) []string {
 		return []string{fmt.Sprintf("allow command %q%s", one, with), fmt.Sprintf("allow command %q%s", other, with)}
@@ -64,10 +64,9 @@ func capsFor(of Setting) (daemon string, grants []string) {
 	}
 }
 
-// MissingCaps is what the mon caps of a key lack to vary settings, as it would have to be
-// added. It is sure of what it returns and of nothing else: caps that are not of the kind
-// that cephtune's identities have, such as `allow *` or a profile, count as enough, and
-// Ceph tells when it comes to it.
+// MissingCaps returns the grants to add to a key's mon caps so that it can vary settings. It
+// may miss some: caps of a kind that cephtune's identities do not have, such as `allow *` or a
+// profile, count as enough, and Ceph denies the change if they are not.
 func MissingCaps(monCaps string, settings []Setting) []string {
 	var has []grant
 	for text := range strings.SplitSeq(monCaps, ",") {
@@ -90,7 +89,7 @@ func MissingCaps(monCaps string, settings []Setting) []string {
 type grant struct {
 	command string // "" where it is about something else
 	with    map[string]string
-	unclear bool // nobody knows here what it allows
+	unclear bool // its meaning is unknown here
 }
 
 var (

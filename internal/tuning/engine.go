@@ -28,8 +28,8 @@ type Cluster struct {
 	Observer, Tuner ceph.Connection
 }
 
-// Engine changes the settings of one Ceph cluster and puts them back. Its methods can be
-// repeated, and take turns.
+// Engine changes the settings of one Ceph cluster and restores them. Its methods are
+// idempotent and safe for concurrent use.
 type Engine struct {
 	ceph    Ceph
 	cluster Cluster
@@ -53,7 +53,7 @@ type Engine struct {
 	saved bool
 }
 
-// Options are what an Engine needs beside the cluster.
+// Options are an Engine's dependencies apart from the cluster.
 type Options struct {
 	Store Store
 	Guard Guard
@@ -62,8 +62,8 @@ type Options struct {
 	// Kubernetes is the UID of the Kubernetes cluster which the sweeps are in.
 	Kubernetes string
 	Now        func() time.Time
-	// Until is by when what is changed has to be put back at the latest; zero for no
-	// such time. It is in the journal, for whoever comes after this process.
+	// Until is the deadline for restoring the changes; zero for none. The journal has it, for
+	// the process that takes over.
 	Until time.Time
 	// Reached is called at each step, and ends what is being done with its error. It is
 	// for tests, which kill the process in it; nil does nothing.
@@ -95,7 +95,7 @@ type WaitError struct {
 // Error implements error.
 func (e *WaitError) Error() string { return e.Why }
 
-// OtherSweepError says that the settings of an earlier sweep have to be put back first.
+// OtherSweepError says that the settings of an earlier sweep have to be restored first.
 type OtherSweepError struct{ Sweep Sweep }
 
 // Error implements error.
@@ -103,14 +103,14 @@ func (e *OtherSweepError) Error() string {
 	return fmt.Sprintf("the settings that sweep %s changed are not put back yet: restore or abandon them first", e.Sweep)
 }
 
-// Journal returns what has to be put back, or nil if nothing has.
+// Journal returns the settings to restore, or nil if there are none.
 func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
 // Applied is what came of Apply.
 type Applied struct {
-	// Changed are those that Ceph was told, the others were so already.
+	// Changed are the settings that were sent to Ceph. The others had their values already.
 	Changed []Change
 	// NotTaken are those that it had not when it was asked right after.
 	NotTaken []Inert
@@ -152,10 +152,9 @@ func (e *Engine) newJournal(sweep Sweep) *Journal {
 	return next
 }
 
-// begin is the journal that a sweep goes on with, where there is one, nil if none. One that
-// is done is over with, whosever it is: nobody has removed it, or only one of its copies.
-// The sweep's own keeps its epoch and revision, because what is written now has to count
-// for more than a copy of it.
+// begin returns the journal that a sweep continues with. A journal that is done is ignored,
+// whatever sweep it belongs to: it was not removed, or only one copy was. The sweep's own
+// keeps its epoch and revision, because the next write has to supersede any copy of it.
 func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
@@ -171,7 +170,7 @@ func begin(j, next *Journal) (*Journal, error) {
 	return next, nil
 }
 
-// writeAhead writes what is to be done into the journal, unless it is there already.
+// writeAhead writes the intended changes into the journal, unless it has them already.
 func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, before Facts) error {
 	known := j.clone()
 	j.Until = e.until
@@ -193,7 +192,7 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 	if err := j.closable(); err != nil {
 		return err
 	}
-	// What this engine has not written itself, or in vain, one of the copies may not have.
+	// One of the copies may lack a write of another engine, or one that failed.
 	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
 		return nil
 	}
@@ -218,7 +217,7 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 	return e.reached(StepIntentReadBack)
 }
 
-// restorable refuses to change what could not be put back.
+// restorable refuses a change that could not be restored.
 func restorable(change Change, now Value) error {
 	if !now.Set {
 		return nil
@@ -257,13 +256,13 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 	return e.noteStored(ctx, j, changes, applied)
 }
 
-// maxOriginals is how often a setting's original value is written anew because somebody else
-// has changed it meanwhile.
+// maxOriginals bounds how often a setting's original value is rewritten because another client
+// changed it meanwhile.
 const maxOriginals = 3
 
-// confirm reads a setting once more right before it is changed: writing the journal takes
-// long enough for somebody else to change it. Ceph cannot compare and set in one step, so
-// that a value which comes between this look and the command is still lost.
+// confirm reads a setting once more right before it is changed: another client may change it
+// while the journal is written. Ceph has no compare-and-swap, so a change between this read
+// and the command is still lost.
 func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
 	for range maxOriginals {
 		entry, _ := j.Entry(change.Setting)
@@ -288,7 +287,7 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 	return fmt.Errorf("somebody else changes %s again and again: find out who", change.Setting)
 }
 
-// noted tells whether the journal knows how Ceph stores all of the values.
+// noted reports whether the journal has Ceph's notation of all values.
 func noted(j *Journal, changes []Change) bool {
 	return !slices.ContainsFunc(changes, func(c Change) bool {
 		entry, _ := j.Entry(c.Setting)
@@ -338,12 +337,10 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	return err
 }
 
-// epochOf is that in which a journal is written now. The guard has just said that the lock is
-// held. So where the journal has the higher epoch, that was counted by another Lease, in
-// another Kubernetes cluster or one that was deleted, and whoever wrote it then was waited
-// out. To refuse would leave everything in it as it is for ever. An epoch above it instead
-// makes what is written now count for more than what its writer may still write, should that
-// wake up in the middle of it.
+// epochOf returns the epoch for the next write of a journal. The guard has just verified the
+// lock. So a higher epoch in the journal comes from another Lease, in another Kubernetes
+// cluster or deleted since, and its writer was waited out. Refusing would strand the journal.
+// A higher epoch supersedes anything that its writer may still write if it wakes up.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
@@ -355,7 +352,7 @@ func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	}
 }
 
-// set tells Ceph a value. What the key lacks the caps for is a *DeniedError.
+// set sends a value to Ceph. If the key lacks the caps, the error is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
 	fence, err := e.fence(ctx)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// HoldStill are the changes that keep Ceph from changing something itself: the
-// autoscalers of pools, which would take pg_num back, the balancer, which would move PGs
-// between runs, and, if they are to pause, scrubs. What is still already is left out.
-// The facts need the OSD map and the balancer.
+// HoldStill returns the changes that stop Ceph's own activity: autoscalers, which would revert
+// pg_num, the balancer, which would move PGs between runs, and, if requested, scrubs. It omits
+// activity that is off already. The facts need the OSD map and the balancer.
 func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {
 	var changes []Change
 	for _, name := range pools {
@@ -37,7 +36,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 	for _, flag := range []string{ceph.FlagNoScrub, ceph.FlagNoDeepScrub} {
 		setting := Setting{Kind: KindScrubFlag, Option: flag}
 		if set, err := facts.Value(setting); err != nil || set.Set {
-			continue // that the OSD map is there was seen above
+			continue // the OSD map was checked above
 		}
 		changes = append(changes, Change{Setting: setting, To: Of(yes), Type: cephvalue.Bool})
 	}

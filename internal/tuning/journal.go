@@ -20,8 +20,8 @@ import (
 // not read: what they mean by their entries is not known.
 const SchemaVersion = 1
 
-// Journal is what has to be put back in a Ceph cluster. There is one for each, and it is
-// kept until every entry is closed.
+// Journal lists the settings to restore in a Ceph cluster. Each cluster has one, which is kept
+// until every entry is closed.
 type Journal struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	FSID          string `json:"fsid"`
@@ -35,7 +35,7 @@ type Journal struct {
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
-	// Until is by when everything has to be put back at the latest; zero for no such time.
+	// Until is the deadline for restoring everything; zero for none.
 	Until time.Time `json:"until,omitzero"`
 	// Entries are in the order in which settings were first changed.
 	Entries []Entry `json:"entries"`
@@ -103,9 +103,9 @@ const (
 	Open State = "Open"
 	// Restored ones have their original value.
 	Restored State = "Restored"
-	// LeftAlone ones have a value that somebody else gave them.
+	// LeftAlone settings have a value that another client set.
 	LeftAlone State = "LeftAlone"
-	// Gone ones belong to a pool that does not exist any more.
+	// Gone settings belong to a pool that no longer exists.
 	Gone State = "Gone"
 	// Kept ones have a value of ours, which is to stay.
 	Kept State = "Kept"
@@ -139,7 +139,7 @@ func (j *Journal) clone() *Journal {
 	return &twin
 }
 
-// Done tells whether nothing has to be put back any more.
+// Done reports whether everything is restored.
 func (j *Journal) Done() bool {
 	return !slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.State == Open })
 }
@@ -186,8 +186,8 @@ func (j *Journal) intend(change Change, now Value) error {
 	return nil
 }
 
-// identify notes which pool a setting is of. Another one that has the name of the one before
-// is none of ours.
+// identify records the ID of a setting's pool. A different pool with the same name is not
+// ours.
 func (j *Journal) identify(of Setting, id int64) error {
 	entry := &j.Entries[j.index(of)]
 	if entry.PoolID != 0 && entry.PoolID != id {
@@ -225,8 +225,8 @@ func (j *Journal) confirm(of Setting, now Value, untouched bool) (anew bool, err
 	return anew, err
 }
 
-// stored notes what Ceph made of a value, and tells whether it took it at all. A value
-// that is another one, and not only another form, is not ours: it may be somebody's.
+// stored records Ceph's notation of a value, and reports whether Ceph took it at all. A value
+// that differs in more than notation is not ours: another client may have set it.
 func (j *Journal) stored(change Change, now Value) bool {
 	entry := &j.Entries[j.index(change.Setting)]
 	if !entry.same(now, change.To) {
@@ -261,8 +261,8 @@ func (j *Journal) comparable() []Setting {
 	return settings
 }
 
-// reopen opens an entry again whose setting has one of our values all the same. One that was
-// left alone gets back what somebody else had given it.
+// reopen reopens an entry whose setting has one of our values after all. If it was left alone,
+// the other client's value becomes its original.
 func (j *Journal) reopen(of Setting, now Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {
@@ -278,8 +278,8 @@ func (j *Journal) reopen(of Setting, now Value) {
 
 func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
 
-// GiveUp abandons all entries that are open, in a copy of a journal that is to be written
-// by itself, because the Ceph cluster does not answer any more.
+// GiveUp abandons all open entries, in the one copy of a journal that can still be written
+// because the Ceph cluster no longer answers.
 func (j *Journal) GiveUp() {
 	for i := range j.Entries {
 		if j.Entries[i].State == Open {
@@ -312,10 +312,10 @@ func (e Entry) judge(now Value) action {
 	}
 }
 
-// ToRestore are the open entries, in the order in which they are put back: the settings
-// that were varied, those by which mClock unlocks others before these and otherwise the last
-// one first, and behind them what was held still meanwhile, for
-// an autoscaler that is on would change the number of PGs itself.
+// ToRestore returns the open entries in the order of their restore. Varied settings come
+// first, last in first out, but those that unlock others in mClock precede these. Settings
+// that were held still follow, because an active autoscaler would change the number of PGs
+// itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {
@@ -331,9 +331,9 @@ func (j *Journal) ToRestore() []Entry {
 	return append(varied, held...)
 }
 
-// waitsFor is a setting that has to be put back before another: an autoscaler that is on
-// would change the number of PGs itself, so would the balancer move them, and mClock would
-// have what it locks removed.
+// waitsFor returns a setting that has to be restored before another: an active autoscaler
+// would change the number of PGs, the balancer would move them, and mClock would remove the
+// options that it locks.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
 		if entry.State == Open && entry.Setting.isPGNum() &&
@@ -352,7 +352,7 @@ const (
 	maxStored = 63 << 10
 	// maxJournal is how large a journal may become by what is yet to be changed.
 	maxJournal = 60 << 10
-	// maxFound is how many bytes are kept of a value that somebody else has set.
+	// maxFound is the number of bytes kept of another client's value.
 	maxFound = 128
 )
 
@@ -365,7 +365,7 @@ func (j *Journal) closable() error {
 	largest.Writer = strings.Repeat("w", max(len(j.Writer), 64))
 	for i := range largest.Entries {
 		entry := &largest.Entries[i]
-		// The longest state, and a text of which JSON makes six bytes for each.
+		// The longest state, and a text whose bytes JSON encodes with six bytes each.
 		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
 		for k := range entry.Ours {
 			if ours := &entry.Ours[k]; ours.Stored == nil {

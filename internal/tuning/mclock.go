@@ -33,17 +33,17 @@ func HelpFor(settings []Setting) []string {
 	return options
 }
 
-// What mClock keeps to itself. An OSD that is told one of the first two while it is locked
-// removes it from the central configuration within a second, from section osd and from its
-// own, whatever unlocks it right after. One that was set before it was locked stays.
+// Options that mClock locks. If one of the first two is set while it is locked, an OSD removes
+// it from the central configuration within a second, from section osd and from its own, even
+// if it is unlocked right after. A value that was set before the lock stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)
 	mClockSleeps   = regexp.MustCompile(`^osd_(recovery|delete|snap_trim|scrub)_sleep(_\w+)?$`)
 )
 
-// LockedByMClock tells whether OSDs whose scheduler is mClock have an option as they want
-// it, at least with some other settings.
+// LockedByMClock reports whether OSDs with the mClock scheduler override an option, at least
+// with some other settings.
 func LockedByMClock(option string) bool {
 	return mClockShares.MatchString(option) || mClockRecovery.MatchString(option) || mClockSleeps.MatchString(option)
 }
@@ -60,8 +60,8 @@ func unlock(option string) string {
 	}
 }
 
-// lockedBy tells why an option would have no effect, given the values that others have or
-// are to have in the same configuration; "" if it has.
+// lockedBy says why an option would be inert, given the values of other options in the same
+// configuration; "" if it would not.
 func lockedBy(option string, profile, override string) string {
 	locked := mClockShares.MatchString(option) && profile != profileCustom ||
 		mClockRecovery.MatchString(option) && !strings.EqualFold(override, yes) ||
@@ -72,7 +72,7 @@ func lockedBy(option string, profile, override string) string {
 	return unlock(option)
 }
 
-// unlocks tells whether a value of a setting unlocks some options.
+// unlocks reports whether a value of a setting unlocks some options.
 func unlocks(of Setting, value Value) bool {
 	if of.Kind != KindConfig || !value.Set {
 		return false
@@ -81,7 +81,7 @@ func unlocks(of Setting, value Value) bool {
 		of.Option == optionOverride && strings.EqualFold(value.Text, yes)
 }
 
-// needs tells whether an option counts with an unlocking one alone.
+// needs reports whether an option is inert without an unlocking one.
 func needs(option, unlocking Setting) bool {
 	if option.Kind != KindConfig {
 		return false
@@ -103,8 +103,8 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 	return append(first, rest...)
 }
 
-// lockedNow tells why the value that a setting has could not be restored: OSDs would remove
-// it, because it is locked already. They leave alone what is set at a mask.
+// lockedNow says why a setting's current value could not be restored: it is locked, so OSDs
+// would remove it. They leave values with a mask alone.
 func (k Known) lockedNow(of Setting) (Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {

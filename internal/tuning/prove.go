@@ -20,11 +20,11 @@ const (
 	InertAutoscaler InertReason = "RevertedByAutoscaler"
 	// InertRook: Rook set what its custom resource says.
 	InertRook InertReason = "RevertedByRook"
-	// InertReverted: somebody, it is not known who, set another value.
+	// InertReverted: an unknown client set another value.
 	InertReverted InertReason = "Reverted"
 	// InertShadowed: an entry for single OSDs or a mask comes before it.
 	InertShadowed InertReason = "Shadowed"
-	// InertOverridden: an OSD has a value from its file, its command line, or `ceph tell`.
+	// InertOverridden: an OSD's value comes from its file, its command line, or "ceph tell".
 	InertOverridden InertReason = "Overridden"
 	// InertRestart: OSDs take it only when they start.
 	InertRestart InertReason = "NeedsRestart"
@@ -37,8 +37,7 @@ type Inert struct {
 	Reason  InertReason
 	Setting Setting
 	Want    Value
-	// Got is what there is instead, in the central configuration or the map, or in the
-	// OSDs, of which OSDs has those concerned.
+	// Got is the actual value, in the central configuration or the map, or in OSDs.
 	Got  Value
 	OSDs []int
 	// Message says what happened and what to do, for people.
@@ -157,8 +156,7 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		if len(chosen) == someOSDs {
 			break
 		}
-		// The remainder takes each OSD once: len(up) steps of which each is one further
-		// once around.
+		// The remainder visits each OSD once: len(up) steps, one further each time around.
 		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
 		chosen[up[at]] = true
 	}
@@ -179,7 +177,7 @@ type Proof struct {
 	Inert []Inert
 }
 
-// Proven tells whether everything has effect.
+// Proven reports whether no change is inert.
 func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 
 // Prove reads back what the daemons concerned run with. It changes nothing, and can be
@@ -209,8 +207,8 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 	return Proof{Inert: Judge(want, about, running)}, nil
 }
 
-// Judge tells which changes have no effect: those that Ceph does not have any more, and
-// those that OSDs do not run with.
+// Judge returns the inert changes: those that Ceph no longer has, and those that OSDs do not
+// run with.
 func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	inert := lostValues(want, about)
 	for _, change := range want {
@@ -242,7 +240,7 @@ func without(change Change, about Known, running []ceph.Running) []Inert {
 	return found
 }
 
-// judgeOSD tells why one OSD runs without a change, if it does.
+// judgeOSD says why one OSD runs without a change, if it does.
 func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	if !concerns(change.Setting, about.OSDs, osd) {
 		return Inert{}, false
@@ -280,8 +278,8 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	return inert, true
 }
 
-// runs tells whether an OSD runs with the value. An option that is unset runs with what
-// is behind it: the default, or a broader section, none of which is ours.
+// runs reports whether an OSD runs with the value. An unset option falls back to the default
+// or to a broader section, neither of which is ours.
 func runs(change Change, about Known, option ceph.RunningOption) bool {
 	if change.To.Set {
 		return same(change.Setting, change.Type, Of(option.Value), change.To)
@@ -298,8 +296,8 @@ func runs(change Change, about Known, option ceph.RunningOption) bool {
 	return false
 }
 
-// concerns tells whether a setting holds for an OSD. One whose host is not known is
-// taken to be concerned.
+// concerns reports whether a setting applies to an OSD. It assumes so if the OSD's host is
+// unknown.
 func concerns(of Setting, osds []ceph.OSD, osd ceph.Running) bool {
 	if class, masked := strings.CutPrefix(of.Mask, "class:"); masked {
 		at := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })

@@ -29,7 +29,7 @@ func takenAtStart(of Setting, about Known) bool {
 type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64
-	// Last is the OSD that was told to end last, and Told the number of those so far.
+	// Last is the most recently stopped OSD, and Told the number of stopped OSDs so far.
 	Last, Told int
 }
 
@@ -46,8 +46,8 @@ func (r Restarts) Due(m *ceph.OSDMap) (due, down []int) {
 	return due, down
 }
 
-// Next is the OSD to be told to end now, or -1 for none: while one is down, or the last
-// one has not ended yet, the cluster cannot spare another.
+// Next returns the OSD to stop now, or -1: while one is down, or the last one has not ended
+// yet, the cluster cannot spare another.
 func (r Restarts) Next(m *ceph.OSDMap) int {
 	due, down := r.Due(m)
 	if len(down) > 0 || len(due) == 0 || r.Told > 0 && slices.Contains(due, r.Last) {

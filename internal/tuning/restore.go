@@ -11,7 +11,7 @@ import (
 
 // Report is what became of the settings that were changed.
 type Report struct {
-	// Done tells that nothing has to be put back any more.
+	// Done reports that everything is restored.
 	Done bool
 	// Entries are those of the journal, as they are now.
 	Entries []Entry
@@ -54,17 +54,16 @@ func (e Entry) Message() string {
 	}
 }
 
-// Restore puts back what has a value of ours, and leaves alone what has not. It goes on
-// with other settings where one cannot be put back, and returns what kept it with the
-// report of those that are. It can be repeated until the report is done; then Close.
+// Restore restores the settings that have a value of ours, and leaves the others alone. If one
+// fails it continues with the next, and returns the errors with the report. Repeat it until
+// the report is done; then Close.
 //
-// A number of PGs is put back once it is the target again. The manager takes its time to
-// get there: that is for Settling.
+// A number of PGs counts as restored once it is the target again. Settling waits until the
+// manager has reached it.
 func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
 
-// RestoreOnce is the last attempt before a person's word is taken that what is left stays as
-// it is. It tries each setting: also one that would wait for another to be put back before,
-// and whatever came of those before it.
+// RestoreOnce is the last attempt before an abandoned restore. It tries each setting,
+// regardless of order and of earlier failures.
 func (e *Engine) RestoreOnce(ctx context.Context) (Report, error) { return e.restoreAll(ctx, true) }
 
 func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
@@ -103,9 +102,9 @@ func (e *notTakenError) Error() string {
 	return fmt.Sprintf("Ceph took it, and had %s right after: somebody else sets it, find out who", e.found)
 }
 
-// concernsAll tells of errors that the other settings would have too: those of the lock, the
-// journal and the connection, and a monitor that does not answer. A refusal is about one
-// setting, whoever refuses, and only the balancer needs a manager.
+// concernsAll reports errors that the other settings would have too: those of the lock, the
+// journal and the connection, and a monitor that does not answer. A refusal concerns one
+// setting, and only the balancer needs a manager.
 func concernsAll(of Setting, err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return of.Kind != KindBalancer
@@ -116,7 +115,7 @@ func concernsAll(of Setting, err error) bool {
 	return !refused && !invalid && !notTaken && !errors.Is(err, ErrPoolGone)
 }
 
-// restore puts one setting back, if it is still ours.
+// restore restores one setting, if it is still ours.
 func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	of, now, err := e.look(ctx, entry)
 	if errors.Is(err, ErrPoolGone) {
@@ -153,8 +152,8 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	return e.close(ctx, j, entry.Setting, Restored, nil)
 }
 
-// setOriginal tells Ceph what a setting had before. Bounds and lists of what is never varied
-// do not hold for that.
+// setOriginal sends a setting's original value to Ceph. Bounds and lists of forbidden options
+// do not apply.
 func (e *Engine) setOriginal(ctx context.Context, of Setting, original Value) error {
 	return e.set(ctx, of, original)
 }
@@ -168,8 +167,8 @@ func (e *Engine) look(ctx context.Context, entry Entry) (Setting, Value, error) 
 	return facts.Now(entry)
 }
 
-// close notes in the journal what became of a setting. What it says in memory holds only
-// once it is written.
+// close records a setting's outcome in the journal. The copy in memory counts only once it is
+// written.
 func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *Value) error {
 	next := j.clone()
 	next.closeEntry(of, state, found)
@@ -180,8 +179,8 @@ func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State,
 	return e.reached(StepRestoredWritten)
 }
 
-// Keep has settings stay as they are, of which each has the value that is to stay. One
-// that has another value is an error: it is still to be put back.
+// Keep closes the entries of settings that keep their new values. A setting with another value
+// is an error: it still has to be restored.
 func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

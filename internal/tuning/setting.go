@@ -1,12 +1,10 @@
-// Package tuning changes settings of a Ceph cluster and puts them back.
+// Package tuning changes settings of a Ceph cluster and restores them.
 //
-// What can go wrong with a change is decided in functions that are pure: whether it is
-// allowed (Validate), what has to be held still meanwhile (HoldStill), whether the
-// cluster has taken it (Settling), whether its daemons have (Judge), and what to do about
-// each setting in the end (the Journal). The Engine is what asks and changes Ceph. It
-// writes down what it is about to do before it does it, so that whoever comes after it,
-// if it is killed, can put everything back; Steps lists the points between which that can
-// happen.
+// Pure functions decide whether a change is allowed (Validate), what to hold still meanwhile
+// (HoldStill), whether the cluster has taken it (Settling), whether its daemons have (Judge),
+// and how each setting is restored (the Journal). The Engine reads and changes Ceph. It writes
+// each change to the journal first, so that its successor can restore everything after a
+// crash; Steps lists the points between which a crash can happen.
 package tuning
 
 import (
@@ -78,7 +76,7 @@ func (s Setting) String() string {
 
 func (s Setting) who() ceph.ConfigWho { return ceph.ConfigWho{Section: sectionOSD, Mask: s.Mask} }
 
-// isPGNum tells whether it is a number of PGs, whose value is its target.
+// isPGNum reports whether it is a number of PGs, whose value is its target.
 func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option == optionPGNum }
 
 // Value is that of a setting, or that it is not set. The zero Value is unset.
@@ -116,7 +114,7 @@ func (c Change) String() string { return fmt.Sprintf("%s = %s", c.Setting, c.To)
 type Facts struct {
 	OSDMap *ceph.OSDMap
 	Config []ceph.ConfigEntry
-	// Balancer is nil where nobody asked.
+	// Balancer is nil if it was not requested.
 	Balancer *ceph.Balancer
 }
 
@@ -157,8 +155,8 @@ func (f Facts) Value(of Setting) (Value, error) {
 	return poolValue(pool, of), nil
 }
 
-// errOSDGone says that a setting's OSD does not exist any more. To the journal that is
-// what a pool that is gone is.
+// errOSDGone says that a setting's OSD no longer exists. The journal treats it like a pool
+// that is gone.
 var errOSDGone = fmt.Errorf("there is no such OSD: %w", ErrPoolGone)
 
 func (f Facts) osdFlag(of Setting) (Value, error) {

@@ -37,9 +37,9 @@ type Sample struct {
 	Status *ceph.Status
 }
 
-// Settling is what is known so far of a cluster that has been told to change. The zero
-// value is for the first sample. It may be thrown away: then the polls and the soak begin
-// again, and the deadline too, unless Began is kept.
+// Settling is the state of waiting for a change to take effect. The zero value is ready for
+// the first sample. It may be discarded: then the polls and the soak start over, and the
+// deadline too, unless Began is kept.
 type Settling struct {
 	Began time.Time `json:"began"`
 	// Agreeing is how many samples in a row have agreed, since Since.
@@ -49,9 +49,9 @@ type Settling struct {
 
 // Settled is what a sample says.
 type Settled struct {
-	// Done tells that the cluster has the settings and is at rest.
+	// Done reports that the cluster has the settings and is quiescent.
 	Done bool
-	// Failed tells that it will not come to that: the deadline is over.
+	// Failed reports that the deadline is over.
 	Failed bool
 	// Inert are settings that have lost their value again: waiting is in vain.
 	Inert []Inert
@@ -113,7 +113,7 @@ func unsettled(sample Sample, want []Change) []string {
 // Unrest is what keeps a cluster from being at rest; "" if nothing does.
 func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
 
-// unrest lists it. PGs that nobody has counted yet are news where nothing else is.
+// unrest lists it. Uncounted PGs are listed only if nothing else is.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
 	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {
@@ -131,8 +131,8 @@ func unrest(status *ceph.Status, counts bool) []string {
 	return pending
 }
 
-// splitting tells how far a pool is with its number of PGs. Ceph moves five numbers, one
-// after another.
+// splitting describes a pool's progress towards its number of PGs. Ceph moves five numbers,
+// one after another.
 func splitting(sample Sample, change Change) []string {
 	pool, found := sample.Facts.Pool(change.Setting.Pool)
 	wanted, err := strconv.Atoi(change.To.Text)

@@ -10,15 +10,15 @@ const (
 	StepIntentWritten Step = "IntentWritten"
 	// StepIntentReadBack: it was read back from there.
 	StepIntentReadBack Step = "IntentReadBack"
-	// StepChanged: Ceph was told one value. It is passed for each.
+	// StepChanged: one value was sent to Ceph. It is passed for each.
 	StepChanged Step = "Changed"
 	// StepStoredSeen: the forms in which Ceph stored the values were read.
 	StepStoredSeen Step = "StoredSeen"
 	// StepStoredWritten: they are in the journal.
 	StepStoredWritten Step = "StoredWritten"
-	// StepCompared: a setting was compared with what the journal says, to be put back.
+	// StepCompared: a setting was compared with the journal, before its restore.
 	StepCompared Step = "Compared"
-	// StepPutBack: Ceph was told its original value.
+	// StepPutBack: its original value was sent to Ceph.
 	StepPutBack Step = "PutBack"
 	// StepPutBackSeen: that was read back from Ceph.
 	StepPutBackSeen Step = "PutBackSeen"

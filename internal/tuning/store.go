@@ -16,20 +16,20 @@ type Store interface {
 	Load(ctx context.Context, fsid string) (*Journal, error)
 	// Save keeps one in place of the last, which Follows says may be replaced.
 	Save(ctx context.Context, j *Journal) error
-	// Remove removes the journal of a cluster of which last is the newest copy, if Outlives
-	// says so. It is fine if there is none.
+	// Remove removes the journal of a cluster, whose newest copy is last, if Outlives allows
+	// it. A missing journal is no error.
 	Remove(ctx context.Context, last *Journal) error
 }
 
-// ErrOvertaken says that the journal that is kept is not the one that was read before:
-// somebody else has written it meanwhile. Read it again, and begin afresh from that.
+// ErrOvertaken says that another process has written the journal since it was read. Read it
+// again, and start over from that.
 var ErrOvertaken = errors.New("somebody else has written the journal meanwhile")
 
-// Follows refuses a journal that may not take the place of the one that is kept. A journal of
-// another sweep has to be done. One of the same sweep has to come before, by epoch and by
-// revision: somebody else who began where this writer did has used its revision up. A revision
-// that is ahead by more than one comes after a copy of this one that was lost. The same once
-// more is fine: the answer to the first time was lost.
+// Follows refuses a journal that may not replace the kept one. A kept journal of another sweep
+// has to be done. One of the same sweep has to be older, by epoch and revision: a writer that
+// started from the same journal has used up the revision. A revision that is ahead by more
+// than one follows a lost copy. Writing the same again is fine: the answer to the first write
+// was lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || alike(kept, next) == nil:
