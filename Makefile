@@ -206,8 +206,8 @@ e2e-all: ## Run the end-to-end tests, the long ones too, on a lab of each stack,
 
 .PHONY: e2e-upgrade
 e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a lab of its own, with a benchmark before and after and sweeps at work. It takes half an hour.
-	CEPH_PINNED=yes STACK=upgrade test/lab/lab up # It refuses while another lab is up.
-	CEPH_PINNED=yes test/upgrade/run
+	STACK=upgrade test/lab/lab up # It refuses while another lab is up.
+	test/upgrade/run
 
 # OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.
 OVERHEAD_RUNS ?= 10

@@ -111,8 +111,17 @@ node_rootfs_dir() { cache_entry node-rootfs "$LAB/parts/node-rootfs" "$LAB/rootf
 
 ceph_rootfs_dir() { cache_entry "ceph-$CEPH_VERSION" "$LAB/parts/ceph-rootfs" "$LAB/rootfs.sh" "$CEPH_SUITE" "$CEPH_VERSION"; }
 
+ceph_version_file() { echo "$(ceph_rootfs_dir)/version"; }
+
+# ceph_built says which Ceph the cache has, and which the stack pins if that is another.
+ceph_built() {
+	local version
+	version=$(cat "$(ceph_version_file)")
+	echo "Ceph $version of Debian $CEPH_SUITE$([ "$version" = "$CEPH_VERSION" ] || echo ", where stacks/$STACK.env pins $CEPH_VERSION")"
+}
+
 images_archive() {
-	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(ceph_rootfs_dir)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
+	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(ceph_rootfs_dir)" "$(ceph_version_file)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
 }
 
 # make_once ENTRY COMMAND… has COMMAND fill a folder, which gets the entry's name when it
