@@ -35,11 +35,12 @@ may get that path: to those who are bound to the ClusterRole cephtune-metrics-re
 With the Prometheus operator, as kube-prometheus-stack brings it, that is a ServiceMonitor and the
 alerts. With Helm they are [values of the chart](../charts/cephtune/README.md), serviceMonitor.enabled and
 prometheusRule.enabled; do not apply config/prometheus as well, whose objects have the same names. Without
-Helm, apply config/prometheus. The stack takes only what has the label of its release:
+Helm, apply config/prometheus. The stack takes only what has the name of its release as label "release", which is
+kube-prometheus-stack in both; change it where yours is called otherwise, such as:
 
 ` + "```console" + `
 kubectl apply -k config/prometheus
-kubectl -n cephtune-system label servicemonitor,prometheusrule cephtune-manager release=kube-prometheus-stack
+kubectl -n cephtune-system label --overwrite servicemonitor,prometheusrule cephtune-manager release=monitoring
 ` + "```" + `
 
 The stack's service account may get /metrics of everything. That of any other Prometheus has to be given the role:
