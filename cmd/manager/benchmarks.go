@@ -22,7 +22,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 		Reader:      mgr.GetAPIReader(),
 		Recorder:    mgr.GetEventRecorder(cephbenchmark.Name),
 		Settings:    &opts.settings,
-		Rook:        newRook(p.direct),
+		Rook:        p.rook,
 		Ceph:        p.sidecar,
 		Lock:        p.lock,
 		Journals:    p.journals,

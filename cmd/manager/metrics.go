@@ -13,7 +13,7 @@ func newCollector(mgr ctrl.Manager, opts *options, p *platform) *exporter.Collec
 	return exporter.NewCollector(exporter.Options{
 		Reader:      mgr.GetClient(),
 		Clusters:    opts.settings.Clusters,
-		Rook:        newRook(p.direct),
+		Rook:        p.rook,
 		Lock:        p.lock,
 		Journals:    p.journals,
 		Disruptions: p.journals.ForDisruptions(),

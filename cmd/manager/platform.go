@@ -47,6 +47,7 @@ type platform struct {
 	doubts    *tuning.Doubts
 	masterKey []byte
 	counts    *exporter.Events
+	rook      access
 }
 
 func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opts *options) (*platform, error) {
@@ -75,6 +76,8 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 		return nil, err
 	}
 	p.lock = lock.NewBoth(lock.NewLeases(p.direct, p.direct, p.namespace, p.writer), lock.NewRecords(p.sidecar, p.kubernetes))
+	p.rook = newRook(p.direct)
+	p.sidecar.OnRefusal(p.rook.Forget)
 	p.journals = journals.New(p.direct, p.direct, p.namespace)
 	p.places = namespaces.New(p.direct, opts.namespaces...)
 	return p, nil

@@ -18,7 +18,7 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Reader:      mgr.GetAPIReader(),
 		Recorder:    mgr.GetEventRecorder(cephtuningsweep.Name),
 		Settings:    &opts.settings,
-		Rook:        newRook(p.direct),
+		Rook:        p.rook,
 		Ceph:        p.sidecar,
 		Lock:        p.lock,
 		Journals:    p.journals,

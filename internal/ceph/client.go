@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"slices"
@@ -19,8 +20,9 @@ const dialTime = 2 * time.Second
 // Sidecar is a Client that has the verbs carried out by the server on a Unix socket.
 // It is safe for concurrent use.
 type Sidecar struct {
-	socket string
-	http   *http.Client
+	socket  string
+	http    *http.Client
+	refused func(Connection)
 }
 
 var _ Client = (*Sidecar)(nil)
@@ -28,7 +30,7 @@ var _ Client = (*Sidecar)(nil)
 // NewSidecar returns one. The socket need not be there yet.
 func NewSidecar(socket string) *Sidecar {
 	dialer := &net.Dialer{Timeout: dialTime}
-	return &Sidecar{socket: socket, http: &http.Client{Transport: &http.Transport{
+	return &Sidecar{socket: socket, refused: func(Connection) {}, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
@@ -43,6 +45,12 @@ func NewSidecar(socket string) *Sidecar {
 func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) {
 	s.http.Transport = wrap(s.http.Transport)
 }
+
+// OnRefusal has told be called with each connection that Ceph refuses a permission to: its key
+// may have been replaced.
+//
+// It is for before the first request.
+func (s *Sidecar) OnRefusal(told func(Connection)) { s.refused = told }
 
 // call sends a request and reads its answer.
 func call[T any](ctx context.Context, s *Sidecar, verb string, at Connection, args any) (T, error) {
@@ -70,7 +78,11 @@ func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, r
 	}
 	defer answer.Body.Close() //nolint:errcheck // there is nothing to lose in reading
 	if err := readAnswer(answer, result); err != nil {
-		return s.unanswered(ctx, verb, err)
+		err = s.unanswered(ctx, verb, err)
+		if errors.Is(err, fs.ErrPermission) {
+			s.refused(to.Connection)
+		}
+		return err
 	}
 	return nil
 }

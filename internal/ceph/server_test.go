@@ -161,6 +161,10 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 		text string
 	}{
 		"what Ceph said": {&ceph.Error{Verb: "status", Errno: 13, Message: "Error EACCES: access denied"}, fs.ErrPermission, "ceph status: Error EACCES: access denied"},
+		"a key that was replaced": {
+			&ceph.Error{Verb: "status", Errno: 13, Message: "[errno 13] RADOS permission denied (error connecting to the cluster)"}, fs.ErrPermission,
+			"ceph status: [errno 13] RADOS permission denied (error connecting to the cluster)",
+		},
 		"Ceph timed out": {&ceph.Error{Verb: "status", Errno: 110, Message: "timed out"}, context.DeadlineExceeded, "ceph status: timed out"},
 		"a busy image":   {&ceph.Error{Verb: "rbd rm", Errno: 16, Message: "watchers"}, syscall.EBUSY, "ceph rbd rm: watchers"},
 		"a deadline":     {fmt.Errorf("ceph status did not end in time: %w", context.DeadlineExceeded), context.DeadlineExceeded, "ceph status did not end in time: context deadline exceeded"},
@@ -174,12 +178,21 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			client, _ := sidecar(t, &cephtest.Fake{Answers: cephtest.Answers{Errors: map[string]error{"Status": test.err}}})
+			var refused []ceph.Connection
+			client.OnRefusal(func(at ceph.Connection) { refused = append(refused, at) })
 			_, err := client.Status(t.Context(), someone)
 			if err == nil || err.Error() != test.text {
 				t.Errorf("error is %v, want %q", err, test.text)
 			}
 			if test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("error %v is not %v", err, test.want)
+			}
+			var wantRefused []ceph.Connection
+			if errors.Is(test.want, fs.ErrPermission) {
+				wantRefused = []ceph.Connection{someone}
+			}
+			if diff := cmp.Diff(wantRefused, refused); diff != "" {
+				t.Errorf("told of refusals (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,8 @@ const (
 	keyUser       = "userID"
 	keyUserKey    = "userKey"
 
-	// connectionTTL is how long a monitor that has moved, or a key that was replaced,
-	// may go unnoticed.
+	// connectionTTL is how long a monitor that has moved may go unnoticed, and a key that was
+	// replaced unless Ceph refuses it (Forget).
 	connectionTTL = 30 * time.Second
 )
 
@@ -70,6 +71,13 @@ func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, 
 	defer c.mutex.Unlock()
 	c.known[key] = connection{Connection: found, until: c.now().Add(connectionTTL)}
 	return found, nil
+}
+
+// Forget has the next one who asks for a connection find it out anew: Ceph has refused it.
+func (c *Connections) Forget(at ceph.Connection) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	maps.DeleteFunc(c.known, func(_ client.ObjectKey, known connection) bool { return known.Connection == at })
 }
 
 func (c *Connections) remembered(key client.ObjectKey) (ceph.Connection, bool) {

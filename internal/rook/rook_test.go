@@ -178,6 +178,37 @@ func TestConnectionsAreKeptForAWhile(t *testing.T) {
 	want("after")
 }
 
+// A key that was replaced is read again as soon as Ceph has refused the one of before.
+func TestConnectionsThatWereRefusedAreForgotten(t *testing.T) {
+	c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(
+		secret("rook-ceph-config", map[string]string{"mon_host": "mon"}),
+		secret("rook-ceph-client-io", map[string]string{"io": "BEFORE"}),
+		secret("rook-ceph-client-tuner", map[string]string{"tuner": "OTHER"}),
+	).Build()
+	connections := NewConnections(c, func() time.Time { return time.Unix(0, 0) })
+	want := func(name, key string) ceph.Connection {
+		t.Helper()
+		got, err := connections.Connection(t.Context(), cluster, name)
+		if err != nil || got.Key != key {
+			t.Fatalf("connection as %s with key %q and error %v, want %q", name, got.Key, err, key)
+		}
+		return got
+	}
+	before := want("io", "BEFORE")
+	want("tuner", "OTHER")
+	for name, key := range map[string]string{"io": "AFTER", "tuner": "UNREAD"} {
+		if err := c.Update(t.Context(), secret("rook-ceph-client-"+name, map[string]string{name: key})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("io", "BEFORE")
+	connections.Forget(before)
+	want("io", "AFTER")
+	want("tuner", "OTHER") // which nobody has refused
+	connections.Forget(before)
+	want("io", "AFTER")
+}
+
 // labCluster is what Rook 1.17.2 said of a cluster, shortened.
 const labCluster = `
 apiVersion: ceph.rook.io/v1
