@@ -47,8 +47,8 @@ type Run struct {
 	// InitialState is what the run found where its phases work on data that were
 	// prefilled; empty where none does, or where it was not recorded.
 	InitialState v1alpha1.DataState `json:"initialState,omitempty"`
-	// Environment is what the results depend on, in the form of whoever observed it:
-	// an object whose members can be compared.
+	// Environment describes the conditions of the results, in the observer's format: an object
+	// whose members can be compared.
 	Environment json.RawMessage `json:"environment,omitempty"`
 	// Placement is where the placement groups of the target's pools were when the run
 	// was prepared. Each making of a scratch pool is another draw of CRUSH.
@@ -56,11 +56,11 @@ type Run struct {
 	// RawOutput is the policy by which the tools' outputs were kept.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
-	// Background is the load beside the phases, from before the first to after the
-	// last; nil if there was none, or it told nothing.
+	// Background is the background load, from before the first phase to after the last; nil
+	// without one, or without a report.
 	Background *Background `json:"background,omitempty"`
-	// Dropped is what there was no room for, in the order in which it was dropped. Whoever
-	// has dropped parts already says so in it.
+	// Dropped lists the parts that did not fit, in the order in which they were dropped,
+	// including those that the caller dropped.
 	Dropped []Part `json:"dropped,omitempty"`
 }
 
@@ -84,7 +84,7 @@ type Phase struct {
 	StartSpreadSeconds *float64 `json:"startSpreadSeconds,omitempty"`
 	// Observation is what all clients measured together; nil if that is nothing.
 	Observation *figure.Observation `json:"observation,omitempty"`
-	// Background are the figures of the load beside the phase while that was measured.
+	// Background are the figures of the background load while the phase was measured.
 	Background []figure.Figure `json:"background,omitempty"`
 	// Clients are their reports, the ramp included.
 	Clients []task.Report `json:"clients,omitempty"`
@@ -94,8 +94,7 @@ type Phase struct {
 	OSDIO []OSDIO `json:"osdIO,omitempty"`
 	// SlowOSDs are those that were slower than their peers, the slowest first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
-	// Disturbances are what was seen that quiescence is about, in the form of
-	// whoever saw it.
+	// Disturbances are those of quiescence, in the observer's format.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Disruption is what came of the one that happened in it.
 	Disruption *Disruption `json:"disruption,omitempty"`
@@ -103,7 +102,7 @@ type Phase struct {
 	Space *Space `json:"space,omitempty"`
 }
 
-// Background is what is known of the load beside the phases of a run.
+// Background is the report about the background load of a run.
 type Background struct {
 	// SpecDigest is the same for backgrounds that were specified alike.
 	SpecDigest string     `json:"specDigest,omitempty"`
@@ -111,8 +110,8 @@ type Background struct {
 	EndTime    *time.Time `json:"endTime,omitempty"`
 	// Observation is of the whole time; nil if nothing was measured.
 	Observation *figure.Observation `json:"observation,omitempty"`
-	// WholeRun says that the tool told no course, so that phases have the figures of
-	// the whole time.
+	// WholeRun says that the engine reported no course, so that phases have the figures of the
+	// whole time.
 	WholeRun bool `json:"wholeRun,omitempty"`
 	// Report is its own, in which the result is left out where Observation has it.
 	Report *task.Report `json:"report,omitempty"`
@@ -170,7 +169,7 @@ type SlowOSD struct {
 	// has more of them has more to do.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
-	// Work is what it did for clients meanwhile, beside its peers; nil if Ceph did not say.
+	// Work is its work for clients and peers meanwhile; nil if Ceph did not report it.
 	Work *Work `json:"work,omitempty"`
 }
 
@@ -238,9 +237,9 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
-// WrittenBytes is what all clients wrote in the phases of a run by what their tools say, and
-// the background beside them. What was prefilled before is not in it, nor pilots, nor what
-// fio wrote in its ramps, which it does not tell.
+// WrittenBytes counts the bytes that all clients and the background wrote in the phases of a
+// run, as their engines report. It excludes prefills, pilots, and fio's writes in ramps, which
+// fio does not report.
 func (r *Run) WrittenBytes() int64 {
 	total := int64(0)
 	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil && b.Observation.Result.Write != nil {

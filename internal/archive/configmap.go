@@ -27,8 +27,8 @@ const (
 	LabelBenchmark = "cephtune.dev/benchmark"
 	// LabelRunID is its run ID.
 	LabelRunID = "cephtune.dev/run-id"
-	// LabelSession tells executions of the same run ID apart: who goes back to an
-	// earlier ID runs again, and gets other results.
+	// LabelSession distinguishes executions of the same run ID: returning to an earlier ID
+	// runs again, with other results.
 	LabelSession = "cephtune.dev/session"
 	// LabelRun is the number of the run within its session.
 	LabelRun = "cephtune.dev/run"
@@ -87,8 +87,8 @@ func (e *ForeignError) Error() string {
 		e.Name, e.Benchmark, e.Namespace, e.Name)
 }
 
-// Of reads the run of a benchmark that a ConfigMap keeps. Names of results can be foretold, so
-// one that somebody else has made is not looked into: that is a [*ForeignError].
+// Of reads a benchmark's run from a ConfigMap. Names of results are predictable, so a
+// ConfigMap of another owner is not read: that is a [*ForeignError].
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	if !metav1.IsControlledBy(cm, benchmark) {
@@ -150,9 +150,9 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune names the ConfigMaps to delete, sorted, so that only those of the latest
-// sessions are kept: keep of them, at least one. What another owner controls, or what
-// is no archive, is not touched.
+// Prune names the ConfigMaps to delete, sorted, so that only those of the latest sessions
+// remain: keep of them, at least one. It skips those of other owners and those that are not
+// archives.
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {
 		name    string

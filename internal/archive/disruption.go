@@ -11,21 +11,21 @@ type Disruption struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
 
-	// LetBackTime is when they were let up again, from which times count that say nothing else.
+	// LetBackTime is when noup was unset. Other times count from it unless they say otherwise.
 	LetBackTime *metav1.Time `json:"letBackTime,omitempty"`
 
-	// SecondsToOut is from the stop until Ceph was seen to take the OSDs for lost, and
+	// SecondsToOut is from the stop until Ceph had marked the OSDs out, and
 	// SecondsToBackfilled from then until all placement groups had all their copies without
-	// them; "" where the first was not meant to be, or the second did not come before the
-	// OSDs were let up.
+	// them; "" if the first was not intended, or the second did not happen before noup was
+	// unset.
 	SecondsToOut        v1alpha1.Decimal `json:"secondsToOut,omitempty"`
 	SecondsToBackfilled v1alpha1.Decimal `json:"secondsToBackfilled,omitempty"`
 
 	// SecondsToUp is until all of them were up.
 	SecondsToUp v1alpha1.Decimal `json:"secondsToUp,omitempty"`
 
-	// SecondsToActive is until all placement groups served clients, as far as Ceph told:
-	// it tells every five seconds.
+	// SecondsToActive is until all placement groups served clients, as far as Ceph reports,
+	// every five seconds.
 	SecondsToActive v1alpha1.Decimal `json:"secondsToActive,omitempty"`
 
 	// SecondsToClean is until all placement groups had all their copies again.
@@ -38,7 +38,7 @@ type Disruption struct {
 	// RecoveredObjects is how many copies were recovered.
 	RecoveredObjects *int64 `json:"recoveredObjects,omitempty"`
 
-	// RecoveredObjectsPerSecond is their rate, from when the OSDs were let up again.
+	// RecoveredObjectsPerSecond is their rate since noup was unset.
 	RecoveredObjectsPerSecond v1alpha1.Decimal `json:"recoveredObjectsPerSecond,omitempty"`
 
 	// Windows are what clients got, in order: Before, Outage, Recovery and After.
@@ -54,7 +54,7 @@ const (
 	WindowBefore WindowName = "Before"
 	// WindowOutage is while they are down.
 	WindowOutage WindowName = "Outage"
-	// WindowRecovery is from when they are let up again until the cluster is whole.
+	// WindowRecovery is from unsetting noup until the cluster is whole.
 	WindowRecovery WindowName = "Recovery"
 	// WindowAfter is from then on.
 	WindowAfter WindowName = "After"
@@ -65,7 +65,7 @@ type DisruptionWindow struct {
 	// Name is Before, Outage, Recovery or After.
 	Name WindowName `json:"name"`
 
-	// Seconds is how many whole seconds it has that the clients told of.
+	// Seconds is the number of its whole seconds that clients reported.
 	Seconds int32 `json:"seconds,omitempty"`
 
 	// Bandwidth is bytes per second, the mean.

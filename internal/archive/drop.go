@@ -43,7 +43,8 @@ func ClientParts() []Part {
 	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
 }
 
-// FromReport drops the part from a report. What its result shares with others is not changed.
+// FromReport drops the part from a report. It does not change data that its result shares with
+// others.
 func (p Part) FromReport(report *task.Report) {
 	dropped := false
 	p.fromReport(report, &dropped)

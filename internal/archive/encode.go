@@ -23,11 +23,11 @@ const (
 	MaxMemory = 8 << 20
 )
 
-// readLimits bound the memory of a reader: of what is written nothing comes near them.
+// readLimits bound the memory of a reader, far above any document that Marshal writes.
 func readLimits() limits.Limits {
 	return limits.Limits{
 		TextBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
-		// The longest string is an output, of which JSON makes up to six bytes of one.
+		// The longest string is an output, whose bytes JSON encodes with up to six bytes each.
 		StringBytes: 8 * task.MaxOutputBytes,
 	}
 }
@@ -35,7 +35,7 @@ func readLimits() limits.Limits {
 // VersionError says that a document has a schema version that this package does not
 // read.
 type VersionError struct {
-	// Found is the version in the document; 0 if it has none.
+	// Found is the version in the document; 0 without one.
 	Found int
 }
 
@@ -44,9 +44,9 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("archive: the document has schema version %d, and only version %d can be read: use a kubectl-cephtune of the operator's version", e.Found, SchemaVersion)
 }
 
-// Marshal writes a run as compressed JSON of at most [MaxBytes]; the same run always
-// as the same bytes. Outputs that the policy does not keep are left out. What does
-// not fit is dropped, see [Parts]. The run is not changed.
+// Marshal writes a run as compressed JSON of at most [MaxBytes]; the same run always as the
+// same bytes. Outputs that the policy does not keep are left out. Parts that do not fit are
+// dropped, see [Parts]. The run is not changed.
 func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
 
 func marshal(run *Run, limit int) ([]byte, error) {
@@ -95,7 +95,7 @@ func keepsOutput(run *Run) bool {
 	}
 }
 
-// encode reports whether a document fits. What is too large is not even written.
+// encode reports whether a document fits. It stops writing at the limit.
 func encode(document *Run, limit int) (data []byte, fits bool, err error) {
 	if limits.Size(document) > MaxMemory {
 		return nil, false, nil
@@ -121,9 +121,9 @@ func encode(document *Run, limit int) (data []byte, fits bool, err error) {
 	return compressed.Bytes(), compressed.Len() <= limit, nil
 }
 
-// Unmarshal reads what Marshal wrote, in a memory that is bounded whoever wrote it. Fields
-// that it does not know are passed over; anything behind the document and a result that is
-// not valid are errors; an unknown version is a [*VersionError].
+// Unmarshal reads the output of Marshal. Its memory is bounded for any input. It skips unknown
+// fields; anything behind the document and a result that is not valid are errors; an unknown
+// version is a [*VersionError].
 func Unmarshal(data []byte) (*Run, error) {
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`

@@ -33,8 +33,8 @@ func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 		len(lost), Names(without), strings.Join(lost[:min(len(lost), maxExamples)], ", "))
 }
 
-// unavailable says why a placement group may become so. Of one that is not clean, nobody
-// knows whether the OSDs that are left have all of its objects.
+// unavailable says why a placement group may become unavailable. If it is not clean, the
+// remaining OSDs may lack some of its objects.
 func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
 	at := slices.IndexFunc(m.Pools, func(p ceph.Pool) bool { return p.ID == pg.PoolID })
 	if at < 0 {

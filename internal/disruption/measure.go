@@ -18,10 +18,10 @@ type Evidence struct {
 	Progress Progress
 	// Samples are those of the cluster, in the order of time.
 	Samples []quiescence.Sample
-	// Before and After are what had been recovered when the OSDs were stopped and when
-	// the cluster was whole; nil where Ceph did not tell.
+	// Before and After count recovered objects at the stop and at the end of the recovery; nil
+	// if Ceph did not report them.
 	Before, After *ceph.Recovered
-	// Ramp is that of the phase, and Total what all its clients did; nil if nobody tells.
+	// Ramp is that of the phase, and Total the work of all its clients; nil if unknown.
 	Ramp  time.Duration
 	Total *result.Direction
 }
@@ -44,7 +44,7 @@ func Measure(e Evidence) *archive.Disruption {
 	}
 	r.DegradedObjectSeconds = figure.Decimal(degradedSeconds(e.Samples, so))
 	if e.Before == nil || e.After == nil || e.After.Objects < e.Before.Objects {
-		return r // Nobody told, or a pool has gone meanwhile.
+		return r // Not reported, or a pool has gone meanwhile.
 	}
 	recovered := e.After.Objects - e.Before.Objects
 	r.RecoveredObjects = &recovered
@@ -71,7 +71,7 @@ func Figures(so Progress, cost *archive.Disruption) []figure.Figure {
 			metric  v1alpha1.Metric
 			latency v1alpha1.Decimal
 		}{{p50, w.LatencyP50}, {p99, w.LatencyP99}} {
-			if value, err := figure.ParseDecimal(of.latency); err == nil && value > 0 { // "" where nobody tells.
+			if value, err := figure.ParseDecimal(of.latency); err == nil && value > 0 { // "" if unknown
 				all = append(all, figure.Figure{Metric: of.metric, Direction: v1alpha1.DirectionTotal, Value: value, LatencyKind: result.TotalLatency})
 			}
 		}
@@ -93,8 +93,8 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	}
 }
 
-// Expected is what the disruption explains of what is seen of a cluster with so many OSDs
-// up and in before; nil while it explains nothing.
+// Expected returns the observed conditions that the disruption explains, given the OSDs up and
+// in before; nil while it explains nothing.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Disruption {
 	if so.Stop.IsZero() || before == nil {
 		return nil
@@ -121,8 +121,8 @@ func after(from, to time.Time) v1alpha1.Decimal {
 	return figure.Decimal(max(0, to.Sub(from).Seconds()))
 }
 
-// activeFrom is the first sample, once the OSDs are up, after the last one with placement
-// groups that serve nobody; that of the OSDs being up if none was seen.
+// activeFrom is the time of the first sample, once the OSDs are up, after the last one with
+// inactive placement groups; the time when the OSDs came up if there was no such sample.
 func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	if so.Up.IsZero() {
 		return time.Time{}
@@ -197,7 +197,7 @@ func windows(e Evidence) []archive.DisruptionWindow {
 			all = append(all, w)
 		}
 		if from = to; window.end.IsZero() {
-			break // What comes after it has not come.
+			break // Later steps have not happened.
 		}
 	}
 	return all
@@ -235,9 +235,9 @@ func cut(s *result.Series, from, to float64) (archive.DisruptionWindow, bool) {
 	return w, true
 }
 
-// latencies are the median and the 99th percentile of a part of the course; "" if nobody
-// tells. No mean is among them: a second in which nothing completed has none, and an outage
-// is where such seconds are.
+// latencies returns the median and the 99th percentile of a part of the course; "" if unknown.
+// It returns no mean: a second without completions has no mean, and an outage has such
+// seconds.
 func latencies(d *result.Direction, from, to float64) (p50, p99 v1alpha1.Decimal) {
 	h, err := d.LatencyWithin(from, to)
 	if err != nil || h == nil {

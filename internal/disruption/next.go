@@ -14,14 +14,14 @@ import (
 type Progress struct {
 	// Start is when the phase got its signal.
 	Start time.Time
-	// Begin is when the OSDs were about to be kept from coming up, Stop when they were told
-	// to go down, and Down when they were seen to be. Until they are told, Stop is Begin:
-	// whatever went wrong in between, there is something to be undone.
+	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and
+	// Down when they were seen down. Before they are marked down, Stop equals Begin: noup may
+	// be set already and has to be undone.
 	Begin, Stop, Down time.Time
 	// Out is when Ceph was first seen to take them for lost, and Backfilled when the cluster
 	// was whole without them; only where that is meant to be.
 	Out, Backfilled time.Time
-	// LetBack is when they were let up again, and Up when they were seen to be.
+	// LetBack is when noup was unset, and Up when the OSDs were seen up.
 	LetBack, Up time.Time
 	// Clean is when the cluster was first seen to be whole again.
 	Clean time.Time
@@ -29,20 +29,19 @@ type Progress struct {
 	Failed string
 }
 
-// Outstanding tells whether OSDs may be kept down.
+// Outstanding reports whether OSDs may be kept down.
 func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.LetBack.IsZero() }
 
 // Look is what is known of the cluster and the phase at a moment.
 type Look struct {
-	// PhaseOver tells that the phase has ended, in whatever way.
+	// PhaseOver reports that the phase has ended, in whatever way.
 	PhaseOver bool
-	// OSDMap is the last one that was asked for, at that time; nil where nobody has.
+	// OSDMap is the last one that was requested, at that time; nil if none was.
 	OSDMap   *ceph.OSDMap
 	OSDMapAt time.Time
 	// Samples are those of the cluster, in the order of time.
 	Samples []quiescence.Sample
-	// UpBefore and InBefore are how many OSDs were up and in right before the stop; 0 if
-	// nobody knows.
+	// UpBefore and InBefore count the OSDs up and in right before the stop; 0 if unknown.
 	UpBefore, InBefore int
 }
 
@@ -55,13 +54,13 @@ const (
 	StepWait Step = "Wait"
 	// StepStop stops the OSDs, if nothing speaks against it.
 	StepStop Step = "Stop"
-	// StepLetBack lets them up again.
+	// StepLetBack unsets noup.
 	StepLetBack Step = "LetBack"
 	// StepDone leaves nothing to be done.
 	StepDone Step = "Done"
 )
 
-// What things may take.
+// Deadlines.
 const (
 	lateAfter  = 15 * time.Second // than planned, to stop OSDs
 	downWithin = 20 * time.Second
@@ -91,7 +90,7 @@ func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.
 	return so, StepWait, lookEvery
 }
 
-// note adds what the look tells.
+// note adds the findings of a look.
 func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	if so.Failed != "" {
 		return so
@@ -168,7 +167,7 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 	return ""
 }
 
-// cameUpEarly tells whether more OSDs are up during the outage than can be.
+// cameUpEarly reports whether too many OSDs are up during the outage.
 func (p Plan) cameUpEarly(so Progress, look Look) bool {
 	if so.Down.IsZero() || look.UpBefore == 0 {
 		return false
@@ -203,7 +202,7 @@ func (p Plan) up(m *ceph.OSDMap) (count int, known bool) {
 	return count, true
 }
 
-// otherDown is an OSD that is down and not the plan's; -1 if there is none.
+// otherDown returns an OSD that is down and not the plan's; -1 without one.
 func (p Plan) otherDown(m *ceph.OSDMap) int {
 	if m == nil {
 		return -1
@@ -216,8 +215,8 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 	return -1
 }
 
-// wholeFrom is when the cluster was whole again with the OSDs; zero if it is not yet. Where it
-// was whole without them, Ceph goes on telling that for some seconds before it tells of the
+// wholeFrom is when the cluster was whole again with the OSDs; zero if it is not yet. If it
+// was whole without them, Ceph keeps reporting that for some seconds before it reports the
 // data that it moves back.
 func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	from := so.Up
@@ -234,9 +233,9 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	return cleanFrom(samples, from)
 }
 
-// cleanFrom is the time of the first of two samples in a row that have all placement
-// groups clean, from a time on; zero if there are none. Ceph may call some clean between
-// two kinds of recovery.
+// cleanFrom returns the time of the first of two consecutive samples with all placement groups
+// clean, from a time on; zero without such samples. Ceph may report them clean between two
+// kinds of recovery.
 func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {
@@ -253,7 +252,7 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	return time.Time{}
 }
 
-// wasUnclean tells whether anything was missing while the OSDs were down.
+// wasUnclean reports whether any object was missing while the OSDs were down.
 func wasUnclean(samples []quiescence.Sample, so Progress) bool {
 	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
 		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !s.Status.AllClean()

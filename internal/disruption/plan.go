@@ -1,13 +1,11 @@
-// Package disruption decides about OSDs that a benchmark has down for a while: whether
-// they may be stopped, when they go and come, and what that has cost. That is pure: what is
-// known of the cluster comes in, and decisions come out. What it decides is carried out by
-// the controller of CephBenchmarks, and what is to be put back is in a [tuning.Journal];
-// PutBack alone acts, for everybody who finds such a journal.
+// Package disruption decides about a benchmark's outages: whether OSDs may be stopped, when
+// they go down and come up, and what that has cost. It is pure: facts about the cluster come
+// in, decisions come out. The controller of CephBenchmarks carries them out, with a
+// [tuning.Journal]. Only PutBack acts, for any process that finds such a journal.
 //
-// OSDs are stopped by the flag noup, which each gets on its own, and by being marked down.
-// Their processes go on, wait for the flag to go, and come up by themselves: neither the
-// kubelet nor Rook sees anything to mend. Marking an OSD down often makes it give up, and
-// its process end: see spacing.
+// OSDs are stopped by the flag noup, set for each, and by marking them down. Their processes
+// keep running, wait until the flag is unset, and come up by themselves: neither the kubelet
+// nor Rook sees a failure. An OSD that is marked down too often ends its process: see spacing.
 package disruption
 
 import (
@@ -26,9 +24,9 @@ type Plan struct {
 	OSDs []int
 	// Before counts from the signal to start, the ramp included.
 	Before, Outage time.Duration
-	// Backfill tells that the outage is to last until Ceph moves data.
+	// Backfill says that the outage lasts until Ceph moves data.
 	Backfill bool
-	// OtherPools is how many pools beside the target may be degraded.
+	// OtherPools is how many pools other than the target may be degraded.
 	OtherPools int
 }
 
@@ -44,14 +42,13 @@ func PlanOf(d *v1alpha1.Disruption, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned everything has to be put back at the latest. With
-// the time after which somebody else notices that it was not, it has to stay below
-// outMargin: what is there for the case that something fails must not come after Ceph has
-// taken the OSDs for lost.
+// grace bounds how much later than planned an outage may end. Together with the time after
+// which another manager notices an overdue outage, it has to stay below outMargin: the
+// fallback must act before Ceph marks the OSDs out.
 const grace = 15 * time.Second
 
-// Until is by when OSDs that are stopped now have to be let up again, whoever does it. It
-// is in UTC and has no fractions, so that it reads the same wherever it is kept.
+// Until is the deadline for unsetting noup for OSDs that are stopped now. It is in UTC without
+// fractions, so that it reads the same in every store.
 func (p Plan) Until(now time.Time) time.Time {
 	return now.Add(p.Outage + grace).UTC().Truncate(time.Second)
 }
@@ -99,7 +96,7 @@ func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
 	return shortest, longest
 }
 
-// earlier is the first of two times, of which 0 never comes.
+// earlier returns the first of two times; 0 means never.
 func earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -107,7 +104,7 @@ func earlier(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// later is the last of two times, of which 0 never comes.
+// later returns the last of two times; 0 means never.
 func later(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return 0
@@ -122,8 +119,8 @@ func minInRatio(config []ceph.ConfigEntry) float64 {
 	return slices.Max(append(apart(config, "mon", option), number(config, "mon", option, defaultMinInRatio)))
 }
 
-// staysOut tells whether an OSD that Ceph took for lost stays so once it is up again, until
-// somebody says otherwise.
+// staysOut reports whether an OSD that Ceph marked out stays out once it is up again, until an
+// administrator marks it in.
 func staysOut(config []ceph.ConfigEntry) bool {
 	back := true
 	for _, place := range []string{"global", "mon"} {
@@ -136,10 +133,10 @@ func staysOut(config []ceph.ConfigEntry) bool {
 	return !back
 }
 
-// spacing is how long after it was marked down an OSD may be marked down again. One that
-// was marked down wrongly, as it sees it, more than osd_max_markdown_count times within
-// osd_max_markdown_period ends its process. Once in a period's share, and a little more,
-// is never too often, whoever else has marked it down once.
+// spacing is the minimum time between marking the same OSD down twice. An OSD that is marked
+// down while it runs more than osd_max_markdown_count times within osd_max_markdown_period
+// ends its process. Once in a period's share, and a little more, stays below that even if
+// another client has marked it down once.
 func spacing(config []ceph.ConfigEntry) time.Duration {
 	const ofPeriod, ofCount = "osd_max_markdown_period", "osd_max_markdown_count"
 	period := slices.Max(append(apart(config, "osd", ofPeriod), number(config, "osd", ofPeriod, defaultMarkdownPeriod.Seconds())))

@@ -21,8 +21,8 @@ type Journal interface {
 
 var _ Journal = (*tuning.Engine)(nil)
 
-// PutBack lets all OSDs up again that a journal is about, waits until they are, and removes
-// the journal. It says what it waits for; "" once that is done. It can be repeated.
+// PutBack unsets noup for all OSDs of a journal, waits until they are up, and removes the
+// journal. It returns the obstacle that it waits for; "" once done. It is idempotent.
 func PutBack(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits string, err error) {
 	j, err := journal.Journal(ctx)
 	if err != nil || j == nil {

@@ -15,7 +15,7 @@ type Cluster struct {
 	// PGs are those of all OSDs, or of the ones that are to stop.
 	PGs    []ceph.PG
 	Config []ceph.ConfigEntry
-	// RemovesOSDs tells that Rook takes away OSDs that are out.
+	// RemovesOSDs says that Rook removes OSDs that are out.
 	RemovesOSDs bool
 	// TargetPools hold the benchmark's data.
 	TargetPools []string
@@ -146,8 +146,8 @@ func (p Plan) lostMeanwhile(c Cluster) string {
 	return ""
 }
 
-// allGoOut tells whether Ceph would take all of the OSDs for lost, one after the other: it
-// looks at how many are in before each.
+// allGoOut reports whether Ceph would mark all of the OSDs out, one after the other: it checks
+// how many are in before each.
 func (p Plan) allGoOut(c Cluster) bool {
 	in := len(c.OSDMap.OSDs)
 	if c.Status != nil {

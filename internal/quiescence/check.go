@@ -18,8 +18,8 @@ const DefaultMaxPGsPerOSD = 250
 // itself Ceph refuses pools, and PGs stay inactive when an OSD is lost.
 const pgShare = 80
 
-// Facts are what is known of a cluster before a run: all of it, since a look that Ceph
-// answers in part only is none.
+// Facts are the state of a cluster before a run. They are complete: samples that Ceph answers
+// only in part are dropped.
 type Facts struct {
 	// Phase is the phase of the CephCluster, such as "Ready", or "Connected" for an
 	// external one.

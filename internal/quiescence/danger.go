@@ -12,8 +12,8 @@ import (
 type Danger struct {
 	// Message says what it is.
 	Message string
-	// AtOnce tells that one look is enough. Anything else may be a hiccup, or over
-	// by the next look.
+	// AtOnce says that one check is enough. Any other danger may be a hiccup, or over by the
+	// next check.
 	AtOnce bool
 }
 
@@ -22,9 +22,8 @@ func full() []string {
 	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
 }
 
-// DangerBeside is what keeps a cluster from being changed or loaded any further, beside
-// so many OSDs that are down on purpose; nil if nothing does. What is in its way in milder
-// forms is for Check and Judge.
+// DangerBeside returns a danger that forbids further changes and load, given the number of
+// OSDs that are down on purpose; nil without one. Check and Judge handle milder conditions.
 func DangerBeside(s *ceph.Status, stopped int) *Danger {
 	if s.Health.Status == healthError {
 		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {

@@ -10,28 +10,26 @@ import (
 )
 
 const (
-	// PeeringGrace is how long placement groups may be inactive after OSDs went down or
-	// came up: they agree within a second or two, and Ceph tells of it up to seven
-	// seconds late.
+	// PeeringGrace is how long placement groups may be inactive after OSDs went down or came
+	// up: they agree within a second or two, and Ceph reports it up to seven seconds late.
 	PeeringGrace = 20 * time.Second
-	// recoveryTail is how long Ceph goes on to tell of a recovery that is over: rates
-	// and warnings are of some seconds ago.
+	// recoveryTail is how long Ceph still reports a recovery that is over: rates and warnings
+	// lag by some seconds.
 	recoveryTail = 20 * time.Second
 	// lookTime is how long a look at the cluster takes at most: what is seen may be of so
 	// much after the time that a sample bears, which is when it was asked for.
 	lookTime = 5 * time.Second
 )
 
-// Disruption is what a benchmark does to the cluster itself. What it causes is expected
-// of it, and nothing else is.
+// Disruption is a benchmark's own outage. Only its effects are expected.
 type Disruption struct {
 	// OSDs is how many are down at most, of UpOSDs and InOSDs that were up and in before.
 	OSDs, UpOSDs, InOSDs int
-	// Begin is when they were kept from coming up, Stop when they were told to go down,
-	// LetBack when they were let up again, Up when they were seen to be, and Clean when the
-	// cluster was whole. Each is zero until then.
+	// Begin is when noup was set, Stop when the OSDs were marked down, LetBack when noup was
+	// unset, Up when the OSDs were seen up, and Clean when the cluster was whole. Each is zero
+	// until then.
 	Begin, Stop, LetBack, Up, Clean time.Time
-	// Out tells that they are meant to be taken for lost, and their data to be moved.
+	// Out says that Ceph is meant to mark them out and move their data.
 	Out bool
 }
 
@@ -40,12 +38,12 @@ func DisruptionWarnings() []string {
 	return []string{"OBJECT_MISPLACED", "OSD_DOWN", "OSD_FLAGS", "OSD_HOST_DOWN", "PG_DEGRADED", "SLOW_OPS"}
 }
 
-// covers tells whether what was seen at a time may be the disruption's.
+// covers reports whether an observation at a time may be an effect of the disruption.
 func (d *Disruption) covers(at time.Time) bool {
 	return d != nil && !d.Begin.IsZero() && !at.Before(d.Begin.Add(-lookTime)) && (d.Clean.IsZero() || !at.After(d.Clean.Add(recoveryTail)))
 }
 
-// peers tells whether placement groups may be inactive at a time.
+// peers reports whether placement groups may be inactive at a time.
 func (d *Disruption) peers(at time.Time) bool {
 	for _, change := range []time.Time{d.Stop, d.LetBack} {
 		if !change.IsZero() && !at.Before(change.Add(-lookTime)) && at.Sub(change) <= PeeringGrace {
@@ -90,9 +88,9 @@ func hasInactive(s *Sample) bool {
 	return s != nil && s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// unexplained tells of OSDs that are missing and are not those of the disruption. Once
-// those are up again, all have to be: otherwise another one that goes while data recovers
-// would pass for them.
+// unexplained describes missing OSDs that are not those of the disruption. Once those are up
+// again, all have to be: otherwise another OSD that fails during the recovery would pass for
+// one of them.
 func (d *Disruption) unexplained(at time.Time, status *ceph.Status) string {
 	down, in := d.OSDs, d.InOSDs
 	if !d.Up.IsZero() && at.After(d.Up) {

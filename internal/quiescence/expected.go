@@ -25,21 +25,21 @@ type poolTrait struct {
 	has  func(ceph.Pool) bool
 }
 
-// poolTraits are those that a scratch pool, or a level of a sweep, can have. What the
-// autoscaler warns of is not among them: it leaves pools alone in which it is off.
+// poolTraits are those that a scratch pool, or a level of a sweep, can have. The autoscaler's
+// warnings are not among them: it ignores pools in which it is off.
 func poolTraits() []poolTrait {
 	return []poolTrait{
 		{code: "POOL_NO_REDUNDANCY", has: func(p ceph.Pool) bool { return p.Size == 1 }},
 		{code: "POOL_PG_NUM_NOT_POWER_OF_TWO", has: func(p ceph.Pool) bool {
-			pgs := cmp.Or(p.PGNumTarget, p.PGNum) // Ceph warns of what it is on its way to.
+			pgs := cmp.Or(p.PGNumTarget, p.PGNum) // Ceph warns about the target.
 			return pgs&(pgs-1) != 0
 		}},
 	}
 }
 
-// PoolWarnings are the warnings that pools bring up by what they are, whoever uses them.
-// Among all are the pools that Ceph has. A warning that one of them brings up which is not
-// own is not expected: it is there without the caller.
+// PoolWarnings returns the warnings that the caller's own pools cause by their settings. all
+// has all pools in Ceph. A warning that any other pool causes is not expected: it exists
+// without the caller.
 func PoolWarnings(own, all []ceph.Pool) []Expectation {
 	others := slices.DeleteFunc(slices.Clone(all), func(p ceph.Pool) bool {
 		return slices.ContainsFunc(own, func(o ceph.Pool) bool { return o.Name == p.Name })

@@ -30,8 +30,7 @@ type Inputs struct {
 	Images map[string]string
 	// Nodes are those that clients are on.
 	Nodes []Node
-	// Background is the load beside the phases; empty if there is none. BackgroundNodes
-	// are those that it is on.
+	// Background is the background load; empty without one. BackgroundNodes are its nodes.
 	Background      string
 	BackgroundNodes []Node
 	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
@@ -41,8 +40,8 @@ type Inputs struct {
 	OSDCaches    v1alpha1.OSDCachePolicy
 }
 
-// Node is a node of Kubernetes. What it is made of nobody is asked: that takes a right to
-// read all nodes.
+// Node is a node of Kubernetes. Its hardware is not recorded: that takes a right to read all
+// nodes.
 type Node struct {
 	Name string `json:"name"`
 }
@@ -65,8 +64,8 @@ type Detail struct {
 	Config []ceph.ConfigEntry `json:"config,omitempty"`
 	Images map[string]string  `json:"images,omitempty"`
 	Nodes  []Node             `json:"nodes,omitempty"`
-	// Background is the load beside the phases, which is for a result what other users
-	// of the cluster are, and BackgroundNodes are where it came from.
+	// Background is the background load, which affects a result like other users of the
+	// cluster, and BackgroundNodes are its nodes.
 	Background      string `json:"background,omitempty"`
 	BackgroundNodes []Node `json:"backgroundNodes,omitempty"`
 	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
@@ -176,7 +175,7 @@ func lasting(pool ceph.Pool) ceph.Pool {
 // secret is in the names of options that hold one.
 var secret = regexp.MustCompile(`(?i)password|secret|token|passphrase|(^|[_/])key$`)
 
-// matters tells whether an entry can have a say in how fast OSDs and clients are.
+// matters reports whether an entry can affect the speed of OSDs and clients.
 // osd_mclock_max_capacity_iops_*, which OSDs measure and set themselves, does.
 func matters(entry ceph.ConfigEntry) bool {
 	for _, section := range []string{"mgr", "mds", "client.rgw", "client.ceph-exporter"} {
@@ -200,8 +199,8 @@ func configKey(entry ceph.ConfigEntry) string {
 	return key + " " + entry.Name
 }
 
-// Compare tells in words what differs between two environments, from a to b. There
-// is nothing if their digests are equal, and something otherwise.
+// Compare describes the differences of two environments, from a to b. The result is empty if
+// and only if their digests are equal.
 func Compare(a, b Detail) []string {
 	was, is := a.facts(), b.facts()
 	var differences []string

@@ -31,9 +31,9 @@ func keyErrors() []string {
 	return []string{"AUTH_INSECURE_SERVICE_KEY_TYPE", "AUTH_INSECURE_SERVICE_TICKETS"}
 }
 
-// muteKeyErrors says how an administrator allows a run beside old keys, if errors are of
-// nothing else; "" otherwise. To allow it here alone would not do: Rook makes and removes no
-// pool while Ceph is in HEALTH_ERR.
+// muteKeyErrors says how an administrator allows a run with old keys, if no other errors
+// exist; "" otherwise. Allowing it here would not be enough: Rook creates and removes no pool
+// while Ceph is in HEALTH_ERR.
 func muteKeyErrors(errors []ceph.HealthCheck) string {
 	mutes := make([]string, 0, len(errors))
 	for _, check := range errors {
@@ -49,8 +49,8 @@ func muteKeyErrors(errors []ceph.HealthCheck) string {
 	return "as an administrator allow runs until then: " + strings.Join(mutes, " and ")
 }
 
-// OldWarnings are health codes about something that is over, and are allowed where
-// they were there before the run: during it they tell of something that happened.
+// OldWarnings are health codes about past events. They are allowed if they existed before the
+// run; a new one reports an event during it.
 func OldWarnings() []string {
 	return []string{"BLUESTORE_SLOW_OP_ALERT", "RECENT_CRASH"}
 }
@@ -79,8 +79,8 @@ func matches(code string, patterns []string) bool {
 	})
 }
 
-// isScrubFlags tells whether a warning is about the flags that keep scrubs away and
-// nothing else, as in "noscrub,nodeep-scrub flag(s) set".
+// isScrubFlags reports whether a warning is only about the flags that pause scrubs, as in
+// "noscrub,nodeep-scrub flag(s) set".
 func isScrubFlags(check ceph.HealthCheck) bool {
 	names, found := strings.CutSuffix(check.Summary, " flag(s) set")
 	return check.Code == flagsCode && found && len(withoutScrubFlags(strings.Split(names, ","))) == 0

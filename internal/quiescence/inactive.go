@@ -27,8 +27,8 @@ type Inactive struct {
 	since  map[string]time.Time // by ID
 }
 
-// HasInactive reports whether it is worth asking for them. Of a cluster without a manager
-// nobody knows.
+// HasInactive reports whether the cluster has inactive placement groups. Without a manager
+// that is unknown.
 func HasInactive(s *ceph.Status) bool {
 	return s.ManagerActive && s.CountPGs(ceph.PGState.IsInactive) > 0
 }

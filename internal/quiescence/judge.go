@@ -31,7 +31,7 @@ const (
 	KindUnobserved    Kind = "Unobserved"
 )
 
-// Sample is a look at the cluster. A look to which Ceph gave no answer is none.
+// Sample is a state of the cluster. Samples that Ceph did not answer are dropped.
 type Sample struct {
 	Time    time.Time         `json:"time"`
 	Status  *ceph.Status      `json:"status"`
@@ -61,7 +61,7 @@ type Observation struct {
 type Disturbance struct {
 	Kind   Kind                       `json:"kind"`
 	Action v1alpha1.DisturbanceAction `json:"action"`
-	// Message tells of it as it was when first seen.
+	// Message describes it as it was when first seen.
 	Message string `json:"message"`
 	// FirstSeen and LastSeen are the first and the last sample that had it, of
 	// Samples that had it.
@@ -79,8 +79,8 @@ type seen struct {
 	atOnce bool
 }
 
-// Judge returns what disturbed a phase, by kind. What is to abort it has to be in
-// two samples in a row, since one can be a blip; in a single one it invalidates.
+// Judge returns the disturbances of a phase, by kind. To abort, a disturbance has to be in two
+// consecutive samples, since one can be a blip; in a single one it invalidates.
 func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	found := map[Kind]*tally{}
 	allowed := allowances(spec, before(o.Samples))
@@ -113,7 +113,7 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	return disturbances
 }
 
-// severity orders actions; "" is none.
+// severity orders actions; "" is the lowest.
 func severity(action v1alpha1.DisturbanceAction) int {
 	switch action {
 	case v1alpha1.DisturbanceAbort:
@@ -240,8 +240,8 @@ func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 	}
 }
 
-// osdsChanged tells of OSDs that came or went since the sample before. The times
-// tell of one that did both in between.
+// osdsChanged describes OSDs that came or went since the previous sample. Their times reveal
+// one that did both in between.
 func osdsChanged(previous *Sample, status *ceph.Status) string {
 	if previous == nil {
 		return ""

@@ -8,9 +8,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// RemovalWait is for how long a run waits at most until OSDs have removed the PGs of
-// deleted pools. Most have within seconds; on slow disks, or beside other work, it takes
-// from minutes to hours, and a benchmark that waited for all of it would never measure.
+// RemovalWait is for how long a run waits at most until OSDs have removed the PGs of deleted
+// pools. Most have within seconds; on slow or busy disks, it takes from minutes to hours, and
+// a benchmark that waited for all of it would never measure.
 const RemovalWait = 2 * time.Minute
 
 // removalCode in quiescence.allowedWarnings says that PGs may be removed meanwhile. Ceph
@@ -28,8 +28,8 @@ func MindsRemoval(spec v1alpha1.Quiescence) bool {
 	return !matches(removalCode, allowances(spec))
 }
 
-// WaitForRemoval is why a run that has waited for so long has to wait longer until OSDs
-// have removed what they are to remove; "" if it may begin, be it beside that.
+// WaitForRemoval says why a run that has waited this long has to wait longer for OSDs to
+// remove PGs; "" if it may begin, even if they are not done.
 func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Duration) string {
 	within := RemovalWithin(spec)
 	if strays.PGs == 0 || !MindsRemoval(spec) || waited >= within {
@@ -64,9 +64,9 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 	return found
 }
 
-// looksForRemoval are the last look that told of stray PGs before a phase, and those during
-// it. While a run is at work OSDs are not asked, so that the last look before it counts for
-// all of its phases; only a manager that was restarted has looked in the middle of one.
+// looksForRemoval returns the last sample with a count of stray PGs before a phase, and those
+// during it. During a run OSDs are not asked, so the last sample before it counts for all of
+// its phases; only a manager that was restarted has one from the middle of a run.
 func (o Observation) looksForRemoval() []Sample {
 	var looks []Sample
 	for _, sample := range o.Samples {

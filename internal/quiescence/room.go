@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// nearFullRatio is Ceph's default, for an OSD map that does not tell it.
+// nearFullRatio is Ceph's default, for an OSD map without the ratio.
 const nearFullRatio = 0.85
 
 func (in input) nearFullRatio() float64 {
@@ -41,9 +41,9 @@ func Serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
 // placement groups.
 const unevenness = 1.25
 
-// RawRoom is how many bytes, with copies or coding, OSDs can take until the first of them
-// may be nearfull, at which Ceph warns. What is written is spread by size, as CRUSH does,
-// but not evenly. A demand for so many OSDs is one for any of them.
+// RawRoom is how many bytes, with copies or coding, OSDs can take until the first of them may
+// be nearfull, at which Ceph warns. Writes are spread by size, as CRUSH does, but not evenly.
+// A demand for a number of OSDs may fall on any of them.
 func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
 	var total int64
@@ -85,9 +85,9 @@ func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", nearF
 
 const nearFullCode = "OSD_NEARFULL"
 
-// OutOfRoom says that a benchmark has filled OSDs, or is about to; "" if there is room. What
-// is muted is a warning at most: with a full OSD all writes stop, everybody's. Who writes a
-// spec can allow that OSDs are nearfull, and no more.
+// OutOfRoom says that a benchmark has filled OSDs, or is about to; "" if there is room. Muted
+// checks count as warnings, except for a full OSD, which stops all writes to the cluster. A
+// spec can allow nearfull OSDs, and no more.
 func OutOfRoom(status *ceph.Status, spec v1alpha1.Quiescence) string {
 	var found []string
 	for _, check := range status.Health.Checks {
@@ -112,8 +112,8 @@ func nearFull(in input) *Obstacle {
 	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; make room", 100*in.nearFullRatio(), strings.Join(full, ", "))
 }
 
-// noRoom looks at the OSD that would be the fullest, since Ceph stops at the first
-// one. What is written is spread by size, as CRUSH does.
+// noRoom checks the OSD that would be the fullest, since Ceph stops at the first one. Writes
+// are spread by size, as CRUSH does.
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {

@@ -14,25 +14,25 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ClusterInfo is what a CephCluster says of itself. Rook brings its status up to date
-// once a minute: whoever needs to know at once asks Ceph.
+// ClusterInfo is the status of a CephCluster. Rook updates it once a minute: ask Ceph for the
+// current state.
 type ClusterInfo struct {
 	Namespace, Name string
-	// FSID is Ceph's own identity of the cluster; empty until it is there.
+	// FSID is Ceph's own identity of the cluster; empty until Rook knows it.
 	FSID string
 	// Phase, State and Message are Rook's.
 	Phase, State, Message string
-	// Reconciled tells whether Rook has seen the latest spec, as far as can be told.
+	// Reconciled reports whether Rook has seen the latest spec, as far as known.
 	Reconciled bool
-	// Deleting tells whether the CephCluster is being removed.
+	// Deleting reports whether the CephCluster is being removed.
 	Deleting bool
 	// Image is the one that the daemons are to run, RunningImage the one that Rook
 	// found the version of.
 	Image, RunningImage string
 	// CephVersions counts daemons by version, such as {"18.2.7": 5}.
 	CephVersions map[string]int
-	// RookVersion is the Rook that has last brought the manager daemons up to date,
-	// such as v1.17.2; empty if it cannot be told.
+	// RookVersion is the version of Rook that last updated the manager daemons, such as
+	// v1.17.2; empty if unknown.
 	RookVersion string
 	// Network is how daemons are reached.
 	Network Network
@@ -44,8 +44,8 @@ type ClusterInfo struct {
 
 // Network is the part of a CephCluster's network that clients have to know.
 type Network struct {
-	// Multus tells whether they have an additional network, which PublicSelector
-	// names if it is the one for clients.
+	// Multus reports whether they have an additional network, which PublicSelector names if it
+	// is the one for clients.
 	Multus         bool
 	PublicSelector string
 	// RequireMsgr2, Encryption and Compression are what connections must use.
@@ -99,7 +99,7 @@ type networkSpec struct {
 	} `json:"connections"`
 }
 
-// Cluster reads a CephCluster. An error that somebody has to put right is an *Error.
+// Cluster reads a CephCluster. An error that a person has to fix is an *Error.
 func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (ClusterInfo, error) {
 	o := object(kindCluster, ref.Namespace, ref.Name)
 	read := cephCluster{}
@@ -150,14 +150,14 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) 
 	}
 }
 
-// progressWithin is how soon after a change of the spec Rook tells of progress, and how
-// soon of more. When it is done it writes the generation that it has seen, once: where
-// another write came first, the number stays behind until the spec changes again, for
-// weeks perhaps, in a cluster that nothing is wrong with.
+// progressWithin is how soon after a change of the spec, and after each report, Rook reports
+// progress. When done, it writes the observed generation once. If that write conflicts with
+// another, the number stays behind until the spec changes again, perhaps for weeks, in a
+// healthy cluster.
 const progressWithin = 2 * time.Minute
 
 // lastProgress is when the object was last changed, its status aside, or when Rook last
-// told how far it is with it.
+// reported progress.
 func lastProgress(o *unstructured.Unstructured, conditions []condition) time.Time {
 	last := o.GetCreationTimestamp().Time
 	for _, write := range o.GetManagedFields() {

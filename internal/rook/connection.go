@@ -56,8 +56,8 @@ func NewConnections(reader client.Reader, now func() time.Time) *Connections {
 	return &Connections{reader: reader, now: now, known: map[client.ObjectKey]connection{}}
 }
 
-// Connection returns how to reach a cluster as one of its CephClients. An error that
-// somebody has to put right is an *Error.
+// Connection returns how to reach a cluster as one of its CephClients. An error that a person
+// has to fix is an *Error.
 func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: clientName}
 	if known, ok := c.remembered(key); ok {
@@ -117,8 +117,8 @@ func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key cl
 	return found, nil
 }
 
-// image is the one of Ceph that a cluster runs, to be named where a key cannot be read; empty
-// if it cannot be found out, which keeps nobody from connecting.
+// image returns the Ceph image of a cluster, for the error about a key that cannot be read;
+// empty if unknown, which does not prevent a connection.
 func (c *Connections) image(ctx context.Context, cluster settings.Cluster) string {
 	var read cephCluster
 	if err := get(ctx, c.reader, object(kindCluster, cluster.Namespace, cluster.Name), &read); err != nil {

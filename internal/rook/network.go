@@ -77,10 +77,10 @@ func multusJSON(selector, namespace string) (string, error) {
 	return string(text), err
 }
 
-// ConfLines are what clients of a cluster need in [global] of ceph.conf, beside the
-// monitors and the key: a client that waits to be told by the monitors has made its
-// first connections by then. That version 2 of the protocol is required needs no
-// line, because Rook lists the monitors with no other address then.
+// ConfLines are the lines that clients of a cluster need in [global] of ceph.conf, in addition
+// to the monitors and the key: monitors send these options only after the first connections.
+// Requiring version 2 of the protocol needs no line, because Rook then lists the monitors with
+// no other address.
 func (i ClusterInfo) ConfLines() []string {
 	var lines []string
 	if i.Network.Encryption {

@@ -62,9 +62,9 @@ type ownedPool struct {
 	} `json:"spec"`
 }
 
-// Owned reads what Rook sets in a cluster. All CephBlockPools in the namespace count,
-// because Rook has one CephCluster in a namespace; those that are being deleted do not,
-// because Rook sets nothing for them any more.
+// Owned reads the settings that Rook applies in a cluster. All CephBlockPools in the namespace
+// count, because Rook has one CephCluster in a namespace, except those being deleted, for
+// which Rook sets nothing.
 func (a *Access) Owned(ctx context.Context, ref v1alpha1.ClusterReference) (Owned, error) {
 	o := object(kindCluster, ref.Namespace, ref.Name)
 	config := ownedConfig{}

@@ -23,7 +23,7 @@ import (
 
 const (
 	// annotationOwner names the object that a scratch pool is for, for people;
-	// annotationOwnerUID is what counts. Neither there, the pool is somebody's.
+	// annotationOwnerUID is what counts. Without both, the pool is foreign.
 	annotationOwner    = "cephtune.dev/owner"
 	annotationOwnerUID = "cephtune.dev/owner-uid"
 	// annotationSpec is a digest of the spec that the pool was made for.
@@ -43,10 +43,10 @@ const (
 	autoscalerOff      = "off"
 )
 
-// ScratchUse says whom a scratch pool is for.
+// ScratchUse identifies the user of a scratch pool.
 type ScratchUse struct {
 	Owner objectref.Ref
-	// Key tells pools of one owner with the same spec apart; "" where it has one at a time.
+	// Key distinguishes pools of one owner with the same spec; "" if it has one at a time.
 	Key string
 }
 
@@ -58,10 +58,10 @@ type blockPool struct {
 	} `json:"status"`
 }
 
-// EnsureScratchPool has Rook make the scratch pool, with its pool for metadata where it
-// is erasure-coded. The spec is to name its numbers of PGs, as [Sized] does: the autoscaler,
-// which is off, does not choose them. It can be repeated; it is ready when Rook says so, and why tells
-// what is waited for before. That is not yet proof: Rook says Ready although Ceph
+// EnsureScratchPool has Rook make the scratch pool, with its pool for metadata where it is
+// erasure-coded. The spec is to name its numbers of PGs, as [Sized] does: the autoscaler,
+// which is off, does not choose them. It is idempotent. The pool is ready when Rook says so;
+// before that, why names the obstacle. That is not yet proof: Rook says Ready although Ceph
 // refused a parameter, so VerifyPool has the last word.
 //
 // An *Error says that the name is taken, or was given to another spec. A CephBlockPool
@@ -134,8 +134,8 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 	return fmt.Sprintf("CephBlockPool %s was created, Rook makes the pool", key), nil
 }
 
-// OwnsScratchPool reports whether a scratch pool is there that was made for that owner: of an
-// erasure-coded one the pool for metadata or that for data.
+// OwnsScratchPool reports whether a scratch pool of that owner exists; of an erasure-coded
+// one, either the pool for metadata or that for data.
 func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		o := object(kindBlockPool, cluster.Namespace, name)
@@ -150,9 +150,9 @@ func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, 
 	return false, nil
 }
 
-// DeleteScratchPool has Rook remove the owner's scratch pools. It is gone when neither
-// is there, and why tells what is waited for before. Pools of others are left alone,
-// and no obstacle.
+// DeleteScratchPool has Rook remove the owner's scratch pools. gone is true when neither
+// exists; before that, why names the obstacle. Foreign pools are left alone and are no
+// obstacle.
 //
 // The pool of metadata goes first: images are in it, and while there are any, Rook
 // keeps it, and their data is needed to remove them.
@@ -220,7 +220,7 @@ func hasPool(m *ceph.OSDMap, name string) bool {
 	return slices.ContainsFunc(m.Pools, func(p ceph.Pool) bool { return p.Name == name })
 }
 
-// owns tells whether the operator made a pool for owner.
+// owns reports whether the operator created a pool for owner.
 func owns(owner objectref.Ref, o *unstructured.Unstructured) bool {
 	uid := o.GetAnnotations()[annotationOwnerUID]
 	return uid != "" && uid == string(owner.UID)
@@ -251,7 +251,7 @@ type scratchPool struct {
 	spec map[string]any // as JSON has it
 }
 
-// digest tells specs apart, and uses with different keys. Rook fills the stored spec with
+// digest distinguishes specs, and uses with different keys. Rook fills the stored spec with
 // fields of its own, so it cannot be compared.
 func (p scratchPool) digest(key string) (string, error) {
 	text, err := json.Marshal(p.spec)
@@ -319,9 +319,9 @@ func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
 	return params
 }
 
-// wantedParameters are what was asked for, with the autoscaler off: it would split
-// placement groups while they are measured, because data comes in. What it splits peers
-// meanwhile, and is not confined to the OSDs of a pool that is.
+// wantedParameters are the requested ones, with the autoscaler off: as data comes in, it would
+// split placement groups during the measurement. Split ones have to peer, and are not confined
+// to the pool's OSDs.
 func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]string {
 	wanted := make(map[string]string, len(asked)+1)
 	for name, value := range asked {

@@ -25,8 +25,8 @@ const (
 	kindBlockPool = "CephBlockPool"
 	kindClient    = "CephClient"
 
-	// phaseReady is what Rook says of what it has done, phaseConnected of an external
-	// cluster that it has reached, phaseProgressing of what it is at work on.
+	// phaseReady is Rook's phase of a finished object, phaseConnected of an external cluster
+	// that it has reached, phaseProgressing of an object that it works on.
 	phaseReady       = "Ready"
 	phaseConnected   = "Connected"
 	phaseProgressing = "Progressing"
@@ -45,7 +45,7 @@ const (
 	// ReasonForeignPool means that a pool with the name of a scratch pool is not of
 	// the operator's making, so that it is never touched.
 	ReasonForeignPool = "ForeignPool"
-	// ReasonScratchPoolTaken means that a scratch pool belongs to somebody else.
+	// ReasonScratchPoolTaken means that a scratch pool has another owner.
 	ReasonScratchPoolTaken = "ScratchPoolTaken"
 	// ReasonScratchPoolDiffers means that the owner's scratch pool was made for
 	// another spec: it has to be removed before it is made anew.

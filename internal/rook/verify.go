@@ -62,11 +62,10 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 	return differences
 }
 
-// Overtaken tells whether a scratch pool, which Rook calls Ready, has come to rest at
-// another number of PGs than it was to have, with its autoscaler off. Rook makes a pool
-// first and sets its options after that, one by one: in between the autoscaler, which
-// looks once a minute, may set the number once more. Nobody corrects that any more, so
-// the pool has to be made anew.
+// Overtaken reports whether a scratch pool that Rook calls Ready has settled at the wrong
+// number of PGs, with its autoscaler off. Rook creates a pool first and then sets its options,
+// one by one: in between, the autoscaler, which runs once a minute, may change the number.
+// That is never corrected, so the pool has to be created again.
 func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 	if want.ErasureCoded == nil {
 		return overtaken(settings.ScratchPool, wantedParameters(want.Parameters), pools)
@@ -85,7 +84,7 @@ func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
 	return pool.AutoscaleMode == autoscalerOff && settledPGs(pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
 }
 
-// settledPGs tells whether all five numbers, which Ceph moves one after another, agree.
+// settledPGs reports whether all five numbers, which Ceph moves one after another, agree.
 func settledPGs(p ceph.Pool) bool {
 	for _, n := range []int{p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget} {
 		if n != p.PGNum {
@@ -114,8 +113,8 @@ func poolParameter(p ceph.Pool, param string) (string, bool) {
 	return "", false
 }
 
-// sameAsUnset tells whether Ceph shows nothing for a value, because it is how an
-// option or flag is unset.
+// sameAsUnset reports whether Ceph shows nothing for a value, because it is how an option or
+// flag is unset.
 func sameAsUnset(value string) bool {
 	if set, ok := truth(value); ok {
 		return !set
@@ -124,9 +123,8 @@ func sameAsUnset(value string) bool {
 	return value == "unset" || ok && number == 0
 }
 
-// sameValue tells whether two texts mean the same: in the words for true and false,
-// as numbers, and with a unit in thousands or in 1024s, as Ceph takes it to be one or
-// the other.
+// sameValue reports whether two texts mean the same: in the words for true and false, as
+// numbers, and with a unit in thousands or in 1024s, as Ceph takes it to be one or the other.
 func sameValue(want, got string) bool {
 	if strings.EqualFold(want, got) {
 		return true

@@ -5,8 +5,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// Change is one setting of Ceph that a configuration asks for while it is measured,
-// on something that is there before and after the sweep.
+// Change is one setting of Ceph that a configuration needs while it is measured, on an object
+// that exists before and after the sweep.
 type Change struct {
 	Parameter v1alpha1.ParameterName
 	// Config is the option of Ceph's configuration, or nil for one of a pool: then
@@ -18,10 +18,10 @@ type Change struct {
 	Value sweep.Value
 }
 
-// Changes are all settings of Ceph that a sweep varies, with the values of a
-// configuration, in the order of the parameters. Those of the baseline are among
-// them, since the baseline need not be what Ceph has now. What a scratch pool is made
-// with and the load are not: those are in the child.
+// Changes are all settings of Ceph that a sweep varies, with the values of a configuration, in
+// the order of the parameters. Those of the baseline are among them, since the baseline need
+// not be what Ceph has now. Options of scratch pools and the load are not: those are in the
+// child.
 func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 	var all []Change
 	for _, p := range spec.Parameters {

@@ -34,9 +34,8 @@ func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 
-// Standing is the outcome while a sweep is under way: ratios as they are so far, but
-// verdicts only of configurations that have left the race with one. Nobody should take
-// a lead for a result.
+// Standing is the outcome while a sweep is under way: ratios as they are so far, but verdicts
+// only of configurations that have left the race with one. A lead is not a result.
 func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {
@@ -55,8 +54,8 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	return out, nil
 }
 
-// Conclude is the outcome of a sweep that has ended. pools tell the CephBlockPool of
-// each pool that exists, where that has another name.
+// Conclude is the outcome of a sweep that has ended. pools has the CephBlockPool of each
+// existing pool whose name differs.
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
@@ -90,7 +89,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 	return out, nil
 }
 
-// What is said of a winner that nobody can, or should, put into Git as it is.
+// Notes on a winner that cannot, or should not, be committed to Git unchanged.
 const (
 	noPatchForOSDs        = " The number of OSDs is not a setting, so there is no patch for it."
 	noPatchForDeviceClass = " There is no patch for the device class: a pool in use that is given another moves all its data."

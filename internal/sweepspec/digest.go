@@ -47,9 +47,9 @@ func Digest(spec *Spec) (string, error) {
 	return digestVersion + ":" + hex.EncodeToString(sum[:]), nil
 }
 
-// Edited reports whether a spec is another than the one that was planned. A plan without a
-// digest, or with one of other rules, is of another version of the operator, and is taken
-// for that of the spec: what is told to Ceph is checked in any case.
+// Edited reports whether a spec differs from the planned one. A plan without a digest, or with
+// one by other rules, comes from another version of the operator, and counts as that of the
+// spec: each change to Ceph is checked in any case.
 func Edited(spec *Spec, planned *v1alpha1.SweepPlan) (bool, error) {
 	if planned == nil || !strings.HasPrefix(planned.SpecDigest, digestVersion+":") {
 		return false, nil

@@ -8,8 +8,7 @@
 //	that, when it has ended → Observe  → the next entry of the ledger
 //	a conclusion            → Conclude → verdict, table, sentence and patches
 //
-// The package is pure: it reads no clock and no cluster. Whoever calls it has asked
-// Ceph already.
+// The package is pure: it reads no clock and no cluster. Callers pass the state of Ceph.
 package sweepspec
 
 import (

@@ -16,8 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// What things take, roughly. The planner reckons with what runs have taken as soon as
-// there are any.
+// Rough durations. The planner uses those of past runs as soon as it has some.
 const (
 	podsTime      = 20 * time.Second // until clients are ready, and gone again
 	askTime       = 10 * time.Second // five polls of a cluster that settles, and proofs
@@ -29,7 +28,7 @@ const (
 	restoreTime   = 2 * time.Minute
 	writeRate     = 100 << 20 // bytes per second that a cluster takes
 	smallRate     = 2000      // writes per second, of small blocks
-	unknownPGs    = 32        // of a pool in place of which nobody knows the number
+	unknownPGs    = 32        // if the number of the pool's PGs is unknown
 	stepsOfBlock  = 2         // there and back, for a block of the confirmation
 	percentOfSome = 100       // readPercent is one of these
 
@@ -188,7 +187,7 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	var loads []engine.Load
 	for _, phase := range t.Phases {
-		if load, err := engine.LoadOf(phase); err == nil { // What is wrong with it is told elsewhere.
+		if load, err := engine.LoadOf(phase); err == nil { // Its error is reported elsewhere.
 			loads = append(loads, load)
 		}
 	}

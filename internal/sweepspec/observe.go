@@ -78,7 +78,7 @@ func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
 	return &s.Runs[len(s.Runs)-1]
 }
 
-// read returns one figure of a benchmark of one run, or why there is none.
+// read returns one figure of a benchmark of one run, or why it is missing.
 func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.SweepRunValidity, string) {
 	at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
 	if at < 0 || phases[at].ValidRuns == 0 {

@@ -11,7 +11,7 @@ import (
 // maxOSDs is the largest osds.count, as its schema has it.
 const maxOSDs = 1000
 
-// VariesOSDCount tells whether a parameter is on how many OSDs the scratch pool is.
+// VariesOSDCount reports whether a parameter varies the number of the scratch pool's OSDs.
 func VariesOSDCount(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.OSDCount != nil })
 }
@@ -37,9 +37,9 @@ func osdCountValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
 	return number(pool.OSDs.Count), nil
 }
 
-// drawOSDs gives the OSDs of a run the seed that all runs of its block have. A draw is a
-// part of what a block repeats: were it the same in all of them, the verdict would be
-// about those OSDs, and one that is slow would count as an effect.
+// drawOSDs gives a run the seed of its block's draw of OSDs. The draw differs between blocks:
+// with one draw for all, the verdict would describe those OSDs only, and a slow one would
+// count as an effect.
 func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if pool == nil || pool.OSDs == nil || pool.OSDs.Seed != nil {
 		return

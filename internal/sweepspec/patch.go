@@ -22,9 +22,9 @@ const (
 	maxPatches = 3
 )
 
-// Patches are a configuration as merge patches of Rook's objects, for Git: minimal, and
-// with the comments that they need. The load has none; of scratch pools there is one
-// for whichever pool serves such a load. pools are as in Conclude.
+// Patches are a configuration as merge patches of Rook's objects, for Git: minimal, and with
+// the comments that they need. The load has no patch; scratch pools give one for the pool that
+// serves such a load. pools are as in Conclude.
 func Patches(spec *Spec, values map[string]sweep.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {

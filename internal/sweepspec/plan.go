@@ -42,10 +42,9 @@ const (
 	maxRefusal  = 192 // bytes
 )
 
-// Draft is the plan of a run before it has begun, for status.plan: what is fixed then,
-// and what it will take, by estimates that are as rough as they look. What makes it
-// impossible is among its refusals; only a spec that has no plan at all is an error,
-// which wraps ErrSpec or sweep.ErrPlan.
+// Draft is the plan of a run before it has begun, for status.plan: the fixed choices, and
+// rough estimates of the cost. Its refusals say why it is impossible; only a spec without any
+// plan is an error, which wraps ErrSpec or sweep.ErrPlan.
 func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	baseline, err := Baseline(spec, facts.Present)
 	if err != nil {
@@ -149,8 +148,7 @@ func boundedRefusals(all []string) []string {
 	return out
 }
 
-// percentOf writes a fraction of 0 to 1 with two decimals; what is more than 100 % is
-// not told apart.
+// percentOf writes a fraction of 0 to 1 with two decimals; larger ones become 100 %.
 func percentOf(fraction float64) v1alpha1.Percent {
 	percent := math.Round(min(max(fraction, 0), 1)*1e4) / 100
 	return v1alpha1.Percent(strconv.FormatFloat(percent, 'f', -1, 64) + "%")

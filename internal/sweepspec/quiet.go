@@ -15,9 +15,9 @@ const (
 	maxAllowedWarnings = 32
 )
 
-// expectOwnWarnings allows in a run what Ceph warns of because of the configuration that
-// the run measures. A scratch pool needs nothing here: its benchmark knows what it makes.
-// That of an existing pool finds the level there, and cannot tell whose it is.
+// expectOwnWarnings allows the warnings that the measured configuration causes. A scratch pool
+// needs nothing here: its benchmark knows its own pools. In an existing pool, the benchmark
+// cannot know that the sweep set the level.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
 		if change.Config != nil || change.Option != optionPGNum || !change.Value.IsSet {

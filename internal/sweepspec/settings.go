@@ -23,8 +23,8 @@ func Seed(spec *Spec, drawn uint64) int64 {
 }
 
 // PlanOf is the planner's plan of a run that has begun: from the spec, and from what
-// status.plan has fixed. The same arguments give the same plan, so whoever comes later
-// goes on with it.
+// status.plan has fixed. The same arguments give the same plan, so a successor continues with
+// it.
 //
 // Errors wrap ErrSpec, or sweep.ErrPlan as soon as a planner is made of it: one of
 // another version than it was begun with refuses it.

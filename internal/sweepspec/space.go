@@ -37,8 +37,8 @@ func ChangesCeph(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(spec, p) })
 }
 
-// changesCeph tells a setting of something that exists from one of a scratch pool or
-// of the load.
+// changesCeph reports whether a parameter is a setting of an existing object, and not of a
+// scratch pool or of the load.
 func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
 	return p.Config != nil || p.PoolOption != nil && spec.Template.Target.ScratchPool == nil
 }

@@ -17,14 +17,13 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// LabelSweep tells the children of a sweep from other benchmarks. Its value is that of
-// [SweepLabel].
+// LabelSweep marks the children of a sweep. Its value is that of [SweepLabel].
 const LabelSweep = "cephtune.dev/sweep"
 
 const (
 	maxDuration = 24 * time.Hour // of a phase, as its schema has it
 	maxRamp     = time.Hour      // likewise
-	maxIOTotal  = 1 << 50        // bytes, which nobody waits for
+	maxIOTotal  = 1 << 50        // bytes, more than any run can write
 )
 
 // Template is what is measured for one configuration: that of the spec, with the
@@ -136,7 +135,7 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 	return sweep.Value{}, refuse("there is no phase %s, whose %s is a parameter", p.Phase, p.Field)
 }
 
-// phaseValue is a field of a phase; false where it has none.
+// phaseValue is a field of a phase; false if unset.
 func phaseValue(phase v1alpha1.Phase, field v1alpha1.WorkloadField) (sweep.Value, bool) {
 	switch {
 	case phase.RadosBench != nil:
@@ -187,8 +186,8 @@ func number(n int32) sweep.Value { return sweep.Set(strconv.Itoa(int(n))) }
 // paramAutoscaleMode would let Ceph change pg_num while it is measured.
 const paramAutoscaleMode = "pg_autoscale_mode"
 
-// setScratch sets an option of a pool that is made for each run. A number of PGs that
-// is varied stays put in the baseline too, where nobody may have asked for one.
+// setScratch sets an option of a pool that is created for each run. A varied number of PGs is
+// fixed in the baseline too, where the spec may not name one.
 func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value sweep.Value) {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	if p.Option == "size" {
@@ -269,8 +268,8 @@ type Child struct {
 	// Run is the number of the entry, from 1.
 	Run           int
 	Configuration sweep.Configuration
-	// Nodes are those of the first run; empty in the first run itself. BackgroundNodes
-	// are those of the load beside the phases.
+	// Nodes are those of the first run; empty in the first run itself. BackgroundNodes are
+	// those of the background load.
 	Nodes, BackgroundNodes []v1alpha1.NodeName
 }
 

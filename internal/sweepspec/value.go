@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// checkValues refuses what a schema cannot see: in configurations and baselines a
-// value is not beside the parameter that it is for.
+// checkValues refuses values that a schema cannot check: those in configurations and
+// baselines, which are apart from their parameters.
 func checkValues(spec *Spec, c sweep.Bundle) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
@@ -52,7 +52,7 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value sweep.Value) string {
 	switch p.PoolOption.Option {
 	case optionPGNum:
-		// A scratch pool that nobody gave a number has Ceph's default.
+		// A scratch pool without a number has Ceph's default.
 		if !isWithin(value, 1, 99999) && (value.IsSet || scratch == nil) {
 			return "a whole number between 1 and 99999"
 		}
@@ -101,7 +101,7 @@ func wantedOfLoad(p v1alpha1.Parameter, value sweep.Value) string {
 	return ""
 }
 
-// isSize tells the fields that are quantities from those that are counts.
+// isSize reports whether a field is a quantity and not a count.
 func isSize(field v1alpha1.WorkloadField) bool {
 	return field == v1alpha1.WorkloadBlockSize || field == v1alpha1.WorkloadObjectSize || field == v1alpha1.WorkloadIOSize
 }
