@@ -169,7 +169,8 @@ type SlowOSD struct {
 	// has more of them has more to do.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
-	// Work is its work for clients and peers meanwhile; nil if Ceph did not report it.
+	// Work is its work for clients meanwhile, and that of its peers; nil if Ceph did not
+	// report it.
 	Work *Work `json:"work,omitempty"`
 }
 

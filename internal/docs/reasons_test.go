@@ -14,7 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
-const troubleshooting = "docs/troubleshooting.md"
+// reasonPages have the entries about reasons: failures, and all others.
+var reasonPages = []string{"docs/failures.md", "docs/troubleshooting.md"}
 
 // setters are the packages that set conditions.
 var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/kstatus"}
@@ -24,20 +25,20 @@ var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep
 func TestReasonsAreExplained(t *testing.T) {
 	reasons := withPrefix(t, api, "Reason")
 	var entries []string
-	for _, match := range regexp.MustCompile(`(?m)^### ([A-Z]\w*)$`).FindAllStringSubmatch(read(t, troubleshooting), -1) {
-		entries = append(entries, match[1])
+	for _, page := range reasonPages {
+		for _, match := range regexp.MustCompile(`(?m)^### ([A-Z]\w*)$`).FindAllStringSubmatch(read(t, page), -1) {
+			entries = append(entries, match[1])
+			entry := section(t, page, "### "+match[1])
+			for _, part := range []string{"\n- **Look**: ", "\n- **Do**: "} {
+				if !strings.Contains(entry, part) {
+					t.Errorf("%s: the entry about %s has no %q", page, match[1], strings.TrimSpace(part))
+				}
+			}
+		}
 	}
 	slices.Sort(entries)
 	if diff := cmp.Diff(reasons, entries); diff != "" {
-		t.Errorf("%s (-constants +entries):\n%s", troubleshooting, diff)
-	}
-	for _, reason := range entries {
-		entry := section(t, troubleshooting, "### "+reason)
-		for _, part := range []string{"\n- **Look**: ", "\n- **Do**: "} {
-			if !strings.Contains(entry, part) {
-				t.Errorf("%s: the entry about %s has no %q", troubleshooting, reason, strings.TrimSpace(part))
-			}
-		}
+		t.Errorf("%v (-constants +entries):\n%s", reasonPages, diff)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestWordsAreExplained(t *testing.T) {
 	}{
 		"conditions":          {"docs/troubleshooting.md", "Conditions", withPrefix(t, api, "Condition")},
 		"events":              {"docs/troubleshooting.md", "Events", eventWords(t)},
-		"failures of tools":   {"docs/troubleshooting.md", "PhaseFailed", slices.Concat(ofType(t, "internal/task", "FailureReason"), ofType(t, "internal/engine/parse", "Reason"))},
+		"failures of tools":   {"docs/failures.md", "PhaseFailed", slices.Concat(ofType(t, "internal/task", "FailureReason"), ofType(t, "internal/engine/parse", "Reason"))},
 		"obstacles":           {"docs/disturbances.md", "Before a run", obstacles(t)},
 		"disturbances":        {"docs/disturbances.md", "During a phase", ofType(t, "internal/quiescence", "Kind")},
 		"verdicts of sweeps":  {"docs/reading-a-verdict.md", "Of a sweep", ofType(t, api, "SweepVerdict")},
