@@ -270,7 +270,7 @@ func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace st
 	return nil
 }
 
-// isRemovalOf tells whether rados complains about that object: "error removing
+// isRemovalOf reports whether rados complains about that object: "error removing
 // POOL>NAMESPACE/NAME: (2) No such file or directory".
 func isRemovalOf(message, name string) bool {
 	before, _, found := strings.Cut(message, name+": (")

@@ -83,8 +83,8 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	return stdout.Bytes(), nil
 }
 
-// inTime looks at the clock right before a command is started. The context alone does not
-// tell: a process that was paused goes on before its timers do.
+// inTime checks the clock right before a command starts. The context is not enough: a paused
+// process continues before its timers fire.
 func inTime(ctx context.Context, verb string) error {
 	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
 		return fmt.Errorf("ceph %s was not begun in time: %w", verb, context.DeadlineExceeded)
@@ -143,8 +143,8 @@ func failure(ctx context.Context, verb string, err error, stderr string, stdout 
 	return &Error{Verb: verb, Errno: errnoOf(exit.ExitCode(), message), Message: message}
 }
 
-// logLine is what a library of Ceph's logs although it is told not to. Messages end
-// up in conditions, which must not change with the time of day.
+// logLine is a line that a library of Ceph's logs although logging is off. Messages end up in
+// conditions, which must not change with the time of day.
 var logLine = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\S+ [0-9a-f]+ +-?\d+ .*(?:\n|$)`)
 
 // withoutLog leaves out log lines, unless they are all there is.
@@ -159,7 +159,7 @@ func withoutLog(stderr string) string {
 // "error opening pool nope: (2) No such file or directory".
 var messageErrno = regexp.MustCompile(`\[errno (\d+)\]|: \((\d+)\) `)
 
-// errnoOf tells the error number. `ceph` and `rbd` exit with it; `rados` exits with 1
+// errnoOf returns the error number. `ceph` and `rbd` exit with it; `rados` exits with 1
 // whatever it is, and so does `ceph` when it cannot connect.
 func errnoOf(status int, message string) int {
 	if status > 1 && status < 128 {
@@ -181,7 +181,7 @@ func errnoOf(status int, message string) int {
 	return 0
 }
 
-// limited passes on so many bytes. What is beyond is dropped, or refused.
+// limited passes on a number of bytes. It drops or refuses the rest.
 type limited struct {
 	to     io.Writer
 	left   int

@@ -69,7 +69,7 @@ func (c *connections) release(name string) {
 	c.used[name].last = time.Now()
 }
 
-// removeIdle removes the files of connections that nobody has used for a while.
+// removeIdle removes the files of connections that were unused for a while.
 func (c *connections) removeIdle() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// fences let one change at a time be made to a Ceph cluster, none with an epoch below one
-// that was seen, and none whose time is over. What they know of epochs ends with the
-// process, and each manager has a sidecar of its own. The deadline holds all the same: a
-// change that another process was asked for has ended LongestChange after that one made
-// sure of its lock, and who takes the lock waits for as long.
+// fences admit one change at a time to a Ceph cluster, none with an epoch below the highest
+// seen, and none past its deadline. Epochs are forgotten when the process ends, and each
+// manager has its own sidecar. The deadline protects against other processes: their changes
+// have ended LongestChange after they verified their lock, and a process that takes the lock
+// waits as long.
 type fences struct {
 	mu    sync.Mutex
 	known map[string]*fenced // by FSID

@@ -110,7 +110,7 @@ func (g *gathering) begin(key gatherKey, r *round, ask func(context.Context, Con
 	}
 }
 
-// leave ends a round that nobody waits for any more.
+// leave ends a round without waiters.
 func (g *gathering) leave(r *round) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -22,7 +22,7 @@ const keyTypeAES = 1
 type UnreadableKeyError struct {
 	// User is whose key it is, without "client.".
 	User string `json:"user"`
-	// Version is the Ceph of the commands, such as 18.2.7; empty if they do not tell.
+	// Version is the Ceph version of the commands, such as 18.2.7; empty if unknown.
 	Version string `json:"version,omitempty"`
 	// Image is the image of Ceph that the cluster runs, which can read its keys; empty if that
 	// is not known.
@@ -37,7 +37,7 @@ func (e *UnreadableKeyError) Error() string {
 
 // NewerKey reports whether a key is of a type that only Ceph 20 and newer can read.
 func NewerKey(key string) bool {
-	// What is no key is for valid to refuse.
+	// valid refuses malformed keys.
 	raw, err := base64.StdEncoding.DecodeString(key)
 	return err == nil && len(raw) >= 2 && binary.LittleEndian.Uint16(raw) > keyTypeAES
 }
@@ -45,7 +45,8 @@ func NewerKey(key string) bool {
 // malformedKey is how commands that do not know the type of a key complain of its keyring.
 const malformedKey = "error setting modifier for ["
 
-// unreadableKey tells whether a command failed because it cannot read the key of its connection.
+// unreadableKey reports whether a command failed because it cannot read the key of its
+// connection.
 func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) error {
 	if !NewerKey(at.Key) || !strings.Contains(stderr, malformedKey) {
 		return nil
@@ -55,7 +56,7 @@ func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) e
 
 var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)
 
-// version is that of the ceph command; empty if it does not tell.
+// version is that of the ceph command; empty if unknown.
 func (c *CLI) version(ctx context.Context) string {
 	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the program of every command
 	cmd.Env = environment(os.Environ())
@@ -72,6 +73,6 @@ func (c *CLI) version(ctx context.Context) string {
 	return found[1]
 }
 
-// withoutKey leaves a key out of what a command says: Ceph's libraries repeat one that they
+// withoutKey removes a key from a command's output: Ceph's libraries repeat one that they
 // cannot read.
 func withoutKey(said, key string) string { return strings.ReplaceAll(said, key, "…") }

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// PGState is what Ceph calls a placement group: words that are joined, such as
-// active+clean+scrubbing. What words mean is said here and nowhere else.
+// PGState is Ceph's state of a placement group: joined words, such as active+clean+scrubbing.
+// Only this file interprets the words.
 type PGState string
 
-// unknownPG is the state of a placement group of which a manager that has just started
-// knows nothing yet.
+// unknownPG is the state of a placement group that has not reported to a newly started manager
+// yet.
 const unknownPG PGState = "unknown"
 
-// IsClean tells of a placement group that has all its copies where they are to be, and
-// serves its clients. Beside that it may be scrubbed, and its snapshots trimmed. With any
-// other word it is not clean, those among them that a later Ceph may have:
+// IsClean reports whether a placement group has all its copies in place, and serves its
+// clients. It may be scrubbed meanwhile, and its snapshots trimmed. Any other word, also one
+// of a later Ceph, makes it unclean:
 //
 //   - stale says that its primary has not reported for a while, so that what else is said of
 //     it is of before: most of the time, of before its OSD went down.
@@ -36,27 +36,27 @@ func (s PGState) IsClean() bool {
 	return s.has("active") && s.has("clean")
 }
 
-// IsUnclean tells of one that is not clean.
+// IsUnclean is the opposite of IsClean.
 func (s PGState) IsUnclean() bool { return !s.IsClean() }
 
-// IsInactive tells of a placement group whose clients wait. One that is stale counts: nobody
-// has heard of its primary, which may be gone. One that is remapped does not, since those that
-// serve it in the meantime do. Of one that is not known yet, nothing is said.
+// IsInactive reports whether a placement group's clients wait. A stale one counts: its primary
+// has not reported and may be gone. A remapped one does not, since its temporary OSDs serve
+// it. An unknown one does not count either.
 func (s PGState) IsInactive() bool {
 	return !s.IsUnknown() && (!s.has("active") || s.has("stale"))
 }
 
-// IsUnknown tells of one of which the manager knows nothing yet.
+// IsUnknown reports whether the manager does not know its state yet.
 func (s PGState) IsUnknown() bool { return s == unknownPG }
 
-// IsScrubbing tells of one that is scrubbed.
+// IsScrubbing reports whether it is being scrubbed.
 func (s PGState) IsScrubbing() bool { return s.has("scrubbing") }
 
-// IsTrimming tells of one whose snapshots are trimmed.
+// IsTrimming reports whether its snapshots are being trimmed.
 func (s PGState) IsTrimming() bool { return s.has("snaptrim") }
 
-// IsRecovering tells of one whose data is moved, or about to be. Not all that is unclean
-// is: one that is inconsistent, or peers, moves nothing.
+// IsRecovering reports whether its data is moved, or about to be. Some unclean states move no
+// data, such as inconsistent and peering.
 func (s PGState) IsRecovering() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {
@@ -69,12 +69,12 @@ func (s PGState) IsRecovering() bool {
 	return false
 }
 
-// has tells whether one of the words is that one.
+// has reports whether the state has the word.
 func (s PGState) has(word string) bool {
 	return slices.Contains(strings.Split(string(s), "+"), word)
 }
 
-// AllClean tells whether all placement groups are clean. Where none is known, they are not.
+// AllClean reports whether all placement groups are clean. It is false if none is known.
 func (s *Status) AllClean() bool {
 	return len(s.PGsByState) > 0 && s.CountPGs(PGState.IsUnclean) == 0
 }

@@ -151,8 +151,8 @@ func shutdown(ctx context.Context, server *http.Server) error {
 	return err
 }
 
-// listen makes the socket. One that a killed process left is replaced; one that
-// somebody answers on is not.
+// listen makes the socket. A socket of a killed process is replaced; one that a process
+// answers on is not.
 func listen(ctx context.Context, socket string) (net.Listener, error) {
 	info, err := os.Lstat(socket)
 	switch {

@@ -31,9 +31,9 @@ type Tuner interface {
 	// FlagNoDeepScrub and no other flag.
 	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
 	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced
-	// placement groups of a scratch pool. Those of other pools are refused, and so is a
-	// list that does not have as many OSDs as the pool has copies or chunks. What is told
-	// goes with the pool: the monitor forgets it when the pool is removed.
+	// placement groups of a scratch pool. Those of other pools are refused, and so is a list
+	// that does not have as many OSDs as the pool has copies or chunks. The monitor drops the
+	// entries when the pool is removed.
 	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
 	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`:
 	// an OSD that has the flag is not taken up once it is down, and comes up by itself
@@ -58,12 +58,12 @@ const (
 const FlagNoUp = "noup"
 
 const (
-	// LongestChange is until when, after a lock was asked for, a change may still be
-	// carried out under it. Whoever takes over from another waits for as long, and so does
-	// who did not hear what became of a change; then both look afresh.
+	// LongestChange is how long after a request for the lock a change may still take effect
+	// under it. A process that takes over waits as long, and so does one that got no answer to
+	// a change; then both read the settings again.
 	LongestChange = 30 * time.Second
-	// ChangeTime is the part of it after which the process is killed that tells Ceph. What
-	// it has told the monitors right before that is carried out in the rest.
+	// ChangeTime is the part of it after which the command is killed. The rest is for requests
+	// that monitors received right before that.
 	ChangeTime = LongestChange - 5*time.Second
 	// maxValue bounds the value of an option.
 	maxValue = 1024
@@ -76,9 +76,9 @@ type Fence struct {
 	// Epoch is that of the holding. A verb with a lower epoch than an earlier one is
 	// refused.
 	Epoch int64
-	// Until is by when the change has to have ended. It counts from when the lock was
-	// asked for, and not from when the change is: whoever is paused in between, for
-	// however long, is refused, because the lock may be somebody else's by then.
+	// Until is the deadline of the change. It counts from the request for the lock, and not
+	// from the request for the change: a process that was paused in between is refused,
+	// because the lock may have another holder by then.
 	Until time.Time
 }
 
@@ -144,15 +144,15 @@ func (w ConfigWho) String() string {
 
 // OptionHelp is what `ceph config help` says of an option.
 type OptionHelp struct {
-	// Known tells whether this Ceph has the option. Without it nothing else is said.
+	// Known reports whether this Ceph has the option. If not, the other fields are empty.
 	Known bool   `json:"known"`
 	Name  string `json:"name"`
 	// Type is str, int, uint, float, bool, size, secs, millisecs, uuid, addr or addrvec.
 	Type        string `json:"type,omitempty"`
 	Level       string `json:"level,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Default, Min and Max are as Ceph prints them; empty, there is none. DaemonDefault
-	// comes before Default in daemons.
+	// Default, Min and Max are as Ceph prints them; empty if missing. DaemonDefault comes
+	// before Default in daemons.
 	Default       string `json:"default,omitempty"`
 	DaemonDefault string `json:"daemonDefault,omitempty"`
 	Min           string `json:"min,omitempty"`
@@ -161,8 +161,8 @@ type OptionHelp struct {
 	Enum []string `json:"enum,omitempty"`
 	// Services are those that the option is for, if Ceph says so.
 	Services []string `json:"services,omitempty"`
-	// Runtime tells whether daemons say that they take changes while they run. Ceph calls
-	// it a crude indicator: proof is what a daemon runs with.
+	// Runtime reports whether daemons claim to take changes while they run. Ceph calls it a
+	// crude indicator: proof is what a daemon runs with.
 	Runtime bool `json:"runtime"`
 	// Flags such as "runtime", "startup" and "no_mon_update".
 	Flags []string `json:"flags,omitempty"`
@@ -177,15 +177,15 @@ type Running struct {
 	Options []RunningOption `json:"options,omitempty"`
 }
 
-// RunningOption is an option of a daemon, as its manager was told.
+// RunningOption is an option of a daemon, as reported to the manager.
 type RunningOption struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	// Source is where the value is from: default, mon for the central configuration,
 	// file, env, cmdline, or override for what was set in the daemon itself.
 	Source string `json:"source"`
-	// Ignored tells that the central configuration has another value, which the daemon
-	// cannot take before it restarts.
+	// Ignored says that the central configuration has another value, which the daemon cannot
+	// take before it restarts.
 	Ignored bool `json:"ignored,omitempty"`
 }
 
@@ -209,7 +209,7 @@ type Balancer struct {
 
 // Stop is what `ceph osd ok-to-stop` says.
 type Stop struct {
-	// OK tells whether all PGs stay available. It is true of an OSD that does not exist.
+	// OK reports whether all PGs stay available. It is true of an OSD that does not exist.
 	OK bool `json:"ok"`
 	// OSDs are those that may be stopped together.
 	OSDs []int `json:"osds"`

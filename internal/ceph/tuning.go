@@ -21,7 +21,7 @@ const (
 	maxAsked    = 256
 	askedAtOnce = 4
 	// placedAtOnce is how many placement groups are placed at a time, likewise. Monitors
-	// gather what they are told for a second, so that several cost no more than one.
+	// gather changes for a second, so that several cost no more than one.
 	placedAtOnce = 4
 	// maxOptions is how many options are asked for.
 	maxOptions = 64
@@ -80,8 +80,8 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 	return answers, nil
 }
 
-// running asks for one OSD. `config show` alone leaves out what is at its default, and
-// asking for an option by its name tells nothing of where its value is from.
+// running asks for one OSD. `config show` alone leaves out what is at its default, and asking
+// for an option by its name does not return the source of its value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
 	out, err := c.ceph(ctx, at, "config show-with-defaults", fmt.Sprintf("osd.%d", osd), "--format=json")
 	if err != nil {
@@ -354,7 +354,7 @@ func TunableFlag(flag string) error {
 // TunableOSDs refuses what MarkOSDsDown and SetNoUp never change.
 func TunableOSDs(osds ...int) error { return validOSDs(osds) }
 
-// tunablePool refuses names that are none, and the pools of Ceph's own.
+// tunablePool refuses invalid names, and Ceph's own pools.
 func tunablePool(pool string) error {
 	if err := named("a pool", pool, poolName); err != nil {
 		return err
@@ -390,8 +390,8 @@ func tunableWho(who ConfigWho) error {
 	return nil
 }
 
-// tunableOption refuses names that are none, and options of which a wrong value costs
-// data or access, whatever anybody allowed.
+// tunableOption refuses invalid names, and options whose wrong value costs data or access,
+// even if they are allowed.
 func tunableOption(option string) error {
 	if err := named("an option", option, poolOptionName); err != nil {
 		return err

@@ -62,8 +62,8 @@ type Status struct {
 	OSDs   int `json:"osds"`
 	UpOSDs int `json:"upOSDs"`
 	InOSDs int `json:"inOSDs"`
-	// OSDsUpSince and OSDsInSince are when an OSD last went up or down, in or out, in
-	// seconds since 1970: they tell of an OSD that restarted between two looks.
+	// OSDsUpSince and OSDsInSince are when an OSD last went up or down, in or out, in seconds
+	// since 1970: they reveal an OSD that restarted between two looks.
 	OSDsUpSince int64 `json:"osdsUpSince"`
 	OSDsInSince int64 `json:"osdsInSince"`
 	// PGs, and how many are in each state, such as "active+clean+scrubbing".
@@ -73,14 +73,14 @@ type Status struct {
 	DegradedObjects  int64 `json:"degradedObjects"`
 	MisplacedObjects int64 `json:"misplacedObjects"`
 	UnfoundObjects   int64 `json:"unfoundObjects"`
-	// What clients and recovery do at present, as Ceph averages it over some seconds.
+	// The current rates of clients and recovery, averaged by Ceph over some seconds.
 	ReadOperationsPerSecond  int64 `json:"readOperationsPerSecond"`
 	WriteOperationsPerSecond int64 `json:"writeOperationsPerSecond"`
 	ReadBytesPerSecond       int64 `json:"readBytesPerSecond"`
 	WriteBytesPerSecond      int64 `json:"writeBytesPerSecond"`
 	RecoveryBytesPerSecond   int64 `json:"recoveryBytesPerSecond"`
 	RecoveryObjectsPerSecond int64 `json:"recoveryObjectsPerSecond"`
-	// ManagerActive tells whether there is an active ceph-mgr.
+	// ManagerActive reports whether a ceph-mgr is active.
 	ManagerActive bool `json:"managerActive"`
 	// Monitors counts the monitors, QuorumNames are those in quorum.
 	Monitors    int      `json:"monitors"`
@@ -100,7 +100,8 @@ type HealthCheck struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
 	Summary  string `json:"summary"`
-	// Count is of how many pools, OSDs or placement groups it tells; 0 if it counts nothing.
+	// Count is the number of pools, OSDs or placement groups concerned; 0 if it counts
+	// nothing.
 	Count int  `json:"count,omitempty"`
 	Muted bool `json:"muted,omitempty"`
 }
@@ -118,8 +119,8 @@ type OSDMap struct {
 	NearFullRatio     float64 `json:"nearFullRatio"`
 	// OSDs are all that exist, in order.
 	OSDs []OSDState `json:"osds,omitempty"`
-	// PGUpmaps are the placement groups that somebody has put on OSDs by `osd pg-upmap`,
-	// by ID, such as 3.1f, in the order in which they serve it.
+	// PGUpmaps are the placement groups that "osd pg-upmap" has put on OSDs, by ID, such as
+	// 3.1f, in the order in which they serve it.
 	PGUpmaps map[string][]int `json:"pgUpmaps,omitempty"`
 	// MinCompatClient is the oldest release of clients that the cluster has to serve, such
 	// as "luminous", before which none understands PGUpmaps.
@@ -130,8 +131,8 @@ type OSDMap struct {
 type OSDState struct {
 	ID int  `json:"id"`
 	Up bool `json:"up"`
-	// UpFrom is the epoch in which it last came up: later than the one in which it was
-	// told to end, it has started again.
+	// UpFrom is the epoch in which it last came up. If that is later than the epoch of its
+	// stop, it has started again.
 	UpFrom int64 `json:"upFrom"`
 	// Flags are those that this OSD alone has, such as "noup".
 	Flags []string `json:"flags,omitempty"`
@@ -155,7 +156,7 @@ type Pool struct {
 	PGPlacementTarget  int    `json:"pgPlacementTarget"`
 	AutoscaleMode      string `json:"autoscaleMode"`
 	ErasureCodeProfile string `json:"erasureCodeProfile,omitempty"`
-	// DataChunks is k of that profile; 0 for a replicated pool, or if Ceph does not tell.
+	// DataChunks is k of that profile; 0 for a replicated pool, or if Ceph does not report it.
 	DataChunks          int    `json:"dataChunks,omitempty"`
 	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
 	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`
@@ -246,8 +247,8 @@ type PG struct {
 	State string `json:"state,omitempty"`
 	// PoolID is that of its pool.
 	PoolID int64 `json:"poolID"`
-	// Acting are the IDs of the OSDs that serve it, Primary that of the one that clients
-	// talk to; -1 where there is none.
+	// Acting are the IDs of the OSDs that serve it, Primary that of the one that clients talk
+	// to; -1 without one.
 	Acting  []int `json:"acting"`
 	Primary int   `json:"primary"`
 }

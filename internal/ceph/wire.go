@@ -66,7 +66,7 @@ func failedBy(err error) failed {
 	return failed{Message: err.Error(), Timeout: errors.Is(err, context.DeadlineExceeded), Invalid: invalid, Fenced: fenced}
 }
 
-// err is the error that a failure was made of, as far as callers tell them apart.
+// err is the original error of a failure, as far as callers distinguish them.
 func (f failed) err() error {
 	switch {
 	case f.Ceph != nil:
@@ -90,7 +90,7 @@ type timeoutError struct{ message string }
 // Error implements error.
 func (e *timeoutError) Error() string { return e.message }
 
-// Unwrap makes errors.Is tell what it is.
+// Unwrap lets errors.Is identify it.
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 type (

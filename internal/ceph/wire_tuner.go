@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// wireFence is a Fence in a request. Its end is there twice, and what comes first counts.
-// The moment is for a request that was held up on its way: both processes have the clock of
-// one machine. The time left is for a clock that is set back meanwhile.
+// wireFence is a Fence in a request. It has its end twice, and the earlier one counts. The
+// moment is for a request that was held up on its way: both processes have the clock of one
+// machine. The time left is for a clock that is set back meanwhile.
 type wireFence struct {
 	FSID                  string `json:"fsid"`
 	Epoch                 int64  `json:"epoch"`

@@ -17,8 +17,8 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }
 
-// CutFront shortens a text at its beginning, likewise: the end of what a tool prints says
-// what went wrong.
+// CutFront shortens a text at its beginning, likewise: the error is at the end of a tool's
+// output.
 func CutFront(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -23,12 +23,12 @@ import (
 // maxMessage, in bytes, keeps the message of one condition from filling the status.
 const maxMessage = 1024
 
-// Outcome is what a pass has to tell. Its text has no timestamps and no lists in
+// Outcome is the result of a pass for the user. Its text has no timestamps and no lists in
 // random order: it is written only when it differs from what is there.
 type Outcome struct {
 	// Reason is a CamelCase word that makes sense as a phase.
 	Reason string
-	// Message is a sentence that tells the user what is going on or what to do.
+	// Message is a sentence about the current state or about the action to take.
 	Message string
 }
 
@@ -118,8 +118,8 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 	}
 }
 
-// Told is what the user is told at present: reason and message of Ready. The reason is what
-// the printer column Phase shows.
+// Told returns the current reason and message of Ready. The printer column Phase shows the
+// reason.
 func Told(conditions []metav1.Condition) Outcome {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return Outcome{Reason: ready.Reason, Message: ready.Message}
@@ -135,8 +135,8 @@ func EventType(conditions []metav1.Condition) string {
 	return corev1.EventTypeNormal
 }
 
-// Patch writes the status of after where it differs from that of before, and
-// tells whether it did. An object that is gone is not an error.
+// Patch writes the status of after where it differs from that of before, and reports whether
+// it did. An object that is gone is not an error.
 //
 // The patch carries the resource version: a merge patch replaces the whole list
 // of conditions, and so would undo what someone else wrote in the meantime.

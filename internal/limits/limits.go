@@ -1,9 +1,7 @@
-// Package limits reads JSON that was written by somebody who is not trusted, within a
-// memory that is known beforehand.
+// Package limits reads JSON from untrusted writers within a fixed amount of memory.
 //
-// A bound on the bytes of a document is none on the memory that it takes: `{},` are three
-// bytes, and an element of a slice of structs hundreds. [Decode] therefore counts what it
-// makes while it makes it.
+// A bound on the bytes of a document does not bound its memory: "{}," takes three bytes, and
+// an element of a slice of structs hundreds. So [Decode] counts memory while it allocates.
 package limits
 
 import (
@@ -21,9 +19,9 @@ type Limits struct {
 	// TextBytes bounds the document, which is never held as a whole, and StringBytes each
 	// of its strings, which are.
 	TextBytes, StringBytes int64
-	// MemoryBytes bounds the sizes of all values together, see [Size], without what is in
-	// strings, of which TextBytes is a bound. Slices grow by a quarter, so that at its worst
-	// a document costs this 2.25 times.
+	// MemoryBytes bounds the sizes of all values together, see [Size], without the contents of
+	// strings, which TextBytes bounds. Slices grow by a quarter, so at worst a document costs
+	// 2.25 times as much.
 	MemoryBytes int64
 	// Depth bounds how deep objects and arrays are nested.
 	Depth int
@@ -54,7 +52,7 @@ func Decode(r io.Reader, v any, l Limits) error {
 		json.WithUnmarshalers(json.UnmarshalFromFunc(charge)))
 }
 
-// entryBytes is what a map takes for an entry, beside its key and its value.
+// entryBytes is the memory of a map's entry, without its key and its value.
 const entryBytes = 48
 
 // costOf is what a value of a type takes. A field is counted in its struct and as itself.
@@ -119,7 +117,7 @@ type scanner struct {
 	text, length      int64 // of the document, and of the string so far
 	depth             int
 	inString, escaped bool
-	// exceeded is said again each time: whoever reads may pass over an error that comes with
+	// exceeded is returned again each time: a reader may ignore an error that comes with
 	// bytes.
 	exceeded error
 }

@@ -1,6 +1,5 @@
-// Package masterkey keeps the one secret from which the keys of all sessions are
-// derived, so that a manager that was restarted can talk to the runners that it finds
-// without reading any Secret beside them.
+// Package masterkey keeps the one secret from which the keys of all sessions are derived, so
+// that a restarted manager can talk to existing runners without reading their Secrets.
 package masterkey
 
 import (
@@ -26,8 +25,8 @@ const (
 	bytes = 32
 )
 
-// LoadOrCreate returns the key, which it makes if there is none. The client must not
-// read from a cache.
+// LoadOrCreate returns the key, and creates it if it does not exist. The client must not read
+// from a cache.
 func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
 	key, err := load(ctx, c, namespace)
 	if !apierrors.IsNotFound(err) {
@@ -52,8 +51,8 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 	return made, nil
 }
 
-// Derive returns the key of 32 bytes that has one role for what words name together. Another
-// role and other words have a key that tells nothing of it, however words are divided.
+// Derive returns the key of 32 bytes for a role and some words. Keys of other roles or words
+// reveal nothing about it, however words are divided.
 func Derive(master []byte, role string, words ...string) ([]byte, error) {
 	var about strings.Builder
 	for _, word := range append([]string{"cephtune", role}, words...) {

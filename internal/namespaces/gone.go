@@ -25,14 +25,13 @@ import (
 // namespaces of benchmarks.
 //
 // Its rights to them are Roles in the namespace. When that is deleted, Kubernetes removes
-// these with all the rest, in any order, while CRs wait for their finalizers. What is
-// refused from then on is gone, or about to go, by Kubernetes' doing and not by the
-// manager's: it is answered as not found, so that a teardown gets on to what is not in the
-// namespace, which is Ceph. In every other namespace a refusal stays one, and names the
-// right that is missing.
+// these with all the rest, in any order, while CRs wait for their finalizers. In a terminating
+// namespace, "forbidden" counts as deleted: Kubernetes removes the object, so the request is
+// answered as not found, and a teardown proceeds to the objects in Ceph. In every other
+// namespace a refusal stays an error, and names the missing right.
 //
-// CRs are never said to be gone: finalizers keep them, and the manager's right to them is
-// in no namespace. Nor is it said of what is to be made.
+// This does not apply to CRs, which finalizers keep and for which the manager has a
+// cluster-wide right, nor to objects to create.
 func ForBenchmarks(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return tolerant{next: next} })
@@ -76,8 +75,8 @@ const (
 	maxAnswerBytes = 2 << 20
 )
 
-// isGone asks, as who was refused, whether a namespace is gone or being deleted. Who is not
-// told that it is goes on as if it were not.
+// isGone asks, with the rights of the refused client, whether a namespace is gone or being
+// deleted. Without an answer it assumes neither.
 func (t tolerant) isGone(r *http.Request, root, namespace string) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), askWithin)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Package namespaces tells whether a namespace is one of benchmarks: one in which the
-// manager was given the rights that it needs to run them. It also tells, and nobody else
-// does, what rights that are gone mean: in a namespace that is deleted they go with it.
+// Package namespaces reports whether a namespace is one of benchmarks: one in which the
+// manager has the rights to run them. It is also the only place that interprets missing
+// rights: in a namespace that is deleted they go with it.
 //
 // A manager that handles all namespaces sees objects of people who are to have nothing to
 // do with a Ceph cluster. Without this it would lock the cluster, make pools and change

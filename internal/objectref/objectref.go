@@ -23,7 +23,7 @@ func To(kind string, o metav1.Object) Ref {
 // String names the object as people do, such as CephBenchmark bench/nightly.
 func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 
-// Identity tells it from every other one, such as CephBenchmark/bench/nightly/5f3a…. Locks on
+// Identity is unique to the object, such as CephBenchmark/bench/nightly/5f3a…. Locks on
 // clusters have it.
 func (r Ref) Identity() string {
 	return strings.Join([]string{r.Kind, r.Namespace, r.Name, string(r.UID)}, "/")

@@ -10,8 +10,8 @@ import (
 
 const paramPGNum = "pg_num"
 
-// The numbers of PGs of a scratch pool that names none. Ceph aims at 100 for each OSD, of
-// all pools together (mon_target_pg_per_osd), and a scratch pool is beside others.
+// The numbers of PGs of a scratch pool that names none. Ceph aims at 100 for each OSD, of all
+// pools together (mon_target_pg_per_osd), and other pools exist.
 const (
 	pgsPerOSD = 32
 	// fewestPGs is what Ceph makes a pool with whose autoscaler is off

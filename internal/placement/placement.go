@@ -1,9 +1,9 @@
-// Package placement says of what pools a scratch pool consists, with how many placement
-// groups, and confines it to some of the OSDs of a Ceph cluster: which OSDs those are, which
-// of them each placement group gets, and whether that is so.
+// Package placement lists the pools of a scratch pool with their numbers of placement groups,
+// and confines it to some OSDs of a Ceph cluster: it chooses the OSDs, assigns each placement
+// group to some of them, and verifies the result.
 //
-// It is pure: it reads no clock and no cluster. Ceph is told by `osd pg-upmap`, one
-// placement group after another; docs/sweeps.md says why that and no CRUSH rule.
+// It is pure: it reads no clock and no cluster. The assignment is sent to Ceph by "osd
+// pg-upmap" for each placement group; docs/choosing-osds.md says why this is not a CRUSH rule.
 package placement
 
 import (
@@ -28,7 +28,7 @@ const (
 	defaultRoot = "default"
 	// defaultDomain is the failure domain of a pool that names none.
 	defaultDomain = "host"
-	// firstRelease is the first of which clients know of upmaps.
+	// firstRelease is the first whose clients know upmaps.
 	firstRelease = "luminous"
 )
 
@@ -146,8 +146,8 @@ func Choose(all []ceph.OSDLocation, w Wish) (Chosen, error) {
 
 // Apart says why the copies of pools cannot be kept apart: the cluster has fewer failure
 // domains than a pool has copies. CRUSH makes such a pool all the same, and its placement
-// groups never become clean. An OSD that is down or out counts, since it may come back;
-// whether there is one of the device class at all is not asked here.
+// groups never become clean. An OSD that is down or out counts, since it may come back; the
+// device class is not checked here.
 //
 // What cannot be is an *Error.
 func Apart(all []ceph.OSDLocation, w Wish) error {
@@ -295,8 +295,8 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing are the placements that Ceph has not been told. Told are those of this process,
-// by ID: Ceph forgets one that is what CRUSH says anyway, and does not show it any more.
+// Missing are the placements that were not sent to Ceph. told has those that this process has
+// sent, by ID: Ceph drops one that equals CRUSH's own choice, and no longer shows it.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, told map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)
@@ -329,7 +329,7 @@ func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 			}
 		}
 	}
-	if count != pool.PGNum { // What nobody tells is not proven.
+	if count != pool.PGNum { // Unreported placement groups are not proven.
 		return untold(pool, count)
 	}
 	return ""

@@ -1,6 +1,5 @@
-// Package progress is how a runner tells in its log how fast its tool is at present, and
-// how whoever follows logs reads that again. Nobody has to reach the runner for it, and
-// nothing is written into the API for it.
+// Package progress writes the current speed of a runner's engine into the runner's log, and
+// reads it from there. It needs no connection to the runner, and writes nothing to the API.
 package progress
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// magic begins a line, behind whatever a log puts before it. What comes after it may
-// change with its number alone: a runner and a command line can be of two versions.
+// magic begins a line, after any prefix of the log. Change its number with the format: a
+// runner and a command line may have different versions.
 const magic = "cephtune-progress-1"
 
 // Line is one line of a log: how fast the tool of one client is.

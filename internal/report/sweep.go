@@ -100,8 +100,8 @@ func better(metric v1alpha1.Metric) string {
 // percentOf writes a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
-// configurations is the table. The ratio is not that of the figures beside it: it
-// compares each run with the runs of the baseline around it.
+// configurations is the table. The ratio is not that of the row's figures: it compares each
+// run with the runs of the baseline around it.
 func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
 	objective := s.Spec.Objective
 	table := &Table{Header: []string{"Configuration", "Runs", FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}

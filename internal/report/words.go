@@ -53,7 +53,7 @@ func FigureName(r v1alpha1.MetricReference) string {
 	return name
 }
 
-// Ratio writes a ratio as the summary does. What is not known is empty.
+// Ratio writes a ratio as the summary does; "" if unknown.
 func Ratio(d v1alpha1.Decimal) string {
 	v, err := figure.ParseDecimal(d)
 	if err != nil {

@@ -1,11 +1,11 @@
 // Package result is the neutral record of what one run of a benchmark tool
 // measured, whichever tool it was.
 //
-// It follows three rules. Every quantity has its unit in its name. What a tool
-// did not say is absent (a nil pointer, a missing column, a gap in a series),
-// never zero. And whatever can be added exactly is kept in the form that can be
-// added: operations, bytes, moments and histograms, from which rates and
-// percentiles are derived when they are asked for.
+// It follows three rules. Every quantity has its unit in its name. A quantity that a tool did
+// not report is absent (a nil pointer, a missing column, a gap in a series), never zero. And
+// whatever can be added exactly is kept in the form that can be added: operations, bytes,
+// moments and histograms, from which rates and percentiles are derived when they are asked
+// for.
 package result
 
 import "slices"
@@ -112,8 +112,8 @@ const (
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram counts other operations than its moments.
 	WarnHistogramCount WarningCode = "HistogramCount"
-	// WarnRampIncluded says that a mean latency is that of the whole run, ramp
-	// included, because the tool told no other.
+	// WarnRampIncluded says that a mean latency is that of the whole run, ramp included,
+	// because the tool reported no other.
 	WarnRampIncluded WarningCode = "RampIncluded"
 	// WarnUnevenClients says that some clients ended long before others.
 	WarnUnevenClients WarningCode = "UnevenClients"

@@ -8,9 +8,8 @@ import (
 
 // Series is the course of a run in consecutive intervals, column by column.
 //
-// An interval of which the tool said nothing is not there: its neighbours' ends
-// do not meet. An interval in which nothing completed is there with rate 0. A
-// column that the tool does not know is nil.
+// An interval that the tool did not report is missing: its neighbours' ends do not meet. An
+// interval in which nothing completed has rate 0. A column that the tool does not know is nil.
 type Series struct {
 	// Boundaries says how far StartSeconds and EndSeconds can be trusted.
 	Boundaries Boundaries `json:"boundaries"`

@@ -34,7 +34,7 @@ const (
 	RiskMedium Risk = "Medium"
 	// RiskRestart is for options that OSDs take only when they start.
 	RiskRestart Risk = "Restart"
-	// RiskNever is for options that nobody can allow.
+	// RiskNever is for options that an administrator cannot allow either.
 	RiskNever Risk = "Never"
 )
 
@@ -74,7 +74,7 @@ func riskRules() []riskRule {
 	}
 }
 
-// ConfigRisk tells the risk of an option of the configuration, and why it is so.
+// ConfigRisk returns the risk of a configuration option, and the reason.
 func ConfigRisk(name string) (Risk, string) {
 	for _, rule := range riskRules() {
 		if rule.names.MatchString(name) {
@@ -92,7 +92,7 @@ func (o Option) needsMax() string {
 	return ""
 }
 
-// PoolRisk tells the same of an option of a pool.
+// PoolRisk returns the same for a pool option.
 func PoolRisk(name string) (Risk, string) {
 	switch name {
 	case "size", "min_size":
@@ -109,16 +109,16 @@ func PoolRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
-// AltersStoredData tells whether an option of a pool changes how data is kept that was
-// there before the sweep and will be after it.
+// AltersStoredData reports whether a pool option changes how existing data is stored, beyond
+// the end of the sweep.
 func AltersStoredData(name string) bool {
 	return strings.HasPrefix(name, "compression_") || strings.HasPrefix(name, "csum_") ||
 		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm" ||
 		name == "allow_ec_optimizations" // which Ceph does not take back either
 }
 
-// AllowsOption returns the entry for an option of a pool, or of the configuration at a
-// mask, and false if there is none.
+// AllowsOption returns the entry for an option of a pool, or of the configuration at a mask,
+// and false without one.
 func (c Cluster) AllowsOption(name, pool, mask string) (Option, bool) {
 	for _, option := range c.Options {
 		if option.Name == name && option.Pool == pool && option.Mask == mask {

@@ -41,10 +41,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	return ""
 }
 
-// guardOf is a parameter of a scratch pool, the first by name, with which the pool could not
-// be used or removed any more, or by which the autoscaler would take PGs from other pools:
-// what it is told of one counts against all, also while it is off for that one. "" if there
-// is none.
+// guardOf returns the first parameter, by name, that would make a scratch pool unusable or not
+// removable, or would make the autoscaler take PGs from other pools: its targets for one pool
+// count against all, even while it is off for that pool. "" without one.
 func guardOf(pool *v1alpha1.ScratchPool) string {
 	if pool == nil {
 		return ""
@@ -66,10 +65,10 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 	return names[at]
 }
 
-// MayPlacePGs tells whether scratch pools may be confined to some OSDs.
+// MayPlacePGs reports whether scratch pools may be confined to some OSDs.
 func (c Cluster) MayPlacePGs() bool { return c.PlacePGs && c.Identities.Tuner != "" }
 
-// NoPlacer is said where nobody may confine a scratch pool to some OSDs.
+// NoPlacer is the message if scratch pools may not be confined to some OSDs.
 const NoPlacer = "The operator's settings do not allow to put placement groups on chosen OSDs. " +
 	"Ask the administrator for it (with Helm powers.placePGs, otherwise placePGs of the cluster and `osd pg-upmap` among the caps of identities.tuner), " +
 	"or leave out scratchPool.osds and osdCount."

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Settings is the content of that file. What it does not name is not allowed.
+// Settings is the content of that file. It allows only what it names.
 type Settings struct {
 	// Clusters may be measured.
 	Clusters []Cluster `json:"clusters,omitempty"`
@@ -51,8 +51,8 @@ type Identities struct {
 	// IO reads and writes scratch pools and existing pools that are listed. Its key
 	// is given to the pods of benchmarks. cephtune-io, unless said otherwise.
 	IO string `json:"io,omitempty"`
-	// CacheDropper drops the caches of OSDs, for which it has to be allowed
-	// everything on all OSDs. Empty, nobody may have them dropped.
+	// CacheDropper drops the caches of OSDs, for which it has to be allowed everything on all
+	// OSDs. If empty, caches may not be dropped.
 	CacheDropper string `json:"cacheDropper,omitempty"`
 	// Tuner changes the settings of Ceph that Options list. Empty, nothing is changed,
 	// and sweeps over Ceph's settings are refused.
@@ -99,7 +99,7 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelComponent = "app.kubernetes.io/component"
 
-	// LabelRole tells the pod of a background from those of clients.
+	// LabelRole distinguishes the pod of a background from those of clients.
 	LabelRole = "cephtune.dev/role"
 
 	ManagedBy          = "cephtune"
@@ -124,7 +124,7 @@ func (s *Settings) Cluster(ref v1alpha1.ClusterReference) (Cluster, bool) {
 	return s.Clusters[at], true
 }
 
-// AllowsPool tells whether an existing pool of the cluster may be named as a target.
+// AllowsPool reports whether an existing pool of the cluster may be a target.
 func (c Cluster) AllowsPool(name string) bool {
 	return slices.Contains(c.ExistingPools, name)
 }

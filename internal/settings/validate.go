@@ -114,8 +114,8 @@ func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	return problems
 }
 
-// pools checks a list of existing pools. The scratch pools are none: they come and
-// go with benchmarks, which would lose what is in them.
+// pools checks a list of existing pools. Scratch pools are not allowed among them: benchmarks
+// create and remove these with their data.
 func pools(at *field.Path, names []string) field.ErrorList {
 	var problems field.ErrorList
 	for i, pool := range names {

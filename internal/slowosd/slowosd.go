@@ -1,5 +1,5 @@
-// Package slowosd names the OSDs that were slower than their peers while a phase was
-// measured, by the commit latencies that they tell of themselves.
+// Package slowosd names the OSDs that were slower than their peers while a phase was measured,
+// by the commit latencies that they report.
 //
 // It is pure. docs/results.md explains the statistic and what it cannot tell.
 package slowosd
@@ -21,10 +21,10 @@ const (
 	// MaxNamed is how many are named at most, the slowest first.
 	MaxNamed = 3
 
-	// leastPeers is the smallest number of OSDs of one class that are compared: of two
-	// nobody can say which one is off.
+	// leastPeers is the smallest number of OSDs of one class that are compared: with two,
+	// either may be the slow one.
 	leastPeers = 3
-	// leastSamples is how often an OSD has to have told its latency during a phase.
+	// leastSamples is how often an OSD has to have reported its latency during a phase.
 	leastSamples = 2
 	// mostDeviations is by how many standard deviations, estimated from the median
 	// absolute deviation, an OSD is above the median: the usual bound for it.
@@ -38,7 +38,7 @@ const (
 	// leastExcessSeconds is by how much the latency has to exceed the median: below it is
 	// the noise of OSDs that do little.
 	leastExcessSeconds = 0.002
-	// late is by how much what an OSD tells of a phase may come after its end.
+	// late is how long after a phase an OSD's report may still be about it.
 	late = 5 * time.Second
 )
 
@@ -51,8 +51,8 @@ type Phase struct {
 	// all are.
 	OSDs      []ceph.OSD
 	Placement []archive.Placement
-	// IO is what OSDs did for clients, as far as that is known. It decides nothing: it is
-	// told of the slow ones.
+	// IO is the work of OSDs for clients, as far as known. It decides nothing; the report
+	// shows it for slow OSDs.
 	IO []archive.OSDIO
 }
 
@@ -79,8 +79,8 @@ func Find(p Phase) []archive.SlowOSD {
 	return slow[:min(len(slow), MaxNamed)]
 }
 
-// latencies are the medians of what OSDs told during the phase. One that has committed
-// nothing is left out: it was idle, or only read from.
+// latencies returns the medians of the latencies that OSDs reported during the phase. An OSD
+// that committed nothing is left out: it was idle, or only read from.
 func (p Phase) latencies() map[int]float64 {
 	told := map[int][]float64{}
 	for _, sample := range p.Samples {
@@ -202,7 +202,7 @@ func mapped[T, V any](of []T, get func(T) V) []V {
 	return values
 }
 
-// Sentence tells of them in one sentence.
+// Sentence describes them in one sentence.
 func Sentence(slow []v1alpha1.SlowOSD) string {
 	if len(slow) == 0 {
 		return ""

@@ -22,8 +22,8 @@ type Look struct {
 	OSDs []ceph.OSDIO
 }
 
-// Typical is what each OSD did between two moments: the medians of the looks that are about
-// nothing else, by ID.
+// Typical is each OSD's work between two moments, by ID: the medians of the looks that lie
+// between them.
 func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 	told := map[int][]ceph.OSDIO{}
 	for _, look := range looks {
@@ -68,7 +68,7 @@ func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 	return work
 }
 
-// compareWork tells each of some peers what is typical of those whose work is known.
+// compareWork gives each peer the typical work of those whose work is known.
 func compareWork(peers []archive.SlowOSD) {
 	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
 	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))

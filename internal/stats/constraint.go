@@ -31,8 +31,8 @@ type Constraint struct {
 	Limit float64
 }
 
-// Absolute reports whether the constraint is on the metric itself. What it checks
-// is then not a contrast but the mean of the candidate's own runs.
+// Absolute reports whether the constraint is on the metric itself. It then checks the mean of
+// the candidate's own runs and not a contrast.
 func (k Constraint) Absolute() bool { return k.Limit != 0 }
 
 // ConstraintState says what the runs know about a constraint.

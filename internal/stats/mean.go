@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// GeometricInterval returns the two-sided confidence interval of the geometric mean
-// of runs: exp(z̄ ± t·s/√n) of their logarithms, R: exp(t.test(log(x))$conf.int).
-// It is as wide as runs differ; what varies within a run is not in it.
+// GeometricInterval returns the two-sided confidence interval of the geometric mean of runs:
+// exp(z̄ ± t·s/√n) of their logarithms, R: exp(t.test(log(x))$conf.int). It covers variation
+// between runs, not within a run.
 //
 // It returns an error wrapping ErrTooFew for fewer than two runs, one wrapping
 // ErrParameter for a confidence that is none, and a *ValueError for values that have

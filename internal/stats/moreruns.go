@@ -7,8 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// countableRuns ends the search for R*: nobody makes more runs than this to
-// settle one question.
+// countableRuns ends the search for R*: no one question is worth more runs.
 const countableRuns = 100_000
 
 // noiseRange is the confidence of the range of Needed.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Sentence is the assessment in one line of plain English. Numbers that do not
-// exist are left out rather than shown as infinities. What is missing is in repeats.
+// Sentence is the assessment in one line of plain English. Numbers that do not exist are left
+// out rather than shown as infinities. Missing runs are counted in repeats.
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
 // SentenceFor is Sentence where one more repeat takes each: what is missing is then in
@@ -106,7 +106,7 @@ func (m MoreRuns) spread(each Effort, per int) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// span is how long the missing repeats take, of which at most limit are told.
+// span is how long the missing repeats take, for at most limit of them.
 func (m MoreRuns) span(each time.Duration, limit int) string {
 	takes := func(n int) string { return minutes(time.Duration(n) * each) }
 	switch {

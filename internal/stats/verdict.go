@@ -48,7 +48,7 @@ type Comparison struct {
 	Name     string
 	Contrast Contrast
 	Faults   []Reason
-	// Beaten tells that a candidate raced no further. Too few runs are then no fault: it is
+	// Beaten says that a candidate raced no further. Too few runs are then no fault: it is
 	// undecided, and still one of those that were asked about.
 	Beaten bool
 }

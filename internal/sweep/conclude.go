@@ -60,8 +60,8 @@ type Standing struct {
 type Conclusion struct {
 	Standing
 	Stop StopCode
-	// Unfinished tells that the last block was begun and not completed, so that its runs
-	// are evidence of nothing.
+	// Unfinished says that the last block was begun and not completed, so that its runs do not
+	// count.
 	Unfinished bool
 	// ConfirmationBlocks is how many fresh blocks the confirmation was to have at most; 0
 	// where there was none.

@@ -27,8 +27,8 @@ const (
 	// Inert means: the setting had no effect on the running daemons. Repeating it
 	// would not help, so the candidate is withdrawn.
 	Inert Outcome = "I"
-	// Interrupted means: the sweep was suspended or restarted around this slot. What
-	// the block holds was measured in another time, so the block starts again.
+	// Interrupted means: the sweep was suspended or restarted around this slot. The block's
+	// runs were measured at another time, so the block starts again.
 	Interrupted Outcome = "X"
 )
 

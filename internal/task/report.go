@@ -22,7 +22,7 @@ const (
 	Done State = "Done"
 	// Failed: see Failure.
 	Failed State = "Failed"
-	// Cancelled: the manager asked for it, or the pod was told to end.
+	// Cancelled: the manager asked for it, or the pod was terminated.
 	Cancelled State = "Cancelled"
 )
 
@@ -72,8 +72,7 @@ type Status struct {
 	EndTime   *time.Time `json:"endTime,omitempty"`
 }
 
-// Report is what one client has to tell of a measurement. It is bounded: see
-// MaxReportBytes.
+// Report is one client's report of a measurement. It is bounded: see MaxReportBytes.
 type Report struct {
 	Status
 	// Client is the index of the client, from 0.
@@ -96,9 +95,9 @@ const (
 type Usage struct {
 	// CPUSeconds is the time on CPUs of the tool.
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// ThrottledSeconds is how long the container was kept from running by its CPU
-	// limit, and ThrottledPeriods of Periods scheduling periods were affected. Nil
-	// where the kernel does not tell.
+	// ThrottledSeconds is how long the container was kept from running by its CPU limit, and
+	// ThrottledPeriods of Periods scheduling periods were affected. Nil if the kernel does not
+	// report it.
 	ThrottledSeconds *float64 `json:"throttledSeconds,omitempty"`
 	ThrottledPeriods *int64   `json:"throttledPeriods,omitempty"`
 	Periods          *int64   `json:"periods,omitempty"`

@@ -1,6 +1,5 @@
-// Package task describes what a client of a benchmark is told to do: programs with
-// their arguments. The manager makes tasks, the runner in a benchmark pod carries
-// them out.
+// Package task describes the work of a benchmark's client: programs with their arguments. The
+// manager creates tasks, the runner in a benchmark pod executes them.
 package task
 
 import "slices"
@@ -18,19 +17,18 @@ type Command struct {
 // Same reports whether another command does the same.
 func (c Command) Same(o Command) bool { return slices.Equal(c.Argv, o.Argv) }
 
-// Task is carried out by one client as a whole: all steps, then the measurement.
-// The first command that fails ends it. One without either is done at once: a client
-// need not have a part in what all are told, as with an image that they share.
+// Task is carried out by one client as a whole: all steps, then the measurement. The first
+// command that fails ends it. One without either is done at once: a client may have no part in
+// a task for all, as with a shared image.
 type Task struct {
 	// ID is unique within the life of a runner: lower-case letters, digits and
 	// dashes, at most 100 of them.
 	ID string `json:"id"`
-	// RestSeconds is how long the client waits before the first command: the pause
-	// between phases, where nobody else keeps it. At most an hour.
+	// RestSeconds is how long the client waits before the first command: the pause between
+	// phases, if the manager does not keep it. At most an hour.
 	RestSeconds float64 `json:"restSeconds,omitempty"`
-	// Always has the task carried out without a manager even if one before has failed
-	// or the pod is told to end, as what cleans up must be. With a manager it means
-	// nothing.
+	// Always has a standalone client execute the task even if an earlier one has failed or the
+	// pod is terminated, as teardown must be. With a manager it has no meaning.
 	Always bool `json:"always,omitempty"`
 	// Steps are run one after another as soon as the task arrives. They are not
 	// measured.
@@ -69,7 +67,7 @@ type Measurement struct {
 	// its good end: the task is then Done, with what was measured by then. A tool that
 	// ends by itself has failed.
 	UntilCancelled bool `json:"untilCancelled,omitempty"`
-	// OperationBytes are those of each operation of a tool that tells them only at
-	// its end, and has none when it is stopped; 0 for others.
+	// OperationBytes is the size of an operation, for a tool that reports bytes only at its
+	// end and not when it is stopped; 0 for others.
 	OperationBytes int64 `json:"operationBytes,omitempty"`
 }

@@ -84,8 +84,8 @@ type figureKind struct {
 	statistic string // of a latency
 }
 
-// figureKinds are in the order of their weight: where there is not room for all, the
-// first ones are told, each of all phases.
+// figureKinds are in the order of their weight: if there is not room for all, the first ones
+// are exported, each for all phases.
 func figureKinds() []figureKind {
 	var all []figureKind
 	all = append(all, figureKind{v1alpha1.MetricTimeToClean, v1alpha1.DirectionTotal, metrics.BenchmarkTimeToClean, ""})
@@ -104,8 +104,8 @@ func figureKinds() []figureKind {
 	return all
 }
 
-// figureSamples are all figures of all phases, the weightiest first. What would mislead in
-// part, such as one end of an interval, is one group.
+// figureSamples are all figures of all phases, the weightiest first. Figures that mislead
+// alone, such as one end of an interval, form one group.
 func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for i, kind := range figureKinds() {

@@ -19,35 +19,35 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Rook tells about CephClusters.
+// Rook reads CephClusters.
 type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 }
 
-// Lock tells who has a Ceph cluster, and asks Kubernetes alone.
+// Lock returns the holder of a Ceph cluster, and asks Kubernetes alone.
 type Lock interface {
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 }
 
-// Journals tell what has to be put back in a Ceph cluster; nil if nothing has.
+// Journals return the open journal of a Ceph cluster; nil without one.
 type Journals interface {
 	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
 
 const (
-	// fsidFor is how long the FSID of a CephCluster is taken as known. It changes only
-	// when somebody makes the cluster anew.
+	// fsidFor is how long the FSID of a CephCluster is taken as known. It changes only when
+	// the cluster is created again.
 	fsidFor = 5 * time.Minute
 	// atOnce is how many clusters are looked at together.
 	atOnce = 8
 )
 
-// clusterFacts is what was found out about a Ceph cluster. What could not be is nil.
+// clusterFacts are the facts about a Ceph cluster. Unknown ones are nil.
 type clusterFacts struct {
 	name    string
 	waiting int
 	grant   *lock.Grant
-	// journal, and that of disruptions, is there where it could be read, entries or not.
+	// journal and disruption are set if they could be read, with or without entries.
 	journal, disruption *tuning.Journal
 }
 
@@ -78,7 +78,7 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 	return all
 }
 
-// openEntries counts what is to be put back, and names whose it is; "" if there is nothing.
+// openEntries counts the settings to restore, and returns their owner; "" without any.
 func openEntries(j *tuning.Journal) (open int, holder string) {
 	for _, entry := range j.Entries {
 		if entry.State == tuning.Open {
@@ -91,7 +91,7 @@ func openEntries(j *tuning.Journal) (open int, holder string) {
 	return open, holder
 }
 
-// holderName is a holder without its UID, which nobody has a use for in a series.
+// holderName is a holder without its UID, which is of no use in a series.
 func holderName(identity string) string {
 	words := strings.Split(identity, "/")
 	return strings.Join(words[:min(len(words), 3)], "/")
@@ -129,7 +129,7 @@ func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterF
 			return nil
 		})
 	}
-	_ = group.Wait() // What failed is kept for each.
+	_ = group.Wait() // Errors are kept for each.
 	return facts, errors.Join(failures...)
 }
 
@@ -149,7 +149,7 @@ func (c *clusters) lookAt(ctx context.Context, ref v1alpha1.ClusterReference) (c
 	return found, errors.Join(lockErr, journalErr, disruptionErr)
 }
 
-// orEmpty is a journal without entries where there is none, and nil where nobody knows.
+// orEmpty returns an empty journal if the cluster has no journal, and nil if that is unknown.
 func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	if err == nil && j == nil {
 		return &tuning.Journal{}, nil
@@ -157,9 +157,8 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf is the FSID of a CephCluster; "" while it has none. One that Rook or Kubernetes
-// does not tell at present is what it was: its lock and journal are looked for all the
-// more.
+// fsidOf is the FSID of a CephCluster; "" while it has none. If Rook or Kubernetes does not
+// answer, the last known FSID holds: its lock and journal still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()
 	known, has := c.fsids[ref]
@@ -183,7 +182,7 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	return info.FSID, nil
 }
 
-// waits tells whether somebody waits for the lock of a cluster.
+// waits reports whether an object waits for the lock of a cluster.
 func waits(conditions []metav1.Condition) bool {
 	return atWork(conditions) && reasonOf(conditions) == v1alpha1.ReasonQueued
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// scrapeTime bounds what a scrape waits for. Prometheus gives up after ten seconds, unless
-// told otherwise, and then has nothing at all.
+// scrapeTime bounds the waiting of a scrape. By default Prometheus gives up after ten seconds,
+// and then has no samples at all.
 const scrapeTime = 5 * time.Second
 
 // Options are what a Collector works with.
@@ -32,7 +32,7 @@ type Options struct {
 	Rook     Rook
 	Lock     Lock
 	Journals Journals
-	// Disruptions tell which OSDs of a Ceph cluster are kept down.
+	// Disruptions return which OSDs of a Ceph cluster are kept down.
 	Disruptions Journals
 	// Leads is closed once this manager leads. The others say nothing, for each series
 	// would be there twice.
@@ -41,7 +41,7 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// Collector tells what CRs, locks and journals are at. It keeps nothing of them.
+// Collector exports the state of CRs, locks and journals. It caches nothing of them.
 type Collector struct {
 	reader       client.Reader
 	clusters     *clusters
@@ -112,7 +112,7 @@ func (c *Collector) samples(ctx context.Context) []Sample {
 	failed := c.report(err)
 	facts, err := c.clusters.look(ctx, waiting)
 	failed += c.report(err)
-	// What tells about the exporter comes on top, so that it is never left out itself.
+	// Series about the exporter itself come on top, so that they are never left out.
 	chosen := newSelection(metrics.MaxSeries)
 	for _, cluster := range facts {
 		chosen.add(clusterSamples(cluster, c.now()), 0)
@@ -170,10 +170,10 @@ func rankOf(conditions []metav1.Condition) int {
 	return rankIdle
 }
 
-// objects lists what has series, in the order in which there is room for it: what is at
-// work, what waits for that, and then what is newest. It also counts who waits for which cluster.
+// objects lists the objects with series, the most important first: those at work, those that
+// wait for them, and then the newest. It also counts the waiting objects of each cluster.
 //
-// What the cache has is read in place, which is why nothing here may change it.
+// It reads the cache in place, so nothing here may change an object.
 func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := c.reader.List(ctx, &benchmarks, client.UnsafeDisableDeepCopy); err != nil {
@@ -212,7 +212,7 @@ func precedence(a, b object) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), b.created.Compare(a.created), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-// selection is the series that are told, of those that there are.
+// selection is the series that are exported.
 type selection struct {
 	samples []Sample
 	dropped int
@@ -232,7 +232,7 @@ func (s *selection) add(samples []Sample, dropped int) {
 	}
 	for _, sample := range samples {
 		key := sample.Name + "\xff" + strings.Join(sample.Labels, "\xff")
-		if s.taken[key] { // A series that is there twice spoils the whole scrape.
+		if s.taken[key] { // A duplicate series spoils the whole scrape.
 			s.dropped++
 			continue
 		}

@@ -45,8 +45,8 @@ func newDisruptions(with prometheus.Registerer) disruptions {
 	return d
 }
 
-// DisruptionEnded counts a disruption whose run has ended; an outcome of "" is none. What it
-// has cost counts where it was measured; nil if nobody knows.
+// DisruptionEnded counts a disruption whose run has ended; it ignores an outcome of "". cost
+// is nil if it was not measured.
 func (e *Events) DisruptionEnded(outcome string, cost *archive.Disruption) {
 	if e == nil || outcome == "" {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// OutcomeFailed is that of an attempt to put settings back that failed. The other outcomes
-// are the reasons of the condition Restored.
+// OutcomeFailed is that of a failed attempt to restore settings. The other outcomes are the
+// reasons of the condition Restored.
 const OutcomeFailed = "Failed"
 
 // Kinds, as label kind has them.
@@ -107,7 +107,7 @@ func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why st
 	}
 }
 
-// RestoreEnded counts a restore that no status tells of, or an attempt that failed.
+// RestoreEnded counts a restore that no status shows, or an attempt that failed.
 func (e *Events) RestoreEnded(outcome string) {
 	if e != nil {
 		e.restores.WithLabelValues(outcome).Inc()
@@ -221,7 +221,7 @@ func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// apiVerb is what Kubernetes calls a request, as far as its head tells.
+// apiVerb is Kubernetes' verb of a request, as far as its head shows.
 func apiVerb(r *http.Request) string {
 	watch := r.URL.Query().Get("watch")
 	switch {

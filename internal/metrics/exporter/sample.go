@@ -73,15 +73,15 @@ func stateOf(conditions []metav1.Condition) string {
 	return metrics.StateIdle
 }
 
-// atWork tells whether an object is in the course of something.
+// atWork reports whether an object is in progress.
 func atWork(conditions []metav1.Condition) bool {
 	return stateOf(conditions) == metrics.StateReconciling
 }
 
 func reasonOf(conditions []metav1.Condition) string { return kstatus.Told(conditions).Reason }
 
-// summaryOf is the outcome in a sentence or, where there is none, what has to be done.
-// What goes on is no part of it: each change of a label is another series.
+// summaryOf is the outcome in a sentence or, without one, the required action. It has no
+// progress: each change of a label is another series.
 func summaryOf(summary string, conditions []metav1.Condition) string {
 	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
 		summary = stalled.Message

@@ -102,8 +102,8 @@ func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	return names
 }
 
-// latestRuns is the objective in the last run of each configuration that has a figure. A
-// ledger that another version wrote tells nothing.
+// latestRuns is the objective in the last run of each configuration that has a figure. It
+// ignores a ledger of another version.
 func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
 	if err != nil {
@@ -126,7 +126,7 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	return children[s.Namespace+"/"+sweepspec.ChildName(s, len(s.Status.Runs)+1)]
 }
 
-// measuring tells of which configuration which run is measured now.
+// measuring returns the configuration and the run that are measured now.
 func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (configuration string, run int, measures bool) {
 	if child == nil || !metav1.IsControlledBy(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
 		return "", 0, false

@@ -1,6 +1,6 @@
-// Package rights lets tests have a manager that may do on an API server what the
-// manifests in config allow it, and nothing else. What a controller does beyond that fails
-// in its own tests, rather than in somebody's cluster.
+// Package rights lets tests have a manager that may do on an API server what the manifests in
+// config allow it, and nothing else. Requests of a controller beyond that fail in its own
+// tests, rather than in a user's cluster.
 package rights
 
 import (
@@ -111,7 +111,7 @@ func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, na
 	}
 }
 
-// Await waits until somebody may do something, or must not.
+// Await waits until a client has a right, or lacks it.
 func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttributes, want bool) {
 	t.Helper()
 	c := connect(t, config)
