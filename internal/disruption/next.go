@@ -18,14 +18,14 @@ type Progress struct {
 	// Down when they were seen down. Before they are marked down, Stop equals Begin: noup may
 	// be set already and has to be undone.
 	Begin, Stop, Down time.Time
-	// Out is when Ceph was first seen to take them for lost, and Backfilled when the cluster
-	// was whole without them; only where that is meant to be.
+	// Out is when Ceph was first seen to have marked them out, and Backfilled when the cluster
+	// was whole without them; only if the plan expects it.
 	Out, Backfilled time.Time
 	// LetBack is when noup was unset, and Up when the OSDs were seen up.
 	LetBack, Up time.Time
 	// Clean is when the cluster was first seen to be whole again.
 	Clean time.Time
-	// Failed is why there is nothing to measure.
+	// Failed says why the disruption cannot be measured.
 	Failed string
 }
 
@@ -66,7 +66,7 @@ const (
 	downWithin = 20 * time.Second
 	// UpWithin is how long OSDs may take to come up: they only have to hear of it.
 	UpWithin = 3 * time.Minute
-	// lookEvery is how often the cluster is looked at while something changes.
+	// lookEvery is the interval between checks of the cluster while something changes.
 	lookEvery = 2 * time.Second
 )
 
@@ -110,7 +110,7 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	return so
 }
 
-// noteBackfill adds what Ceph does about OSDs that it takes for lost, where that is meant to be.
+// noteBackfill adds Ceph's handling of OSDs that it marks out, if the plan expects it.
 func (p Plan) noteBackfill(so Progress, look Look) Progress {
 	if !p.Backfill || !so.Outstanding() {
 		return so
@@ -126,7 +126,7 @@ func (p Plan) noteBackfill(so Progress, look Look) Progress {
 	return so
 }
 
-// failure says why there is nothing to measure; "" while there may be.
+// failure says why the disruption cannot be measured; "" while it still may be.
 func (p Plan) failure(so Progress, look Look, now time.Time) string {
 	if so.Stop.IsZero() {
 		return p.failureBefore(so, look, now)
@@ -159,8 +159,8 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 	case p.cameUpEarly(so, look):
 		return "an OSD came up before the outage was over: has somebody taken the flag noup off it?"
 	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Outage)):
-		// Ceph waits longer for OSDs that have come and gone before (mon_osd_adjust_down_out_interval),
-		// and for ever where they are all that a large part of the cluster has.
+		// Ceph waits longer for OSDs that were down before (mon_osd_adjust_down_out_interval),
+		// and for ever if they are all OSDs of a large part of the cluster.
 		return "Ceph did not take all of the OSDs for lost during the outage, so that no data was moved: make it longer, " +
 			"or see mon_osd_down_out_subtree_limit"
 	}

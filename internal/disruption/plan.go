@@ -19,7 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Plan is a disruption as it is to happen.
+// Plan is a planned disruption.
 type Plan struct {
 	OSDs []int
 	// Before counts from the signal to start, the ramp included.
@@ -81,8 +81,8 @@ const (
 	defaultMarkdownPeriod = 600 * time.Second
 )
 
-// outAfter is how long an OSD may be down before Ceph takes it for lost; 0 for ever. The
-// monitor that leads decides, so that it is a range where one of them has a value of its own.
+// outAfter is how long an OSD may be down before Ceph marks it out; 0 for ever. The leading
+// monitor decides, so it is a range if a monitor has its own value.
 func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
 	const option = "mon_osd_down_out_interval"
 	for i, seconds := range append(apart(config, "mon", option), number(config, "mon", option, defaultOutAfter.Seconds())) {
@@ -112,8 +112,8 @@ func later(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// minInRatio is the share of OSDs that has to be in for Ceph to take another one for lost;
-// the strictest where monitors differ.
+// minInRatio is the share of OSDs that has to be in for Ceph to mark another one out; the
+// strictest if monitors differ.
 func minInRatio(config []ceph.ConfigEntry) float64 {
 	const option = "mon_osd_min_in_ratio"
 	return slices.Max(append(apart(config, "mon", option), number(config, "mon", option, defaultMinInRatio)))
@@ -158,8 +158,8 @@ func number(config []ceph.ConfigEntry, section, name string, otherwise float64) 
 	return value
 }
 
-// apart are the values of an option that some daemons of a kind have for themselves: by
-// their name, or by a mask.
+// apart returns the values of an option that are set for single daemons of a kind, by name or
+// by mask.
 func apart(config []ceph.ConfigEntry, section, name string) []float64 {
 	var values []float64
 	for _, entry := range config {
@@ -171,7 +171,7 @@ func apart(config []ceph.ConfigEntry, section, name string) []float64 {
 	return values
 }
 
-// LostAfter is how long an OSD may be down at least before Ceph takes it for lost and moves
+// LostAfter is the shortest time that an OSD may be down before Ceph marks it out and moves
 // its data; 0 for ever.
 func LostAfter(config []ceph.ConfigEntry) time.Duration {
 	shortest, _ := outAfter(config)

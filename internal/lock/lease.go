@@ -38,9 +38,9 @@ type Leases struct {
 	had map[string]int64
 }
 
-// NewLeases returns the locks in a namespace, that of the manager. The reader must not
-// keep a cache: use the manager's API reader. The process is named so that none before or
-// after it has the same name; who only looks needs none.
+// NewLeases returns the locks in a namespace, that of the manager. The reader must not keep a
+// cache: use the manager's API reader. The name of the process has to be unique over time; a
+// caller that only reads needs no name.
 func NewLeases(reader client.Reader, writer client.Writer, namespace, process string) *Leases {
 	return &Leases{reader: reader, writer: writer, namespace: namespace, process: process, had: map[string]int64{}}
 }
@@ -99,7 +99,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	return l.noted(fsid, granted(lease, holder)), nil
 }
 
-// noted keeps in mind in which epoch this process has a lock.
+// noted remembers the epoch in which this process has a lock.
 func (l *Leases) noted(fsid string, grant Grant) Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,13 +117,13 @@ func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 	return known && epoch(lease) > had && lease.Annotations[annotationProcess] != l.process
 }
 
-// nextEpoch is that of a Lease which is taken now: the seconds since 2026 began, unless that
-// is not above the last one.
+// nextEpoch is the epoch of a Lease that is taken now: the seconds since the start of 2026, or
+// the last epoch plus one if that is higher.
 //
 // A count from 1 would begin anew with each Lease. One that is deleted, by hand or with its
-// namespace, takes its count with it, and who has seen an epoch refuses lower ones: those who
-// change Ceph, and the record there. In seconds, a Lease goes on above what one before it
-// had, and the field has room until 2094.
+// namespace, takes its count with it, but the sidecar and the record in Ceph refuse epochs
+// below the highest seen. In seconds, a Lease goes on above what one before it had, and the
+// field has room until 2094.
 func nextEpoch(last int64, now time.Time) int32 {
 	// 2026-01-01 in UTC.
 	const began = 1767225600

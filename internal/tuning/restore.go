@@ -24,8 +24,7 @@ func (r Report) Kept() []Entry {
 	return slices.DeleteFunc(slices.Clone(r.Entries), func(e Entry) bool { return e.State != Kept })
 }
 
-// LeftAlone are the entries that are closed without being as they were, or as they were
-// meant to be.
+// LeftAlone are the closed entries with neither their original nor their intended value.
 func (r Report) LeftAlone() []Entry {
 	var left []Entry
 	for _, entry := range r.Entries {
@@ -36,7 +35,7 @@ func (r Report) LeftAlone() []Entry {
 	return left
 }
 
-// Message says what became of an entry, and what to do if that is not as it was.
+// Message describes the outcome of an entry, and what to do if it was not restored.
 func (e Entry) Message() string {
 	switch e.State {
 	case Restored:
@@ -94,7 +93,7 @@ func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
 	return Report{Done: j.Done(), Entries: j.Entries, Waiting: waiting}, errors.Join(errs...)
 }
 
-// notTakenError says that Ceph took a value and has another.
+// notTakenError says that Ceph accepted a value but stored another.
 type notTakenError struct{ found Value }
 
 // Error implements error.

@@ -45,8 +45,8 @@ func Follows(next, kept *Journal) error {
 	return nil
 }
 
-// Outlives refuses to remove the journal that is kept, unless it is done or an earlier state of
-// the last one, which is: a process may have died before it wrote that into every copy.
+// Outlives refuses to remove the kept journal, unless it is done, or an earlier state of a
+// last one that is done: a process may have died before it updated every copy.
 func Outlives(last, kept *Journal) error {
 	switch {
 	case kept.Done():
@@ -70,8 +70,8 @@ const (
 // ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
 // Kubernetes cluster.
 //
-// Ceph cannot compare and set a key in one step. So it reads what is kept, and refuses to write
-// over or to remove what is not the writer's; between that look and the command, another
+// Ceph cannot compare and set a key in one step. So it reads the kept journal, and refuses to
+// overwrite or remove one of another writer; between that read and the command, another
 // writer's journal can still be lost. The lock keeps other writers away, and the copy in
 // Kubernetes, which is written first, has no such window.
 type ConfigKey struct {
@@ -206,9 +206,9 @@ func (s *Memory) Remove(ctx context.Context, last *Journal) error {
 	return nil
 }
 
-// Mirrored keeps a journal in two stores, which Newest makes one of. The first is the one
-// that others look into, who cannot or need not ask the second: whatever happens in between,
-// it has a journal for at least as long as the second one.
+// Mirrored keeps a journal in two stores, and Newest chooses between their copies. Readers
+// that cannot or need not ask the second read the first. Even after a crash, the first has a
+// journal at least as long as the second.
 type Mirrored struct{ first, second Store }
 
 // NewMirrored returns the store that is both.
@@ -246,9 +246,9 @@ func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 	return nil
 }
 
-// removals are the stores that a journal is removed from, in that order, which is not the one
-// in which it is saved. The other way round, a process that dies in between leaves a copy of
-// which nobody knows, and which nobody removes.
+// removals are the stores in the order of a removal, the reverse of the order of a save.
+// Otherwise a process that dies in between would leave a copy that no reader finds and no
+// process removes.
 func removals(from Store) []Store {
 	if both, is := from.(*Mirrored); is {
 		return []Store{both.second, both.first}
@@ -256,7 +256,7 @@ func removals(from Store) []Store {
 	return []Store{from}
 }
 
-// Newest tells which of two copies of a journal counts; nil is a copy that is missing.
+// Newest returns the copy of a journal that counts; nil is a missing copy.
 //
 //   - One that is missing counts for nothing: an object may have been deleted with its
 //     namespace, a key by hand. A journal that is done and was being removed is removed
