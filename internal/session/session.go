@@ -1,0 +1,148 @@
+// Package session switches settings under a running load, and makes a verdict of what clients
+// did meanwhile. The method is that of package switchback; what is switched and
+// proven, and how, is for whoever calls Run. The caller restores after Run, whatever came of it.
+//
+// No controller calls it yet.
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// Cluster is what settings are switched in, by their numbers: 0 is the baseline.
+type Cluster interface {
+	// Switch goes from the setting of the window before to that of the next one, and returns
+	// when Ceph was told and when it had answered. It has a deadline of its own. After an
+	// error nothing is switched any more.
+	Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error)
+	// Proven tells whether OSDs report that they run with a setting.
+	Proven(ctx context.Context, setting int) (bool, error)
+}
+
+// Plan is what a session fixes beforehand.
+type Plan struct {
+	Order  []switchback.Group `json:"order"`
+	Window time.Duration      `json:"window"` // wash-out included
+	// ProofEvery is the pause between two looks at what OSDs run with.
+	ProofEvery time.Duration     `json:"proofEvery"`
+	Timing     switchback.Timing `json:"timing"`
+	Seed       uint64            `json:"seed"` // of the draws of the tests
+}
+
+// Quick is the plan of one session of one candidate, up to the last look and with quads to
+// spare for those that are void.
+func Quick(seed uint64) (Plan, error) {
+	looks := switchback.QuickLooks()
+	quads := looks[len(looks)-1]/2 + spareQuads
+	order, err := switchback.Assign(seed, 1, 1, quads)
+	return Plan{
+		Order: order, Window: 10 * time.Second, ProofEvery: 2 * time.Second, Seed: seed,
+		Timing: switchback.Timing{WashOut: 3 * time.Second, SlowestTell: time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
+	}, err
+}
+
+const spareQuads = 6
+
+// Record is what was done in a session. Times are the operator's, since Began.
+type Record struct {
+	Began    time.Time           `json:"began"`
+	Switches []switchback.Switch `json:"switches"`
+	End      time.Duration       `json:"end"`
+	// Void is why the session is no evidence; "" if it is.
+	Void string `json:"void,omitempty"`
+}
+
+// Look is called after each group that was measured to its end, and tells whether that is enough.
+type Look func(ctx context.Context, so Record) (enough bool, err error)
+
+// Run switches through the order of a plan. The cluster has the baseline when it begins. It
+// ends when a look says so, with the order, or with the first thing that is lost: an answer, the
+// lock, the context. Then the session is void.
+func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
+	r := Record{Began: time.Now()}
+	setting := switchback.Baseline
+	for _, group := range p.Order {
+		first := len(r.Switches)
+		for _, next := range group {
+			if err := r.window(ctx, p, in, setting, next); err != nil {
+				return r.void(err)
+			}
+			setting = next
+		}
+		proveGroup(r.Switches[first:])
+		r.End = time.Since(r.Began)
+		enough, err := look(ctx, r)
+		if err != nil {
+			return r.void(err)
+		}
+		if enough {
+			break
+		}
+	}
+	return r
+}
+
+func (r Record) void(err error) Record {
+	r.End, r.Void = time.Since(r.Began), err.Error()
+	return r
+}
+
+// window switches, and asks for proof until the window is over.
+func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
+	}
+	told, acknowledged, err := in.Switch(ctx, from, to)
+	if err != nil {
+		return fmt.Errorf("switch %d: %w", len(r.Switches), err)
+	}
+	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Told: told.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
+	within, stop := context.WithDeadline(ctx, told.Add(p.Window))
+	defer stop()
+	proven := &r.Switches[len(r.Switches)-1].Proven
+	for {
+		pause := p.ProofEvery
+		if *proven {
+			pause = p.Window
+		}
+		if !sleep(within, pause) {
+			break
+		}
+		// One that cannot be had is none: the window is then not proven, which voids its group.
+		if yes, err := in.Proven(within, to); err == nil {
+			*proven = yes
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
+	}
+	return nil
+}
+
+// sleep tells whether it slept to the end.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// proveGroup takes a setting as proven in all windows of a group in one of which it was: OSDs
+// report every five seconds, so that a window may pass between two reports.
+func proveGroup(switches []switchback.Switch) {
+	seen := map[int]bool{}
+	for _, s := range switches {
+		seen[s.Setting] = seen[s.Setting] || s.Proven
+	}
+	for i := range switches {
+		switches[i].Proven = seen[switches[i].Setting]
+	}
+}
