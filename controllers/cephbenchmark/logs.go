@@ -310,6 +310,11 @@ func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
 // Cancel implements [runner.Client]. The client may be at work, and goes on.
 func (c logClient) Cancel(context.Context, string) error { return nil }
 
+// Course implements [runner.Client]. A log has none.
+func (c logClient) Course(_ context.Context, id string, _ int) (runner.Course, error) {
+	return runner.Course{}, onlyLog(runner.NotFound, id)
+}
+
 // Report implements [runner.Client].
 func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
 	if report := c.log.reports[id]; report != nil {

@@ -30,8 +30,10 @@ type progressWriter struct {
 	since time.Time
 	now   func() time.Time
 	// tell writes a line, count is how many the session has had.
-	tell  func(progress.Line)
-	count *int
+	tell func(progress.Line)
+	// counted tells how much was done in a time that the tool has counted exactly.
+	counted func(parse.Rate)
+	count   *int
 
 	line    []byte
 	tooLong bool
@@ -47,8 +49,9 @@ func (r *execution) watched() *progressWriter {
 	}
 	return &progressWriter{
 		live: format.NewLive(), task: r.entry.task.ID, since: time.Now(), now: time.Now,
-		tell:  func(l progress.Line) { r.note("%s", l) },
-		count: &r.progressLines, // One task is at work at a time.
+		tell:    func(l progress.Line) { r.note("%s", l) },
+		counted: r.addSecond,
+		count:   &r.progressLines, // One task is at work at a time.
 	}
 }
 
@@ -82,6 +85,9 @@ func (w *progressWriter) end() {
 	}
 	rate, ok := w.live.Line(line)
 	now := w.now()
+	if ok && rate.Seconds > 0 {
+		w.counted(rate)
+	}
 	if !ok || now.Sub(w.told) < w.pause() {
 		return
 	}

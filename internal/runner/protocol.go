@@ -50,6 +50,10 @@ type Client interface {
 	Start(ctx context.Context, id string) (Started, error)
 	// Cancel ends a task that has not ended.
 	Cancel(ctx context.Context, id string) error
+	// Course returns what the tool of a task has done from its beginning or, from a row on, since
+	// then. It has no rows where the tool does not count by the second. It can be asked while
+	// the tool runs, and afterwards.
+	Course(ctx context.Context, id string, from int) (Course, error)
 	// Report returns what a task that has ended measured.
 	Report(ctx context.Context, id string) (*task.Report, error)
 	// Finish makes the runner end, successfully.

@@ -69,6 +69,7 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("POST /v1/tasks/{id}/start", s.startTask)
 	mux.HandleFunc("POST /v1/tasks/{id}/cancel", s.cancelTask)
 	mux.HandleFunc("GET /v1/tasks/{id}/report", s.getReport)
+	mux.HandleFunc("GET /v1/tasks/{id}/course", s.getCourse)
 	mux.HandleFunc("POST /v1/finish", s.finishRunner)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		answerError(w, refuse(NotFound, "there is no %s %s", r.Method, r.URL.Path))
@@ -140,6 +141,16 @@ func (s *server) getReport(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/gzip")
 	w.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
 	_, _ = w.Write(encoded) //nolint:gosec // It is no HTML, and who asks is no browser. If it does not arrive, the manager asks again.
+}
+
+func (s *server) getCourse(w http.ResponseWriter, r *http.Request) {
+	from, err := strconv.Atoi(r.FormValue("from"))
+	if err != nil {
+		answerError(w, refuse(Invalid, "want from=ROW: %v", err))
+		return
+	}
+	rows, refused := s.course(r.PathValue("id"), from)
+	answerEither(w, rows, refused)
 }
 
 func (s *server) finishRunner(w http.ResponseWriter, _ *http.Request) {

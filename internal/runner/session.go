@@ -60,6 +60,7 @@ type entry struct {
 	signalled bool
 	since     time.Time // The tool runs; zero until then.
 	report    []byte    // compressed; nil until the end
+	course    []Second
 }
 
 // maxKeptBytes bounds the memory for compressed reports: thousands of usual ones.

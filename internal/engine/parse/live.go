@@ -7,6 +7,9 @@ type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 	// MeanLatencySeconds is 0 where the tool does not say.
 	MeanLatencySeconds float64
+	// Seconds is how long it is the rate of, where it is that of all operations since the line
+	// before, as the tool has counted them; 0 where it is a mean over more, or rounded.
+	Seconds float64
 }
 
 // Live reads what one run of a tool prints to its standard output while it is at work.

@@ -21,7 +21,7 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	if seconds == 0 {
 		return parse.Rate{}, false // The row of second 0.
 	}
-	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds}
+	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds, Seconds: seconds}
 	if operations > 0 {
 		waited := next.averageLatency*float64(next.finished) - before.averageLatency*float64(before.finished)
 		rate.MeanLatencySeconds = max(0, waited/operations)

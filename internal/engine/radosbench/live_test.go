@@ -70,13 +70,13 @@ func TestLiveRatesOfLines(t *testing.T) {
 		"the head alone": {head, nil},
 		"a second in which nothing was finished": {
 			head + "    1      16        20         4        16        16    0.5         0.5\n    2      16        20         4         8         0           -         0.5\n",
-			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5}, {}},
+			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Seconds: 1}, {Seconds: 1}},
 		},
 		"a row that was skipped": {
 			head + "    2      16        24         8        16        16    0.5         0.5\n",
-			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5}},
+			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Seconds: 2}},
 		},
-		"a row of the past":            {head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2), []parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5}}},
+		"a row of the past":            {head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2), []parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Seconds: 1}}},
 		"a row that is cut off":        {head + "    1      16        20         4        16        16    0.5\n", nil},
 		"a row with more behind it":    {head + "    1      16        20         4        16        16    0.5  0.5  7\n", nil},
 		"numbers that there are not":   {head + "    1      16        20         4       nan       inf    0.5         nan\n", nil},

@@ -27,6 +27,8 @@ type Script struct {
 	StepsFailure, Failure *task.Failure
 	// Result is what is measured; nil for [DefaultResult].
 	Result *result.Result
+	// Course is what the tool does by the second, all of which is there at once.
+	Course []runner.Second
 	// Usage and Output are the report's.
 	Usage  task.Usage
 	Output string
@@ -373,6 +375,23 @@ func (r *Runner) cancel(e *entry) {
 
 // endless says that nothing but a cancellation is a good end.
 func (e *entry) endless() bool { return e.task.Measure != nil && e.task.Measure.UntilCancelled }
+
+// Course implements [runner.Client].
+func (r *Runner) Course(_ context.Context, id string, from int) (runner.Course, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.find(id)
+	switch {
+	case e == nil:
+		return runner.Course{}, r.answer(refuse(runner.NotFound, id))
+	case e.status.StartTime == nil:
+		return runner.Course{}, r.answer(refuse(runner.NotReady, id))
+	case from < 0 || from > len(e.script.Course):
+		return runner.Course{}, r.answer(refuse(runner.Invalid, id))
+	}
+	began := *e.status.StartTime
+	return runner.Course{Rows: e.script.Course[from:], Began: runner.Started{NotBefore: began, NotAfter: began}}, r.answer(nil)
+}
 
 // Report implements [runner.Client].
 func (r *Runner) Report(_ context.Context, id string) (*task.Report, error) {
