@@ -49,6 +49,12 @@ func percentiles() map[v1alpha1.Metric]float64 {
 	}
 }
 
+// Percent is the share of operations of a metric that is a percentile of a whole phase.
+func Percent(metric v1alpha1.Metric) (float64, bool) {
+	percent, ok := percentiles()[metric]
+	return percent, ok
+}
+
 // Metrics lists all metrics in the order in which figures are listed.
 func Metrics() []v1alpha1.Metric {
 	return []v1alpha1.Metric{

@@ -8,23 +8,13 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
 )
-
-// Second is what a tool did in about a second, by the client's clock since it was started.
-type Second struct {
-	FromNanoseconds int64 `json:"fromNanoseconds"`
-	ToNanoseconds   int64 `json:"toNanoseconds"`
-	// Operations were finished; 0 is a stall. Bytes are those that they moved, and LatencySeconds
-	// the sum of how long they took.
-	Operations     float64 `json:"operations"`
-	Bytes          float64 `json:"bytes"`
-	LatencySeconds float64 `json:"latencySeconds"`
-}
 
 // Course is what a tool did by the second.
 type Course struct {
 	// Rows are in order.
-	Rows []Second
+	Rows []result.Second
 	// Began bounds the moment from which rows count, by the manager's clock.
 	Began Started
 }
@@ -37,7 +27,7 @@ const (
 
 // answeredCourse is the answer to who asks for a course.
 type answeredCourse struct {
-	Rows []Second `json:"rows"`
+	Rows []result.Second `json:"rows"`
 	// RunningNanoseconds is how long ago the tool was started.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 }
@@ -50,10 +40,10 @@ func (r *execution) addSecond(rate parse.Rate) {
 	if r.entry.since.IsZero() {
 		return // A line before the tool is known to run.
 	}
-	row := Second{
-		ToNanoseconds: int64(time.Since(r.entry.since)), Operations: rate.OperationsPerSecond * rate.Seconds, Bytes: rate.BytesPerSecond * rate.Seconds,
+	row := result.Second{ToNanoseconds: int64(time.Since(r.entry.since)), Done: result.Done{
+		Operations: rate.OperationsPerSecond * rate.Seconds, Bytes: rate.BytesPerSecond * rate.Seconds,
 		LatencySeconds: rate.MeanLatencySeconds * rate.OperationsPerSecond * rate.Seconds,
-	}
+	}}
 	if n := len(r.entry.course); n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
@@ -77,7 +67,7 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	}
 	rows := e.course[from:]
 	rows = rows[:min(len(rows), maxSecondsAnswer)]
-	return answeredCourse{Rows: append([]Second{}, rows...), RunningNanoseconds: int64(time.Since(e.since))}, nil
+	return answeredCourse{Rows: append([]result.Second{}, rows...), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
 // Course implements [Client].

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
 )
 
 func TestCourse(t *testing.T) {
@@ -29,8 +30,8 @@ func TestCourse(t *testing.T) {
 		r.addSecond(parse.Rate{Seconds: 2}) // a stall
 		time.Sleep(time.Second / 2)
 		got, err := s.course("a", 0)
-		want := answeredCourse{RunningNanoseconds: int64(3500 * time.Millisecond), Rows: []Second{
-			{ToNanoseconds: 1e9, Operations: 4, Bytes: 4096, LatencySeconds: 2}, {FromNanoseconds: 1e9, ToNanoseconds: 3e9},
+		want := answeredCourse{RunningNanoseconds: int64(3500 * time.Millisecond), Rows: []result.Second{
+			{ToNanoseconds: 1e9, Done: result.Done{Operations: 4, Bytes: 4096, LatencySeconds: 2}}, {FromNanoseconds: 1e9, ToNanoseconds: 3e9},
 		}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v, -want +got:\n%s", err, diff)
@@ -49,7 +50,7 @@ func TestCourse(t *testing.T) {
 
 func TestACourseHasABound(t *testing.T) {
 	s := newSession(t.TempDir())
-	e := &entry{since: time.Now().Add(-time.Hour), course: make([]Second, maxSeconds)}
+	e := &entry{since: time.Now().Add(-time.Hour), course: make([]result.Second, maxSeconds)}
 	e.status.ID = "a"
 	s.entries = append(s.entries, e)
 	(&execution{session: s, entry: e}).addSecond(parse.Rate{OperationsPerSecond: 4, Seconds: 1})
@@ -59,9 +60,9 @@ func TestACourseHasABound(t *testing.T) {
 }
 
 func TestACourseIsReadWithinBounds(t *testing.T) {
-	want := answeredCourse{RunningNanoseconds: int64(10 * time.Second), Rows: make([]Second, maxSecondsAnswer)}
+	want := answeredCourse{RunningNanoseconds: int64(10 * time.Second), Rows: make([]result.Second, maxSecondsAnswer)}
 	for i := range want.Rows {
-		want.Rows[i] = Second{FromNanoseconds: 36e11, ToNanoseconds: 72e11, Operations: 1.0 / 3, Bytes: 1e9 / 3, LatencySeconds: 1e-3 / 3}
+		want.Rows[i] = result.Second{FromNanoseconds: 36e11, ToNanoseconds: 72e11, Done: result.Done{Operations: 1.0 / 3, Bytes: 1e9 / 3, LatencySeconds: 1e-3 / 3}}
 	}
 	c := served(t, func(w http.ResponseWriter, _ *http.Request) { answer(w, want) })
 	before := time.Now()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -60,7 +61,7 @@ type entry struct {
 	signalled bool
 	since     time.Time // The tool runs; zero until then.
 	report    []byte    // compressed; nil until the end
-	course    []Second
+	course    []result.Second
 }
 
 // maxKeptBytes bounds the memory for compressed reports: thousands of usual ones.

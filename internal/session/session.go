@@ -23,30 +23,6 @@ type Cluster interface {
 	Proven(ctx context.Context, setting int) (bool, error)
 }
 
-// Plan is what a session fixes beforehand.
-type Plan struct {
-	Order  []switchback.Group `json:"order"`
-	Window time.Duration      `json:"window"` // wash-out included
-	// ProofEvery is the pause between two looks at what OSDs run with.
-	ProofEvery time.Duration     `json:"proofEvery"`
-	Timing     switchback.Timing `json:"timing"`
-	Seed       uint64            `json:"seed"` // of the draws of the tests
-}
-
-// Quick is the plan of one session of one candidate, up to the last look and with quads to
-// spare for those that are void.
-func Quick(seed uint64) (Plan, error) {
-	looks := switchback.QuickLooks()
-	quads := looks[len(looks)-1]/2 + spareQuads
-	order, err := switchback.Assign(seed, 1, 1, quads)
-	return Plan{
-		Order: order, Window: 10 * time.Second, ProofEvery: 2 * time.Second, Seed: seed,
-		Timing: switchback.Timing{WashOut: 3 * time.Second, SlowestTell: time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
-	}, err
-}
-
-const spareQuads = 6
-
 // Record is what was done in a session. Times are the operator's, since Began.
 type Record struct {
 	Began    time.Time           `json:"began"`
@@ -103,7 +79,8 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Told: told.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
 	within, stop := context.WithDeadline(ctx, told.Add(p.Window))
 	defer stop()
-	proven := &r.Switches[len(r.Switches)-1].Proven
+	own := &r.Switches[len(r.Switches)-1]
+	proven := &own.Proven
 	for {
 		pause := p.ProofEvery
 		if *proven {
@@ -117,6 +94,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 			*proven = yes
 		}
 	}
+	own.Ended = time.Since(r.Began)
 	if ctx.Err() != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
 	}

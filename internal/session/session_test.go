@@ -2,16 +2,17 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/switchback"
 )
@@ -44,9 +45,9 @@ func (c *cluster) Proven(_ context.Context, setting int) (bool, error) {
 	return c.proves && setting == c.setting, nil
 }
 
-// load is a client that does I/O in each second of a session.
-func load(so Record, ratio float64) switchback.Client {
-	var client switchback.Client
+// load is a client that has done I/O in each second of a session so far, with a histogram.
+func load(so Record, ratio float64) []result.Second {
+	var rows []result.Second
 	rng, setting, at := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
 	for from := time.Duration(0); from+time.Second <= so.End; from += time.Second {
 		for at < len(so.Switches) && so.Switches[at].Told <= from {
@@ -56,96 +57,135 @@ func load(so Record, ratio float64) switchback.Client {
 		if setting == 1 {
 			rate *= ratio
 		}
-		client.Rows = append(client.Rows, switchback.Row{From: from, To: from + time.Second, Amount: rate})
+		n := int64(rate)
+		done := result.Done{Operations: float64(n), Bytes: 4096 * float64(n), LatencySeconds: 16}
+		typical, slow := result.BinNanoseconds(result.BinIndex(16e9/n)), result.BinNanoseconds(result.BinIndex(160e9/n))
+		done.Latencies = &result.Histogram{Bins: []result.Bin{{Nanoseconds: typical, Count: n - n/50}, {Nanoseconds: slow, Count: n / 50}}}
+		rows = append(rows, result.Second{FromNanoseconds: int64(from), ToNanoseconds: int64(from + time.Second), Done: done})
 	}
-	return client
+	return rows
 }
 
-// play is a session, with a look after each quad.
-func play(ctx context.Context, t *testing.T, c *cluster, ratio float64) (Evidence, switchback.Finding) {
+// play is a session with two clients, and a look after each quad.
+func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float64) (Evidence, Finding) {
 	t.Helper()
 	p, err := Quick(7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Evidence{Plan: p}
-	var found switchback.Finding
+	var e Evidence
+	var found Finding
+	gathered := NewCollector(p, 2)
 	e.Record = Run(ctx, p, c, func(_ context.Context, so Record) (bool, error) {
-		e.Record, e.Clients = so, []switchback.Client{load(so, ratio)}
+		began := so.Began.Add(-5 * time.Second) // The load runs for a while already.
+		for client := range 2 {
+			rows := load(so, ratio)[gathered.Next(client):]
+			for i := range rows {
+				rows[i].FromNanoseconds += int64(5 * time.Second)
+				rows[i].ToNanoseconds += int64(5 * time.Second)
+			}
+			gathered.Add(client, rows, began.Add(-time.Millisecond), began.Add(time.Millisecond))
+		}
+		if e, err = gathered.Evidence(so, nil); err != nil {
+			return false, err
+		}
 		if at, err := e.AtLook(); err != nil || !at {
 			return false, err
 		}
 		var err error
-		found, _, err = e.Quick(criteria(), false)
-		return found.Verdict != stats.Inconclusive, err
+		if found, err = verdict(e, q); err != nil {
+			return false, err
+		}
+		return found.Verdict != stats.Inconclusive, nil
 	})
 	return e, found
 }
 
-func criteria() stats.Criteria {
-	return stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}
+func verdict(e Evidence, q Question) (Finding, error) {
+	s, has, err := e.Summarize(q)
+	if err != nil || !has {
+		return Finding{}, errors.Join(err, errors.New("there was no look"))
+	}
+	findings, err := Judge(q, []Summary{s}, nil)
+	if err != nil {
+		return Finding{}, err
+	}
+	return findings[0], nil
+}
+
+// quick asks about throughput, and that the 99th percentile gets no worse by more than a tenth.
+func quick(metric v1alpha1.Metric) Question {
+	q := Question{
+		Question: switchback.Question{
+			Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true,
+		},
+		Objective: Figure{Metric: metric},
+		Constraints: []Constraint{
+			{Figure{Metric: v1alpha1.MetricLatencyP99}, stats.Constraint{Name: "p99", Direction: stats.LowerIsBetter, MaximumRegression: 0.1}},
+			{Figure{Metric: v1alpha1.MetricLatencyP50}, stats.Constraint{Name: "p50", Direction: stats.LowerIsBetter, Limit: 1}},
+		},
+	}
+	if metric.LowerIsBetter() {
+		q.Criteria.Direction = stats.LowerIsBetter
+	}
+	return q
 }
 
 func TestSessionComesToItsVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
-		ratio   float64
+		metric  v1alpha1.Metric
+		ratio   float64 // of rates
 		want    stats.Verdict
+		p99     stats.ConstraintState
 		minutes float64
 	}{
-		"a third of the rate": {0.33, stats.Inferior, 4},
-		"half as much again":  {1.5, stats.Superior, 4},
-		"the same":            {1, stats.Inconclusive, 30}, // Equivalent needs dwells
+		"a third of the rate":    {v1alpha1.MetricIOPS, 0.33, stats.Inferior, stats.Broken, 4},
+		"half as much again":     {v1alpha1.MetricBandwidth, 1.5, stats.Superior, stats.Kept, 4},
+		"two thirds of the mean": {v1alpha1.MetricLatencyMean, 1.5, stats.Superior, stats.Kept, 4},
+		"two thirds of the p99":  {v1alpha1.MetricLatencyP99, 1.5, stats.Superior, stats.Kept, 4},
+		"three times the median": {v1alpha1.MetricLatencyP50, 0.33, stats.Inferior, stats.Broken, 4},
+		"the same":               {v1alpha1.MetricIOPS, 1, stats.Inconclusive, stats.Kept, 30}, // Equivalent needs dwells
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e, found := play(t.Context(), t, &cluster{proves: true}, c.ratio)
+				q := quick(c.metric)
+				e, found := play(t.Context(), t, &cluster{proves: true}, q, c.ratio)
 				if found.Verdict != c.want || found.Claim != switchback.ThisHour || e.Record.Void != "" || e.Record.End.Minutes() > c.minutes {
 					t.Errorf("%+v after %v, void %q", found, e.Record.End, e.Record.Void)
 				}
-				again := offline(t, e)
-				if diff := cmp.Diff(found, again, cmpopts.IgnoreUnexported(stats.Assessment{})); diff != "" {
-					t.Errorf("from the archive, -then +again:\n%s", diff)
+				if len(found.Constraints) != 2 || found.Constraints[0].State != c.p99 || found.Constraints[1].State != stats.Kept {
+					t.Errorf("constraints %+v", found.Constraints)
+				}
+				if found.Wins() != (c.want == stats.Superior) {
+					t.Errorf("wins: %t", found.Wins())
+				}
+				for _, client := range e.Clients {
+					if slices.ContainsFunc(client.Seconds, func(s result.Second) bool { return s.Latencies != nil }) {
+						t.Error("a second has kept its histogram")
+					}
 				}
 			})
 		})
 	}
 }
 
-// offline is the verdict from what an archive has.
-func offline(t *testing.T, e Evidence) switchback.Finding {
-	t.Helper()
-	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var read Evidence
-	if err := json.Unmarshal(text, &read); err != nil {
-		t.Fatal(err)
-	}
-	found, has, err := read.Quick(criteria(), false)
-	if err != nil || !has {
-		t.Fatalf("a verdict: %t, %v", has, err)
-	}
-	return found
-}
-
 func TestSessionIsVoid(t *testing.T) {
 	lost := errors.New("the answer was lost")
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{proves: true, fails: map[int]error{5: lost}}
-		e, found := play(t.Context(), t, c, 1.5)
+		e, found := play(t.Context(), t, c, quick(v1alpha1.MetricIOPS), 1.5)
 		if e.Record.Void == "" || c.switches != 5 || found.Verdict != "" {
 			t.Errorf("%d switches, %+v, void %q", c.switches, found, e.Record.Void)
 		}
-		if _, _, err := e.Quick(criteria(), false); err == nil {
-			t.Error("a void session has a verdict")
+		if _, _, err := e.Summarize(quick(v1alpha1.MetricIOPS)); !errors.Is(err, ErrVoid) {
+			t.Errorf("a void session has a verdict: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		c := &cluster{proves: true}
-		if e, _ := play(ctx, t, c, 1.5); e.Record.Void == "" || e.Record.End > time.Minute+time.Second {
+		if e, _ := play(ctx, t, c, quick(v1alpha1.MetricIOPS), 1.5); e.Record.Void == "" || e.Record.End > time.Minute+time.Second {
 			t.Errorf("interrupted after a minute: %v, void %q", e.Record.End, e.Record.Void)
 		}
 	})
@@ -153,7 +193,7 @@ func TestSessionIsVoid(t *testing.T) {
 
 func TestSessionWithoutProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, found := play(t.Context(), t, &cluster{}, 1.5)
+		e, found := play(t.Context(), t, &cluster{}, quick(v1alpha1.MetricIOPS), 1.5)
 		if found.Verdict != "" || e.Record.Void != "" {
 			t.Errorf("nothing was proven: %+v, void %q", found, e.Record.Void)
 		}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,85 +11,228 @@ import (
 
 // Evidence is all that a verdict rests on, so that it can be given again from an archive.
 type Evidence struct {
-	Plan      Plan                `json:"plan"`
-	Record    Record              `json:"record"`
-	Clients   []switchback.Client `json:"clients"` // what they did by the second
-	Disturbed []switchback.Span   `json:"disturbed,omitempty"`
+	Plan    Plan     `json:"plan"`
+	Record  Record   `json:"record"`
+	Clients []Client `json:"clients"`
+	// Latencies are those of each window; none where the tool gives no histograms.
+	Latencies []Latencies       `json:"latencies,omitempty"`
+	Disturbed []switchback.Span `json:"disturbed,omitempty"`
 }
 
-// Quick is the verdict of the last look of a session of one candidate; false before the first
-// look.
-func (e Evidence) Quick(criteria stats.Criteria, writes bool) (switchback.Finding, bool, error) {
+// Question is what is asked of sessions, fixed before the first of them. Its criteria are the
+// objective's, and so is the direction in which they say that it improves.
+type Question struct {
+	switchback.Question
+	Objective   Figure       `json:"objective"`
+	Constraints []Constraint `json:"constraints,omitempty"`
+}
+
+// Constraint is one on a figure of the same windows.
+type Constraint struct {
+	Figure
+	stats.Constraint
+}
+
+// Summary is what a ledger keeps of a session: an entry for each candidate, of the objective and of each
+// constraint.
+type Summary struct {
+	Objective   []switchback.Entry   `json:"objective"`
+	Constraints [][]switchback.Entry `json:"constraints,omitempty"`
+}
+
+// Finding is the verdict on one candidate, with its constraints in their order.
+type Finding struct {
+	switchback.Finding
+	Constraints []stats.ConstraintResult
+}
+
+// Wins tells whether a candidate is superior and keeps all constraints.
+func (f Finding) Wins() bool {
+	return f.Verdict == stats.Superior && !slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State != stats.Kept })
+}
+
+// ErrVoid says that a session is no evidence.
+var ErrVoid = errors.New("the session is void")
+
+// Summarize sums a session up. In quick mode it is as it was at its last look, and false before the
+// first one; what came later has not been looked at.
+func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	if e.Record.Void != "" {
-		return switchback.Finding{}, false, fmt.Errorf("the session is void: %s", e.Record.Void)
+		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
 	}
-	s, err := e.windows()
+	if q.Candidates != e.Plan.Candidates {
+		return s, false, fmt.Errorf("%w: a session of %d candidates, asked about %d", stats.ErrParameter, e.Plan.Candidates, q.Candidates)
+	}
+	of, has, err := e.session(q, q.Objective)
+	if err != nil || !has {
+		return s, has, err
+	}
+	if s.Objective, err = of.Entries(); err != nil {
+		return s, false, err
+	}
+	for _, k := range q.Constraints {
+		of, _, err := e.session(q, k.Figure)
+		if err != nil {
+			return s, false, err
+		}
+		sum := of.Entries
+		if k.Absolute() {
+			sum = of.Levels
+		}
+		entries, err := sum()
+		if err != nil {
+			return s, false, fmt.Errorf("%s: %w", k.Name, err)
+		}
+		s.Constraints = append(s.Constraints, entries)
+	}
+	return s, true, nil
+}
+
+// session is what counts of a session, by one figure.
+func (e Evidence) session(q Question, f Figure) (switchback.Session, bool, error) {
+	windows, covered, err := e.Windows(f)
 	if err != nil {
-		return switchback.Finding{}, false, err
+		return switchback.Session{}, false, err
+	}
+	s := switchback.Session{
+		Number: e.Plan.Number, Seed: e.Plan.Seed, Candidates: e.Plan.Candidates, Order: e.Plan.Order, Windows: windows,
+		Faults: switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing),
+	}
+	if !q.Quick {
+		return s, true, nil
 	}
 	s, has := atLook(s)
-	if !has {
-		return switchback.Finding{}, false, nil
-	}
-	entries, err := s.Entries()
-	if err != nil {
-		return switchback.Finding{}, false, err
-	}
-	findings, err := switchback.Judge(switchback.Question{Criteria: criteria, Candidates: 1, Quick: true, Writes: writes}, entries, nil)
-	if err != nil {
-		return switchback.Finding{}, false, err
-	}
-	return findings[0], true, nil
+	return s, has, nil
 }
 
-// AtLook tells whether as many pairs count as at one of the looks, for whose sake alone figures
-// may be looked at.
+// AtLook tells whether as many pairs count as at one of the looks of quick mode, for whose sake
+// alone figures may be looked at.
 func (e Evidence) AtLook() (bool, error) {
-	s, err := e.windows()
-	if err != nil {
+	counts, err := e.counted()
+	if err != nil || len(counts) == 0 {
 		return false, err
 	}
-	return slices.Contains(switchback.QuickLooks(), 2*counted(s, len(s.Order))), nil
+	return slices.Contains(switchback.QuickLooks(), counts[len(counts)-1]*e.pairs()), nil
 }
 
-// windows cuts the session.
-func (e Evidence) windows() (switchback.Session, error) {
-	windows, covered, err := switchback.Cut(e.Record.Switches, e.Record.End, e.Clients, e.Plan.Timing)
-	if err != nil {
-		return switchback.Session{}, err
+// Pairs are how many of the baseline and each candidate count so far: what a session of the general
+// claim ends by.
+func (e Evidence) Pairs() (int, error) {
+	counts, err := e.counted()
+	if err != nil || len(counts) == 0 {
+		return 0, err
 	}
-	return switchback.Session{
-		Number: 1, Seed: e.Plan.Seed, Candidates: 1, Order: e.Plan.Order, Windows: windows,
-		Faults: switchback.Faults(e.Record.Switches, e.Record.End, covered, e.Disturbed, e.Plan.Timing),
-	}, nil
+	return counts[len(counts)-1] * e.pairs(), nil
 }
 
-// counted are how many of the first groups were measured to their end and have no fault.
-func counted(s switchback.Session, groups int) int {
+// pairs are those of a group.
+func (e Evidence) pairs() int {
+	if e.Plan.Candidates == 1 {
+		return 2
+	}
+	return 1
+}
+
+// counted is how many groups without a fault there were after each group. It asks for no figure.
+func (e Evidence) counted() ([]int, error) {
+	switches, timing := e.Plan.windows(e.Record.Switches)
+	_, covered, err := switchback.Pieces(switches, e.rows(), timing)
+	if err != nil {
+		return nil, err
+	}
+	return counts(e.Plan.Order, switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing)), nil
+}
+
+func counts(order []switchback.Group, faults []bool) (after []int) {
 	n, at := 0, 0
-	for _, g := range s.Order[:groups] {
-		if at+len(g) > len(s.Windows) {
+	for _, g := range order {
+		if at+len(g) > len(faults) {
 			break
 		}
-		if !slices.Contains(s.Faults[at:at+len(g)], true) {
+		if !slices.Contains(faults[at:at+len(g)], true) {
 			n++
 		}
 		at += len(g)
+		after = append(after, n)
 	}
-	return n
+	return after
 }
 
 // atLook leaves out what came after the last look.
 func atLook(s switchback.Session) (switchback.Session, bool) {
-	for groups := len(s.Order); groups > 0; groups-- {
-		windows := 4 * groups
-		if windows > len(s.Windows) || counted(s, groups) == counted(s, groups-1) {
-			continue
+	pairs := 1
+	if s.Candidates == 1 {
+		pairs = 2
+	}
+	after, last, windows, at := counts(s.Order, s.Faults), 0, 0, 0
+	for i, n := range after {
+		at += len(s.Order[i])
+		if n > last && slices.Contains(switchback.QuickLooks(), n*pairs) {
+			windows = at
 		}
-		if slices.Contains(switchback.QuickLooks(), 2*counted(s, groups)) {
-			s.Windows, s.Faults = s.Windows[:windows], s.Faults[:windows]
-			return s, true
+		last = n
+	}
+	s.Windows, s.Faults = s.Windows[:windows], s.Faults[:windows]
+	return s, windows > 0
+}
+
+// Judge gives each candidate its verdict from the summaries of sessions, of which those that are
+// void have none, and dwells if there are any of a candidate. It is a pure function, so that a
+// ledger and an archive give the same.
+func Judge(q Question, sessions []Summary, dwells map[int]switchback.Dwells) ([]Finding, error) {
+	var entries []switchback.Entry
+	for i, s := range sessions {
+		if len(s.Constraints) != len(q.Constraints) {
+			return nil, fmt.Errorf("%w: session %d has %d constraints, not %d", stats.ErrParameter, i+1, len(s.Constraints), len(q.Constraints))
+		}
+		entries = append(entries, s.Objective...)
+	}
+	found, err := switchback.Judge(q.Question, entries, dwells)
+	if err != nil {
+		return nil, err
+	}
+	findings := make([]Finding, len(found))
+	for i, f := range found {
+		findings[i].Finding = f
+		for k, constraint := range q.Constraints {
+			var own []switchback.Entry
+			for _, s := range sessions {
+				own = append(own, s.Constraints[k]...)
+			}
+			contrast, err := q.Contrast(own, i+1)
+			if err != nil {
+				return nil, err
+			}
+			checked, err := constraint.Check(contrast, 1-f.Windows.Level)
+			if err != nil {
+				return nil, err
+			}
+			findings[i].Constraints = append(findings[i].Constraints, checked)
 		}
 	}
-	return s, false
+	return findings, nil
+}
+
+// Dwells are those of a session that was planned by [Dwell].
+func (e Evidence) Dwells(f Figure) (d switchback.Dwells, err error) {
+	if e.Record.Void != "" {
+		return d, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
+	}
+	if !e.Plan.Dwells || len(e.Record.Switches) != len(d) {
+		return d, fmt.Errorf("%w: %d dwells of %d", stats.ErrTooFew, len(e.Record.Switches), len(d))
+	}
+	windows, covered, err := e.Windows(f)
+	if err != nil {
+		return d, err
+	}
+	if slices.Contains(covered, false) {
+		return d, fmt.Errorf("%w: what clients did in a part of a dwell is not known", stats.ErrTooFew)
+	}
+	if slices.Contains(switchback.Faults(e.Record.Switches, []bool{true, true, true, true}, e.Disturbed, e.Plan.Timing), true) {
+		return d, fmt.Errorf("%w: a dwell was disturbed, told slowly or not proven", ErrVoid)
+	}
+	for i, w := range windows {
+		d[i/dwellPieces] = append(d[i/dwellPieces], w.Figure)
+	}
+	return d, nil
 }

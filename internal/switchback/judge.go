@@ -79,7 +79,7 @@ func Judge(q Question, entries []Entry, dwells map[int]Dwells) ([]Finding, error
 	}
 	comparisons := make([]stats.Comparison, q.Candidates)
 	for i := range comparisons {
-		k, err := q.contrast(of(entries, i+1))
+		k, err := q.Contrast(entries, i+1)
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +114,10 @@ func (q Question) criteria() stats.Criteria {
 	return c
 }
 
-// contrast has the noise of quads in quick mode, and that of sessions otherwise.
-func (q Question) contrast(entries []Entry) (stats.Contrast, error) {
+// Contrast is what entries that are not void say of a candidate, with the noise of quads in quick
+// mode, and that of sessions otherwise.
+func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
+	entries = of(entries, candidate)
 	if len(entries) == 0 {
 		return stats.Contrast{Paired: true}, nil
 	}

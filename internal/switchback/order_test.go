@@ -108,12 +108,13 @@ func TestCutAndFaults(t *testing.T) {
 	at := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	timing := Timing{WashOut: at(3), SlowestTell: at(1), ClockError: at(0.2), Coverage: 0.6}
 	switches := []Switch{
-		{Setting: 0, Told: 0, Acknowledged: at(0.5), Proven: true},
-		{Setting: 1, Told: at(10), Acknowledged: at(10.5), Proven: true},
-		{Setting: 1, Told: at(20), Acknowledged: at(21.5), Proven: true},
-		{Setting: 0, Told: at(30), Acknowledged: at(30.5)},
+		{Setting: 0, Told: 0, Acknowledged: at(0.5), Ended: at(10), Proven: true},
+		{Setting: 1, Told: at(10), Acknowledged: at(10.5), Ended: at(20), Proven: true},
+		{Setting: 1, Told: at(20), Acknowledged: at(21.5), Ended: at(30), Proven: true},
+		{Setting: 0, Told: at(30), Acknowledged: at(30.5), Ended: at(40)},
 	}
 	client := Client{Offset: at(100), Error: at(0.1)}
+	var amounts []float64
 	for i := range 40 {
 		amount := 1.0
 		if i >= 10 && i < 20 {
@@ -125,22 +126,35 @@ func TestCutAndFaults(t *testing.T) {
 		if i < 10 && i%10 < 4 {
 			amount = 1000 // wash-out
 		}
-		client.Rows = append(client.Rows, Row{From: at(100 + float64(i)), To: at(101 + float64(i)), Amount: amount})
+		client.Rows = append(client.Rows, Span{From: at(100 + float64(i)), To: at(101 + float64(i))})
+		amounts = append(amounts, amount)
 	}
-	windows, covered, err := Cut(switches, at(40), []Client{client, client}, timing)
+	rate := func(p Piece) (sum float64, err error) {
+		for _, part := range p.Parts {
+			for _, amount := range amounts[part.First:part.End] {
+				sum += amount / part.Lasted.Seconds()
+			}
+		}
+		return sum, nil
+	}
+	windows, covered, err := Cut(switches, []Client{client, client}, timing, rate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Rows 14 to 18: that from 19 to 20 may end after the next switch.
-	if w := windows[1]; math.Abs(w.Figure-2*12.0/5) > 1e-9 || windows[0].Figure != 2 {
+	// Rows 14 to 18: that from 19 to 20 may end after the window.
+	if w := windows[1]; math.Abs(w.Figure-2*12.0/5) > 1e-9 || math.Abs(w.Late-2*1.5) > 1e-9 || math.Abs(windows[0].Figure-2) > 1e-9 {
 		t.Errorf("windows %+v", windows)
 	}
 	disturbed := []Span{{at(12), at(12.5)}}
-	if got := Faults(switches, at(40), covered, disturbed, timing); !slices.Equal(got, []bool{false, true, true, true}) {
+	if got := Faults(switches, covered, disturbed, timing); !slices.Equal(got, []bool{false, true, true, true}) {
 		t.Errorf("faults %v", got)
 	}
+	client.Rows = client.Rows[:26] // Half of the third window is missing.
+	if _, covered, err := Cut(switches, []Client{client}, timing, rate); err != nil || !slices.Equal(covered, []bool{true, true, false, false}) {
+		t.Errorf("covered %v, %v", covered, err)
+	}
 	client.Error = at(0.3)
-	if _, _, err := Cut(switches, at(40), []Client{client}, timing); !errors.Is(err, stats.ErrParameter) {
+	if _, _, err := Cut(switches, []Client{client}, timing, rate); !errors.Is(err, stats.ErrParameter) {
 		t.Errorf("a clock that is not known well enough: %v", err)
 	}
 }

@@ -78,6 +78,43 @@ func (s Session) Entries() ([]Entry, error) {
 	return entries, nil
 }
 
+// Levels are entries whose mean is that of ln(figure) itself over a candidate's windows, for limits
+// on a figure. They have no tests.
+func (s Session) Levels() ([]Entry, error) {
+	groups, err := s.groups()
+	if err != nil {
+		return nil, err
+	}
+	void := s.voidsDiffer()
+	entries := make([]Entry, s.Candidates)
+	for i := range entries {
+		e := Entry{Session: s.Number, Candidate: i + 1, Groups: len(groups), P: 1, Void: void || len(groups) < 2}
+		if !e.Void {
+			k, err := stats.PairedDifferences(levels(groups, i+1))
+			if err != nil {
+				return nil, err
+			}
+			e.Mean, e.StdDev = round(k.LogRatio, 1e6), round(k.StdDev, 1e6)
+		}
+		entries[i] = e
+	}
+	return entries, nil
+}
+
+func levels(groups []group, candidate int) []float64 {
+	out := make([]float64, len(groups))
+	for i, g := range groups {
+		sum, n := 0.0, 0.0
+		for j, setting := range g.order {
+			if setting == candidate {
+				sum, n = sum+g.logs[j], n+1
+			}
+		}
+		out[i] = sum / n
+	}
+	return out
+}
+
 // PGreater is the randomisation test against "the log-ratio of a candidate is at most
 // margin": how often an order that could have been drawn gives as much.
 // Up to four quads it goes through all orders, beyond through 9,999 drawn ones.

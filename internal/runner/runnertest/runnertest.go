@@ -28,7 +28,7 @@ type Script struct {
 	// Result is what is measured; nil for [DefaultResult].
 	Result *result.Result
 	// Course is what the tool does by the second, all of which is there at once.
-	Course []runner.Second
+	Course []result.Second
 	// Usage and Output are the report's.
 	Usage  task.Usage
 	Output string

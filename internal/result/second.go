@@ -1,0 +1,75 @@
+package result
+
+import "fmt"
+
+// Second is what one client did in about a second, by its own clock since its tool was started.
+type Second struct {
+	FromNanoseconds int64 `json:"fromNanoseconds"`
+	ToNanoseconds   int64 `json:"toNanoseconds"`
+	// Done is of all operations. Where a load mixes reads and writes, those of each are
+	// beside it, and have the histograms.
+	Done
+	Read  *Done `json:"read,omitempty"`
+	Write *Done `json:"write,omitempty"`
+}
+
+// Done are operations that were finished.
+type Done struct {
+	// Operations may be 0: a stall. Bytes are those that they moved, and LatencySeconds the sum of
+	// how long they took.
+	Operations     float64 `json:"operations"`
+	Bytes          float64 `json:"bytes"`
+	LatencySeconds float64 `json:"latencySeconds"`
+	// Latencies counts them; nil where the tool gives no histogram.
+	Latencies *Histogram `json:"latencies,omitempty"`
+}
+
+// Parts are the reads and writes of a load that mixes them, and all operations of another.
+func (s *Second) Parts() map[DirectionName]*Done {
+	if s.Read == nil && s.Write == nil {
+		return map[DirectionName]*Done{"": &s.Done}
+	}
+	parts := map[DirectionName]*Done{}
+	if s.Read != nil {
+		parts[Read] = s.Read
+	}
+	if s.Write != nil {
+		parts[Write] = s.Write
+	}
+	return parts
+}
+
+// WithoutLatencies returns a copy without histograms.
+func (s *Second) WithoutLatencies() Second {
+	plain := *s
+	plain.Latencies = nil
+	for _, d := range []**Done{&plain.Read, &plain.Write} {
+		if *d != nil {
+			less := **d
+			less.Latencies = nil
+			*d = &less
+		}
+	}
+	return plain
+}
+
+// Validate reports what in a row cannot be.
+func (s *Second) Validate() error {
+	if s.FromNanoseconds < 0 || s.ToNanoseconds <= s.FromNanoseconds {
+		return fmt.Errorf("a second from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)
+	}
+	for _, d := range []*Done{&s.Done, s.Read, s.Write} {
+		if d == nil {
+			continue
+		}
+		if !isQuantity(d.Operations) || !isQuantity(d.Bytes) || !isQuantity(d.LatencySeconds) {
+			return fmt.Errorf("a second with %v operations of %v bytes in %v s", d.Operations, d.Bytes, d.LatencySeconds)
+		}
+		if d.Latencies != nil {
+			if err := d.Latencies.validate(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

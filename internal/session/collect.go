@@ -1,0 +1,127 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// Client is what one client did by the second.
+type Client struct {
+	// Seconds have no histograms: those of windows are in [Evidence.Latencies].
+	Seconds []result.Second `json:"seconds"`
+	// Offset is its clock less the operator's since the session began, wrong by Error at most.
+	Offset time.Duration `json:"offset"`
+	Error  time.Duration `json:"error"`
+}
+
+// Collector gathers what clients did while a session goes on. Histograms of seconds are added up
+// to those of windows as soon as a group of windows is over, so that its memory is bounded by windows.
+// It is not safe for concurrent use.
+type Collector struct {
+	plan      Plan
+	clients   []gathered
+	latencies []Latencies
+	fixed     bool // clocks, by the first look
+}
+
+// gathered is a client with the histograms that are still needed.
+type gathered struct {
+	seconds   []result.Second // from the first one
+	plain     int             // of them have lost their histograms
+	notBefore time.Time       // its tool was started
+	notAfter  time.Time
+	lost      error
+}
+
+// NewCollector gathers what so many clients do.
+func NewCollector(p Plan, clients int) *Collector {
+	return &Collector{plan: p, clients: make([]gathered, clients)}
+}
+
+// Next is the row from which a client is to be asked.
+func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
+
+// Add takes rows of a client, from the one that was asked for, and between which moments its
+// tool was started. A client whose rows cannot be used makes the session void at the next look.
+func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
+	g := &c.clients[client]
+	for i := range rows {
+		if err := rows[i].Validate(); err != nil && g.lost == nil {
+			g.lost = fmt.Errorf("client %d: %w", client, err)
+		}
+	}
+	g.seconds = append(g.seconds, rows...)
+	switch {
+	case g.notBefore.IsZero():
+		g.notBefore, g.notAfter = notBefore, notAfter
+	case notAfter.Before(g.notBefore.Add(-c.plan.Timing.ClockError)), notBefore.After(g.notAfter.Add(c.plan.Timing.ClockError)):
+		if g.lost == nil {
+			g.lost = fmt.Errorf("client %d: its clock goes at another rate than the operator's", client)
+		}
+	case !c.fixed && !notAfter.Before(g.notBefore) && !notBefore.After(g.notAfter):
+		if notBefore.After(g.notBefore) {
+			g.notBefore = notBefore
+		}
+		if notAfter.Before(g.notAfter) {
+			g.notAfter = notAfter
+		}
+	}
+}
+
+// Evidence is what a verdict rests on, at a look or at the end. What clients did until then has
+// been added. The offsets of clocks are those of the first look.
+func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
+	c.fixed = true
+	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}
+	for i := range c.clients {
+		g := &c.clients[i]
+		if g.lost != nil {
+			return Evidence{}, g.lost
+		}
+		between := g.notAfter.Sub(g.notBefore)
+		e.Clients = append(e.Clients, Client{
+			Seconds: g.seconds, Error: between / 2, Offset: so.Began.Sub(g.notBefore.Add(between / 2)),
+		})
+	}
+	if len(so.Switches) > 0 {
+		if err := c.fold(e); err != nil {
+			return Evidence{}, err
+		}
+	}
+	for i := range c.clients {
+		g := &c.clients[i]
+		for ; g.plain < len(g.seconds) && e.before(i, g.plain, so); g.plain++ {
+			g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
+		}
+		e.Clients[i].Seconds = g.seconds[:len(g.seconds):len(g.seconds)]
+	}
+	e.Latencies = c.latencies
+	return e, nil
+}
+
+// before tells whether a row began before the last window was over, and so lies in none of those to
+// come.
+func (e Evidence) before(client, row int, so Record) bool {
+	c := e.Clients[client]
+	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended
+}
+
+// fold adds up the histograms of windows that were not there at the look before.
+func (c *Collector) fold(e Evidence) error {
+	switches, timing := c.plan.windows(e.Record.Switches)
+	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)
+	if err != nil {
+		return err
+	}
+	for at := len(c.latencies); at < len(pieces); at++ {
+		l, err := e.latencies(pieces[at])
+		if err != nil {
+			return fmt.Errorf("window %d: %w", at, err)
+		}
+		c.latencies = append(c.latencies, l)
+	}
+	return nil
+}

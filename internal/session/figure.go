@@ -1,0 +1,118 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// Figure is what windows are compared by.
+type Figure struct {
+	Metric    v1alpha1.Metric    `json:"metric"`
+	Direction v1alpha1.Direction `json:"direction,omitempty"` // "" is Total
+}
+
+// directionName is "" for all operations.
+func (f Figure) directionName() result.DirectionName {
+	switch f.Direction {
+	case v1alpha1.DirectionRead:
+		return result.Read
+	case v1alpha1.DirectionWrite:
+		return result.Write
+	}
+	return ""
+}
+
+// done are the operations of a row that a figure is about. Reads of a load that only reads are all
+// operations.
+func (f Figure) done(second *result.Second) *result.Done {
+	parts := second.Parts()
+	if d, ok := parts[f.directionName()]; ok {
+		return d
+	}
+	return &second.Done
+}
+
+// rows are when clients counted.
+func (e Evidence) rows() []switchback.Client {
+	clients := make([]switchback.Client, len(e.Clients))
+	for i, c := range e.Clients {
+		clients[i] = switchback.Client{Offset: c.Offset, Error: c.Error, Rows: make([]switchback.Span, len(c.Seconds))}
+		for j := range c.Seconds {
+			clients[i].Rows[j] = switchback.Span{From: time.Duration(c.Seconds[j].FromNanoseconds), To: time.Duration(c.Seconds[j].ToNanoseconds)}
+		}
+	}
+	return clients
+}
+
+// value gives the figure of pieces. Rates of clients are added up, mean latencies are those of all operations
+// together, and percentiles those of all their histograms.
+func (e Evidence) value(f Figure) (switchback.Figure, error) {
+	if percent, ok := figure.Percent(f.Metric); ok {
+		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil
+	}
+	rate := func(of func(*result.Done) float64) switchback.Figure {
+		return func(p switchback.Piece) (float64, error) { return e.rate(f, of, p), nil }
+	}
+	operations := rate(func(d *result.Done) float64 { return d.Operations })
+	switch f.Metric {
+	case v1alpha1.MetricIOPS:
+		return operations, nil
+	case v1alpha1.MetricBandwidth:
+		return rate(func(d *result.Done) float64 { return d.Bytes }), nil
+	case v1alpha1.MetricLatencyMean:
+		waited := rate(func(d *result.Done) float64 { return d.LatencySeconds })
+		return func(p switchback.Piece) (float64, error) {
+			n, _ := operations(p)
+			sum, _ := waited(p)
+			if n == 0 {
+				return 0, nil
+			}
+			return sum / n, nil
+		}, nil
+	}
+	return nil, fmt.Errorf("%s is not a figure of windows", f.Metric)
+}
+
+func (e Evidence) rate(f Figure, of func(*result.Done) float64, p switchback.Piece) float64 {
+	sum := 0.0
+	for client, part := range p.Parts {
+		for i := part.First; i < part.End; i++ {
+			sum += of(f.done(&e.Clients[client].Seconds[i])) / part.Lasted.Seconds()
+		}
+	}
+	return sum
+}
+
+func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (float64, error) {
+	if p.Window >= len(e.Latencies) {
+		return 0, errNoHistogram
+	}
+	direction := f.directionName()
+	if l := e.Latencies[p.Window]; l.Early.All != nil || l.Middle.All != nil || l.Late.All != nil {
+		direction = "" // A load that does not mix.
+	}
+	h, err := e.Latencies[p.Window].of(p.Half, direction)
+	if err != nil {
+		return 0, err
+	}
+	at, ok := h.Percentile(percent)
+	if !ok {
+		return 0, nil // Nothing was finished.
+	}
+	return at.Seconds, nil
+}
+
+// Windows are those of a session by a figure, and whether rows cover them.
+func (e Evidence) Windows(f Figure) (windows []switchback.Window, covered []bool, err error) {
+	value, err := e.value(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	switches, timing := e.Plan.windows(e.Record.Switches)
+	return switchback.Cut(switches, e.rows(), timing, value)
+}

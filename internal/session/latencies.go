@@ -1,0 +1,107 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// Latencies are the histograms of one window, all clients together. A row in the middle of a window lies
+// in it, and in neither half.
+type Latencies struct {
+	Early  Histograms `json:"early"`
+	Middle Histograms `json:"middle"`
+	Late   Histograms `json:"late"`
+}
+
+// Histograms are those of all operations, or of reads and of writes where a load mixes both. Those that
+// a client did not give make it Incomplete.
+type Histograms struct {
+	All        *result.Histogram `json:"all,omitempty"`
+	Read       *result.Histogram `json:"read,omitempty"`
+	Write      *result.Histogram `json:"write,omitempty"`
+	Incomplete bool              `json:"incomplete,omitempty"`
+}
+
+var errNoHistogram = errors.New("a client gave no histogram of latencies")
+
+// latencies adds up the rows of a window.
+func (e Evidence) latencies(pieces [3]switchback.Piece) (l Latencies, err error) {
+	for client, c := range e.Clients {
+		whole, early, late := pieces[switchback.Whole].Parts[client], pieces[switchback.Early].Parts[client], pieces[switchback.Late].Parts[client]
+		for i := whole.First; i < whole.End; i++ {
+			into := &l.Middle
+			switch {
+			case i >= early.First && i < early.End:
+				into = &l.Early
+			case i >= late.First && i < late.End:
+				into = &l.Late
+			}
+			if err := into.add(&c.Seconds[i]); err != nil {
+				return l, err
+			}
+		}
+	}
+	return l, nil
+}
+
+func (h *Histograms) add(second *result.Second) error {
+	for name, d := range second.Parts() {
+		switch {
+		case d.Latencies != nil:
+			if err := addTo(h.place(name), d.Latencies); err != nil {
+				return err
+			}
+		case d.Operations > 0:
+			h.Incomplete = true
+		}
+	}
+	return nil
+}
+
+func (h *Histograms) place(name result.DirectionName) **result.Histogram {
+	switch name {
+	case result.Read:
+		return &h.Read
+	case result.Write:
+		return &h.Write
+	}
+	return &h.All
+}
+
+func addTo(into **result.Histogram, h *result.Histogram) (err error) {
+	if *into == nil {
+		*into = h
+		return nil
+	}
+	*into, err = result.AddHistograms(*into, h)
+	return err
+}
+
+// of is the histogram of a piece of a window, in a direction; "" is all.
+func (l Latencies) of(half switchback.Half, direction result.DirectionName) (*result.Histogram, error) {
+	parts := map[switchback.Half][]Histograms{
+		switchback.Whole: {l.Early, l.Middle, l.Late}, switchback.Early: {l.Early}, switchback.Late: {l.Late},
+	}[half]
+	sum := &result.Histogram{}
+	for _, h := range parts {
+		if h.Incomplete {
+			return nil, errNoHistogram
+		}
+		own := []*result.Histogram{*h.place(direction)}
+		if direction == "" {
+			own = []*result.Histogram{h.All, h.Read, h.Write}
+		}
+		for _, one := range own {
+			if one == nil {
+				continue
+			}
+			var err error
+			if sum, err = result.AddHistograms(sum, one); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sum, nil
+}

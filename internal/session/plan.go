@@ -1,0 +1,92 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// Plan is what a session fixes beforehand.
+type Plan struct {
+	// Number counts the sessions of a sweep, from 1, those that are void included.
+	Number     int                `json:"number"`
+	Candidates int                `json:"candidates"`
+	Order      []switchback.Group `json:"order"`
+	Window     time.Duration      `json:"window"` // wash-out included
+	// ProofEvery is the pause between two looks at what OSDs run with.
+	ProofEvery time.Duration     `json:"proofEvery"`
+	Timing     switchback.Timing `json:"timing"`
+	Seed       uint64            `json:"seed"` // of the draws of the tests
+	// Dwells says that settings hold for minutes, and that windows are pieces of the second half of that.
+	Dwells bool `json:"dwells,omitempty"`
+}
+
+// DefaultWindow is how long a setting holds, unless carry-over was found.
+const DefaultWindow = 10 * time.Second
+
+// spare are groups for those that are void.
+const (
+	spareQuads  = 6
+	spareOfEach = 2 // groups of a session of the general claim
+)
+
+// Quick is the plan of one session of one candidate, up to the last look and with quads to
+// spare for those that are void.
+func Quick(seed uint64) (Plan, error) {
+	looks := switchback.QuickLooks()
+	return planned(seed, 1, 1, looks[len(looks)-1]/2+spareQuads, DefaultWindow)
+}
+
+// General is the plan of one of several sessions. Pairs are of the baseline and each candidate.
+func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
+	groups := pairs
+	if candidates == 1 {
+		groups = (pairs + 1) / 2
+	}
+	return planned(seed, number, candidates, groups+spareOfEach, window)
+}
+
+// Dwell is the plan of two times in which the baseline holds, and two in which a candidate does, in
+// turn.
+func Dwell(seed uint64, candidate int, length time.Duration) (Plan, error) {
+	p, err := planned(seed, 1, candidate, 1, length)
+	p.Order, p.Dwells = []switchback.Group{{switchback.Baseline, candidate, switchback.Baseline, candidate}}, true
+	return p, err
+}
+
+// dwellPieces are the windows of a dwell.
+const dwellPieces = 4
+
+// windows are the switches as their windows are cut. Of a dwell the first half is left out, in which a setting
+// takes its effect.
+func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switchback.Timing) {
+	if !p.Dwells {
+		return switches, p.Timing
+	}
+	var pieces []switchback.Switch
+	for _, s := range switches {
+		from := s.Told + (s.Ended-s.Told)/2
+		length := (s.Ended - from) / dwellPieces
+		for i := range dwellPieces {
+			begin := from + time.Duration(i)*length
+			pieces = append(pieces, switchback.Switch{Setting: s.Setting, Told: begin, Acknowledged: begin, Ended: begin + length, Proven: s.Proven})
+		}
+	}
+	timing := p.Timing
+	timing.WashOut = 0
+	return pieces, timing
+}
+
+func planned(seed uint64, number, candidates, groups int, window time.Duration) (Plan, error) {
+	const washOut = 3 * time.Second
+	if number < 1 || window <= washOut {
+		return Plan{}, fmt.Errorf("%w: session %d of windows of %v", stats.ErrParameter, number, window)
+	}
+	order, err := switchback.Assign(seed, uint64(number), candidates, groups)
+	return Plan{
+		Number: number, Candidates: candidates, Order: order, Window: window, ProofEvery: 2 * time.Second, Seed: seed + uint64(number),
+		Timing: switchback.Timing{WashOut: washOut, SlowestTell: time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
+	}, err
+}
