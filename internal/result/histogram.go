@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Histogram counts latencies in the bins of fio, whose width is at most 1/64 of
@@ -36,6 +38,10 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	if len(data) > longest {
 		return fmt.Errorf("histogram: a bin is [nanoseconds, count], not %d bytes", len(data))
 	}
+	if n, count, ok := plainPair(data); ok {
+		b.Nanoseconds, b.Count = n, count
+		return nil
+	}
 	var pair []int64
 	if err := json.Unmarshal(data, &pair); err != nil {
 		return fmt.Errorf("histogram: %w", err)
@@ -45,6 +51,21 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	}
 	b.Nanoseconds, b.Count = pair[0], pair[1]
 	return nil
+}
+
+// plainPair reads a pair as MarshalJSON writes it: a session under a running load has millions.
+func plainPair(data []byte) (nanoseconds, count int64, ok bool) {
+	n := len(data)
+	if n < 2 || data[0] != '[' || data[n-1] != ']' {
+		return 0, 0, false
+	}
+	first, second, found := strings.Cut(string(data[1:n-1]), ",")
+	nanoseconds, err := strconv.ParseInt(first, 10, 64)
+	if err != nil || !found || first[0] == '+' {
+		return 0, 0, false
+	}
+	count, err = strconv.ParseInt(second, 10, 64)
+	return nanoseconds, count, err == nil && second[0] != '+'
 }
 
 // The layout of fio's bins (stat.h: FIO_IO_U_PLAT_BITS and _GROUP_NR): groups of

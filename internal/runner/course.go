@@ -2,12 +2,15 @@ package runner
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/engine/fio"
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -19,11 +22,20 @@ type Course struct {
 	Began Started
 }
 
-// Bounds of courses.
+// Bounds of courses. What comes later is left out, and who gets so much of it asks again.
 const (
-	maxSeconds       = 6 * 3600 // of a task; what comes later is left out
-	maxSecondsAnswer = 1000     // of an answer; who has so many asks again
+	maxSeconds       = 6 * 3600 // of a task
+	maxSecondsAnswer = 1000     // of an answer
+	// maxBins are of the histograms of a task, 16 bytes each: those of an hour, of some hundred a second.
+	// Rows behind them have none.
+	maxBins       = 1 << 20
+	maxBinsAnswer = 1 << 16
 )
+
+// courseLimits bound the memory of an answer.
+func courseLimits() limits.Limits {
+	return limits.Limits{TextBytes: 4 << 20, StringBytes: maxStatusBytes, MemoryBytes: 8 << 20, Depth: 8}
+}
 
 // answeredCourse is the answer to who asks for a course.
 type answeredCourse struct {
@@ -33,23 +45,56 @@ type answeredCourse struct {
 }
 
 // addSecond keeps a row. The tool's output is read as soon as it is there, so that the row before
-// ended when its line came.
-func (r *execution) addSecond(rate parse.Rate) {
+// ended when its line came, unless it says itself when that was.
+func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entry.since.IsZero() {
 		return // A line before the tool is known to run.
 	}
-	row := result.Second{ToNanoseconds: int64(time.Since(r.entry.since)), Done: result.Done{
-		Operations: rate.OperationsPerSecond * rate.Seconds, Bytes: rate.BytesPerSecond * rate.Seconds,
-		LatencySeconds: rate.MeanLatencySeconds * rate.OperationsPerSecond * rate.Seconds,
-	}}
-	if n := len(r.entry.course); n > 0 {
+	now := time.Now()
+	ended := now.Sub(r.entry.since)
+	row := result.Second{Done: counted.Done, Read: counted.Read, Write: counted.Write}
+	n := len(r.entry.course)
+	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
-	if row.ToNanoseconds > row.FromNanoseconds && len(r.entry.course) < maxSeconds {
-		r.entry.course = append(r.entry.course, row)
+	if !counted.Taken.IsZero() { // Rows before, as those of a ramp, may have been left out.
+		ended -= fio.Delay(counted.Taken, now)
+		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
+	row.ToNanoseconds = int64(ended)
+	if row.ToNanoseconds <= row.FromNanoseconds || n >= maxSeconds {
+		return
+	}
+	if bins := binsOf(&row); r.entry.bins+bins > maxBins {
+		row = row.WithoutLatencies()
+	} else {
+		r.entry.bins += bins
+	}
+	r.entry.course = append(r.entry.course, row)
+}
+
+func binsOf(row *result.Second) int {
+	n := 0
+	for _, d := range row.Parts() {
+		if d.Latencies != nil {
+			n += len(d.Latencies.Bins)
+		}
+	}
+	return n
+}
+
+// answerOf is as much of a course as fits an answer, but one row at least.
+func answerOf(rows []result.Second) []result.Second {
+	rows = rows[:min(len(rows), maxSecondsAnswer)]
+	bins := 0
+	for i := range rows {
+		if bins += binsOf(&rows[i]); bins > maxBinsAnswer && i > 0 {
+			return rows[:i]
+		}
+	}
+	return rows
 }
 
 // course returns rows of a task, the first one at from.
@@ -65,16 +110,15 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	case from < 0 || from > len(e.course):
 		return answeredCourse{}, refuse(Invalid, "task %s has %d rows, and none at %d", id, len(e.course), from)
 	}
-	rows := e.course[from:]
-	rows = rows[:min(len(rows), maxSecondsAnswer)]
-	return answeredCourse{Rows: append([]result.Second{}, rows...), RunningNanoseconds: int64(time.Since(e.since))}, nil
+	return answeredCourse{Rows: append([]result.Second{}, answerOf(e.course[from:])...), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
 // Course implements [Client].
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
 	var answer answeredCourse
 	sent := time.Now()
-	err := c.exchange(ctx, 0, http.MethodGet, taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}}.Encode()), nil, &answer)
+	path := taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}}.Encode())
+	err := c.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error { return limits.Decode(body, &answer, courseLimits()) })
 	received := time.Now()
 	if err != nil {
 		return Course{}, err

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 func TestCourse(t *testing.T) {
@@ -19,15 +22,15 @@ func TestCourse(t *testing.T) {
 		e.status.ID = "a"
 		s.entries = append(s.entries, e)
 		r := &execution{session: s, entry: e}
-		r.addSecond(parse.Rate{OperationsPerSecond: 9, Seconds: 1})
+		r.addSecond(&parse.Counted{Done: result.Done{Operations: 9}, Seconds: 1})
 		if _, err := s.course("a", 0); err == nil || err.Code != NotReady {
 			t.Errorf("before it runs: %v", err)
 		}
 		e.since = time.Now()
 		time.Sleep(time.Second)
-		r.addSecond(parse.Rate{OperationsPerSecond: 4, BytesPerSecond: 4096, MeanLatencySeconds: 0.5, Seconds: 1})
+		r.addSecond(&parse.Counted{Done: result.Done{Operations: 4, Bytes: 4096, LatencySeconds: 2}, Seconds: 1})
 		time.Sleep(2 * time.Second)
-		r.addSecond(parse.Rate{Seconds: 2}) // a stall
+		r.addSecond(&parse.Counted{Seconds: 2}) // a stall
 		time.Sleep(time.Second / 2)
 		got, err := s.course("a", 0)
 		want := answeredCourse{RunningNanoseconds: int64(3500 * time.Millisecond), Rows: []result.Second{
@@ -53,7 +56,7 @@ func TestACourseHasABound(t *testing.T) {
 	e := &entry{since: time.Now().Add(-time.Hour), course: make([]result.Second, maxSeconds)}
 	e.status.ID = "a"
 	s.entries = append(s.entries, e)
-	(&execution{session: s, entry: e}).addSecond(parse.Rate{OperationsPerSecond: 4, Seconds: 1})
+	(&execution{session: s, entry: e}).addSecond(&parse.Counted{Done: result.Done{Operations: 4}, Seconds: 1})
 	if got, err := s.course("a", 0); err != nil || len(e.course) != maxSeconds || len(got.Rows) != maxSecondsAnswer {
 		t.Errorf("%d rows of %d, %v", len(got.Rows), len(e.course), err)
 	}
@@ -72,5 +75,82 @@ func TestACourseIsReadWithinBounds(t *testing.T) {
 	}
 	if ago := before.Sub(got.Began.NotBefore); ago > 10*time.Second || ago < 5*time.Second || got.Began.NotAfter.Before(got.Began.NotBefore) {
 		t.Errorf("began %v ago, %+v", ago, got.Began)
+	}
+}
+
+// A row ends when the tool counted, however late that is read, and does not hold what was left out before.
+func TestACourseHasTheTimesOfItsTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t.TempDir())
+		r := &execution{session: s, entry: &entry{since: time.Now()}}
+		time.Sleep(3 * time.Second)
+		r.addSecond(&parse.Counted{Seconds: 1, Taken: time.Now().Add(-400 * time.Millisecond)})
+		time.Sleep(700 * time.Millisecond)
+		r.addSecond(&parse.Counted{Seconds: 1.02, Taken: time.Now().Add(-100 * time.Millisecond)})
+		want := []result.Second{{FromNanoseconds: 16e8, ToNanoseconds: 26e8}, {FromNanoseconds: 26e8, ToNanoseconds: 36e8}}
+		if diff := cmp.Diff(want, r.entry.course); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+func TestHistogramsOfACourseHaveABound(t *testing.T) {
+	bins := make([]result.Bin, result.NumBins)
+	for i := range bins {
+		bins[i] = result.Bin{Nanoseconds: result.BinNanoseconds(i), Count: 1}
+	}
+	const fit = maxBinsAnswer/result.NumBins + 3 // more than one answer takes
+	s := newSession(t.TempDir())
+	r := &execution{session: s, entry: &entry{since: time.Now().Add(-time.Hour), bins: maxBins - fit*len(bins)}}
+	r.entry.status.ID = "a"
+	s.entries = append(s.entries, r.entry)
+	for i := range fit + 2 {
+		r.addSecond(&parse.Counted{Seconds: 1, Done: result.Done{Operations: float64(i), Latencies: &result.Histogram{Bins: bins}}})
+	}
+	if rows := r.entry.course; len(rows) != fit+2 || rows[fit-1].Latencies == nil || rows[fit].Latencies != nil || r.entry.bins > maxBins {
+		t.Errorf("%d rows, %d bins", len(rows), r.entry.bins)
+	}
+	// Who asks until there is nothing left gets all rows, in answers that are read within their bounds.
+	c := served(t, func(w http.ResponseWriter, request *http.Request) {
+		from, _ := strconv.Atoi(request.URL.Query().Get("from"))
+		got, err := s.course("a", from)
+		if err != nil {
+			t.Error(err)
+		}
+		answer(w, got)
+	})
+	var all []result.Second
+	for answers := 0; ; answers++ {
+		got, err := c.Course(t.Context(), "a", len(all))
+		if err != nil || answers > 100 {
+			t.Fatalf("answer %d: %v", answers, err)
+		}
+		if len(got.Rows) == 0 {
+			break
+		}
+		all = append(all, got.Rows...)
+	}
+	if diff := cmp.Diff(r.entry.course, all); diff != "" {
+		t.Errorf("-want +got:\n%.2000s", diff)
+	}
+}
+
+// Of a tool that prints a report each second the last one is the result.
+func TestATaskWithSnapshots(t *testing.T) {
+	r := run(t, options(t))
+	report := r.measure(t, task.Task{ID: "t", MeasureTimeoutSeconds: 60, Measure: &task.Measurement{
+		Command: task.Command{Argv: []string{"fio", "print=" + captured(t, "fio/testdata/snapshots-3.33/mixed.out")}},
+		Format:  "fio-json", Snapshots: true,
+	}})
+	if report.Failure != nil || report.Result == nil || report.Result.Read == nil || report.Result.Read.Operations < 100 {
+		t.Fatalf("%+v", report)
+	}
+	if strings.Contains(report.Output, "fio version") {
+		t.Error("the output that is kept has reports")
+	}
+	for _, w := range report.Result.Warnings {
+		if w.Code == result.WarnSnapshots {
+			t.Errorf("%+v", w)
+		}
 	}
 }

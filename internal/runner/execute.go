@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/engine/fio"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -187,8 +188,17 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	}
 	defer stdout.Close() //nolint:errcheck // What was written has been read, and is about to be removed.
 	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
-	if err := r.runTool(ctx, dir, bounded); err != nil {
+	var keeper *fio.Keeper
+	to := io.MultiWriter(bounded, r.output.stdout)
+	if m.Snapshots {
+		keeper = &fio.Keeper{Around: to}
+		to = keeper
+	}
+	if err := r.runTool(ctx, dir, to); err != nil {
 		return err
+	}
+	if keeper != nil {
+		_, _ = bounded.Write(keeper.Last()) // It never fails.
 	}
 	if err := bounded.complete(); err != nil && m.OutputFile == "" {
 		return badOutput("the output of %s could not be kept: %v", m.Argv[0], err)
@@ -206,7 +216,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
 	defer stop()
 	before := readThrottling(r.cgroup)
-	to := []io.Writer{stdout, r.output.stdout}
+	to := []io.Writer{stdout}
 	if watched := r.watched(); watched != nil {
 		to = append(to, watched)
 	}

@@ -32,7 +32,7 @@ type progressWriter struct {
 	// tell writes a line, count is how many the session has had.
 	tell func(progress.Line)
 	// counted tells how much was done in a time that the tool has counted exactly.
-	counted func(parse.Rate)
+	counted func(*parse.Counted)
 	count   *int
 
 	line    []byte
@@ -85,8 +85,8 @@ func (w *progressWriter) end() {
 	}
 	rate, ok := w.live.Line(line)
 	now := w.now()
-	if ok && rate.Seconds > 0 {
-		w.counted(rate)
+	if ok && rate.Counted != nil {
+		w.counted(rate.Counted)
 	}
 	if !ok || now.Sub(w.told) < w.pause() {
 		return

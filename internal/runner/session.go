@@ -62,6 +62,7 @@ type entry struct {
 	since     time.Time // The tool runs; zero until then.
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
+	bins      int // of course
 }
 
 // maxKeptBytes bounds the memory for compressed reports: thousands of usual ones.

@@ -24,18 +24,19 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.OptionName) bool) []stri
 	if spec.Template.Disruption != nil {
 		because("The benchmark has a disruption.")
 	}
+	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
+	cut := at >= 0 && cutInWindows(spec.Template.Phases[at])
 	of := append([]v1alpha1.MetricReference{spec.Objective.MetricReference}, constrained(spec)...)
 	for _, r := range of {
-		if r.Phase != spec.Objective.Phase {
+		switch {
+		case r.Phase != spec.Objective.Phase:
 			because("A constraint is about phase %s, and the objective about phase %s.", r.Phase, spec.Objective.Phase)
-		}
-		if !inWindows(r.Metric) {
+		case cut && !inWindows(spec.Template.Phases[at], r.Metric):
 			because("%s of phase %s is not known by the second.", r.Metric, r.Phase)
 		}
 	}
-	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
-	if at < 0 || !cutInWindows(spec.Template.Phases[at]) {
-		because("Phase %s cannot be cut into windows: so far only rados bench in modes Write and Rand can.", spec.Objective.Phase)
+	if !cut {
+		because("Phase %s cannot be cut into windows: fio can, and rados bench in modes Write and Rand.", spec.Objective.Phase)
 	}
 	return reasons
 }
@@ -48,14 +49,21 @@ func constrained(spec *Spec) []v1alpha1.MetricReference {
 	return references
 }
 
-// inWindows reports whether a figure of a few seconds follows from operations, bytes and the sum
-// of latencies.
-func inWindows(m v1alpha1.Metric) bool {
-	return m == v1alpha1.MetricBandwidth || m == v1alpha1.MetricIOPS || m == v1alpha1.MetricLatencyMean
+// inWindows reports whether a figure of a few seconds is known: all engines count operations, bytes and the
+// sum of latencies, and fio has histograms of them. Of the slowest operation a difference of counts
+// says nothing.
+func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
+	switch m {
+	case v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean:
+		return true
+	case v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999:
+		return p.Fio != nil
+	}
+	return false
 }
 
 // cutInWindows reports whether the engine of a phase counts by the second, and goes on for as long as
-// it is told: mode Seq ends when it has read all objects.
+// it is told: mode Seq ends when it has read all objects, and rbd bench when it has moved all bytes.
 func cutInWindows(p v1alpha1.Phase) bool {
-	return p.RadosBench != nil && p.RadosBench.Mode != v1alpha1.RadosBenchSeq && !p.RadosBench.ReuseObjects
+	return p.Fio != nil || (p.RadosBench != nil && p.RadosBench.Mode != v1alpha1.RadosBenchSeq && !p.RadosBench.ReuseObjects)
 }

@@ -122,6 +122,9 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		},
 		MeasureTimeoutSeconds: f.ramp + 1.25*f.seconds + 120,
 	}
+	if run.Switched {
+		made.Measure.OutputFile, made.Measure.Snapshots = "", true
+	}
 	if len(steps) > 0 {
 		made.StepsTimeoutSeconds = float64(stepsSeconds + stepSeconds*len(steps))
 	}
@@ -131,13 +134,9 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 // globalOptions are the options of fio itself and those of all sections.
 func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []string {
 	engine, _ := f.engineName(p)
-	argv := []string{
-		// The report is a file, so that standard output has the status line alone: a new one
-		// each second, for whoever watches.
-		"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json",
-		"--name=global", "--ioengine=" + engine, "--group_reporting=1",
-		"--time_based=1", "--runtime=" + timeOption(f.seconds),
-	}
+	argv := append(reportOptions(run),
+		"--name=global", "--ioengine="+engine, "--group_reporting=1",
+		"--time_based=1", "--runtime="+timeOption(f.seconds))
 	if f.ramp > 0 {
 		argv = append(argv, "--ramp_time="+timeOption(f.ramp))
 	}
@@ -165,6 +164,15 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 		argv = append(argv, "--thinktime="+strconv.FormatInt(f.spec.ThinkTime.Microseconds(), 10))
 	}
 	return argv
+}
+
+// reportOptions have the report in a file, so that standard output has the status line alone: a new one each
+// second, for whoever watches. Where settings are switched it has a report each second instead.
+func reportOptions(run load.Run) []string {
+	if run.Switched {
+		return []string{"fio", "--eta=never", "--status-interval=1", "--output-format=json+"}
+	}
+	return []string{"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json"}
 }
 
 // A client logs operations one by one up to so many: fio keeps them in memory, with some

@@ -102,6 +102,27 @@ func TestWholeTask(t *testing.T) {
 }
 
 // Each option of the API adds or replaces those of fio.
+// Where settings are switched fio reports each second, to its standard output.
+func TestTaskWhereSettingsAreSwitched(t *testing.T) {
+	plain := newTask(t, pool(), spec(v1alpha1.FioRandWrite, nil))
+	got, err := newLoad(t, spec(v1alpha1.FioRandWrite, nil)).Task(pool(), load.Run{ID: "run-7", Switched: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := got.Measure; !m.Snapshots || m.OutputFile != "" || plain.Measure.Snapshots ||
+		!slices.Contains(m.Argv, "--status-interval=1") || slices.ContainsFunc(m.Argv, func(a string) bool { return strings.HasPrefix(a, "--output=") }) {
+		t.Errorf("%+v", m)
+	}
+	differ := func(argv []string) []string {
+		return slices.DeleteFunc(slices.Clone(argv), func(a string) bool {
+			return strings.HasPrefix(a, "--eta") || strings.HasPrefix(a, "--output=") || strings.HasPrefix(a, "--status-interval")
+		})
+	}
+	if diff := cmp.Diff(differ(plain.Measure.Argv), differ(got.Measure.Argv)); diff != "" {
+		t.Errorf("the load is another one:\n%s", diff)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	random := v1alpha1.FioRandReadWrite
 	cases := map[string]struct {

@@ -31,8 +31,6 @@ func Formats() []parse.Format {
 	}
 }
 
-func newLive() parse.Live { return parse.LiveFunc(liveRate) }
-
 func detectJSON(head []byte) bool { return bytes.Contains(head, []byte(`"fio version"`)) }
 
 func detectText(head []byte) bool {

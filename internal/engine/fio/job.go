@@ -37,10 +37,11 @@ type direction struct {
 
 // A report is the report of one run, in either format.
 type report struct {
-	format   string
-	version  string
-	jobs     []*job
-	warnings []result.Warning
+	format       string
+	version      string
+	milliseconds int64 // since 1970
+	jobs         []*job
+	warnings     []result.Warning
 }
 
 // result makes one result of all jobs of one group: they started together.

@@ -230,6 +230,8 @@ func (d *decoder) report(r *report) error {
 		switch string(name) {
 		case "fio version":
 			return d.text(&r.version)
+		case "timestamp_ms":
+			return d.int(&r.milliseconds)
 		case "global options":
 			return d.options(global)
 		case "jobs":

@@ -60,6 +60,9 @@ type Run struct {
 	// EveryOperation has the latency of each operation logged, and not only their mean
 	// of each second, where the tool can do that and there are not too many.
 	EveryOperation bool
+	// Switched says that settings are switched meanwhile, so that the tool has to tell each second what it
+	// has done, latencies included if it can.
+	Switched bool
 }
 
 // Validate returns an error if the ID is not safe in names.

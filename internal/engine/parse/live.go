@@ -1,5 +1,11 @@
 package parse
 
+import (
+	"time"
+
+	"github.com/cephtune/cephtune/internal/result"
+)
+
 // Rate is how fast a tool says that it is, while it is at work. It is for people who
 // watch, and never a result: what tools print meanwhile is rounded, and has the ramp
 // in it.
@@ -7,9 +13,18 @@ type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 	// MeanLatencySeconds is 0 where the tool does not say.
 	MeanLatencySeconds float64
-	// Seconds is how long it is the rate of, where it is that of all operations since the line
-	// before, as the tool has counted them; 0 where it is a mean over more, or rounded.
+	// Counted is what the tool has counted since the line before; nil where the rates are means over more,
+	// or rounded.
+	Counted *Counted
+}
+
+// Counted is what was done in a time, exactly.
+type Counted struct {
 	Seconds float64
+	// Taken is when the time ended, by the clock of the machine; zero if that was when the line was printed.
+	Taken time.Time
+	result.Done
+	Read, Write *result.Done // of a load that mixes both
 }
 
 // Live reads what one run of a tool prints to its standard output while it is at work.

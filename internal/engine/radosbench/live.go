@@ -1,6 +1,9 @@
 package radosbench
 
-import "github.com/cephtune/cephtune/internal/engine/parse"
+import (
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
 
 // liveRows reads rows as they are printed, each second. Bandwidth has a column of its
 // own; operations and latencies are printed from the beginning on, so what the last
@@ -21,11 +24,13 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	if seconds == 0 {
 		return parse.Rate{}, false // The row of second 0.
 	}
-	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds, Seconds: seconds}
+	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds}
+	counted := &parse.Counted{Seconds: seconds, Done: result.Done{Operations: operations, Bytes: rate.BytesPerSecond * seconds}}
 	if operations > 0 {
-		waited := next.averageLatency*float64(next.finished) - before.averageLatency*float64(before.finished)
-		rate.MeanLatencySeconds = max(0, waited/operations)
+		counted.LatencySeconds = max(0, next.averageLatency*float64(next.finished)-before.averageLatency*float64(before.finished))
+		rate.MeanLatencySeconds = counted.LatencySeconds / operations
 	}
+	rate.Counted = counted
 	return rate, true
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
 )
 
 // ratesOf are those of an output that comes line by line.
@@ -60,6 +61,10 @@ func TestLiveRatesAreThoseOfTheResult(t *testing.T) {
 	}
 }
 
+func counted(seconds, operations, moved, waited float64) *parse.Counted {
+	return &parse.Counted{Seconds: seconds, Done: result.Done{Operations: operations, Bytes: moved, LatencySeconds: waited}}
+}
+
 func TestLiveRatesOfLines(t *testing.T) {
 	const head = "  sec Cur ops   started  finished  avg MB/s  cur MB/s last lat(s)  avg lat(s)\n" +
 		"    0       0         0         0         0         0           -           0\n"
@@ -70,13 +75,13 @@ func TestLiveRatesOfLines(t *testing.T) {
 		"the head alone": {head, nil},
 		"a second in which nothing was finished": {
 			head + "    1      16        20         4        16        16    0.5         0.5\n    2      16        20         4         8         0           -         0.5\n",
-			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Seconds: 1}, {Seconds: 1}},
+			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)}, {Counted: counted(1, 0, 0, 0)}},
 		},
 		"a row that was skipped": {
 			head + "    2      16        24         8        16        16    0.5         0.5\n",
-			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Seconds: 2}},
+			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(2, 8, 32<<20, 4)}},
 		},
-		"a row of the past":            {head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2), []parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Seconds: 1}}},
+		"a row of the past":            {head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2), []parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)}}},
 		"a row that is cut off":        {head + "    1      16        20         4        16        16    0.5\n", nil},
 		"a row with more behind it":    {head + "    1      16        20         4        16        16    0.5  0.5  7\n", nil},
 		"numbers that there are not":   {head + "    1      16        20         4       nan       inf    0.5         nan\n", nil},

@@ -5,7 +5,54 @@ import (
 	"math"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
 )
+
+// liveRows reads rows as they are printed. Their rates are means over five rows; the second column counts
+// operations from the beginning, so that what was done since the row before is known exactly.
+type liveRows struct {
+	bytes              float64 // of an operation, from the head; 0 if that was not seen
+	second, operations int64
+	begun              bool
+}
+
+func newLive() parse.Live { return &liveRows{} }
+
+// Line implements [parse.Live].
+func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
+	if size, ok := ioSizeOf(line); ok {
+		l.bytes = size
+		return parse.Rate{}, false
+	}
+	rate, ok := liveRate(line)
+	if !ok {
+		return rate, false
+	}
+	text, line := parse.Field(line)
+	second, ok := parse.Int(text)
+	text, _ = parse.Field(line)
+	operations, counts := parse.Int(text)
+	if !ok || !counts {
+		return rate, true // What is in flight is taken off, which leaves less than nothing at first.
+	}
+	if l.begun && second > l.second && operations >= l.operations {
+		n := float64(operations - l.operations)
+		rate.Counted = &parse.Counted{Seconds: float64(second - l.second), Done: result.Done{Operations: n, Bytes: n * l.bytes}}
+	}
+	l.begun, l.second, l.operations = true, second, operations
+	return rate, true
+}
+
+// ioSizeOf reads the head: "bench  type write io_size 4096 io_threads 16 bytes 1073741824 pattern random".
+func ioSizeOf(line []byte) (float64, bool) {
+	if !bytes.HasPrefix(line, []byte("bench ")) {
+		return 0, false
+	}
+	_, behind, found := bytes.Cut(line, []byte(" io_size "))
+	text, _ := parse.Field(behind)
+	size, ok := parse.Int(text)
+	return float64(size), found && ok
+}
 
 // liveRate reads a row as it is printed: "    1      3808   3839.36    15 MiB/s", and
 // from older versions "16650199.05". The rates are means over five rows.

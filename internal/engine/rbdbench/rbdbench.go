@@ -25,8 +25,6 @@ func Formats() []parse.Format {
 	return []parse.Format{{Name: Format, Tool: result.ToolRBDBench, Detect: detect, Parse: Parse, NewLive: newLive}}
 }
 
-func newLive() parse.Live { return parse.LiveFunc(liveRate) }
-
 func detect(head []byte) bool {
 	return bytes.Contains(head, []byte("bench  type ")) || bytes.Contains(head, []byte("OPS   OPS/SEC"))
 }

@@ -1,0 +1,275 @@
+package fio
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+const (
+	// maxSnapshot is more than a report of one group has, with all bins of reads and writes.
+	maxSnapshot = 1 << 20
+	// shortestSnapshot is between two reports that are told apart: the last one is printed twice.
+	shortestSnapshot = 0.1
+	// maxDelay is how long a report may take from fio to its reader.
+	maxDelay = 5 * time.Second
+)
+
+// live reads what fio prints meanwhile: status lines, and with --status-interval and the JSON+ form
+// reports that count from the beginning. The differences of those are exact, bins included. fio waits for each job
+// to have an operation finished before it reports, so that a stall of all of a job's operations makes
+// the report late. The time of a report is taken after that wait.
+type live struct {
+	open   []byte
+	inside bool
+	last   *snapshot
+}
+
+// snapshot is what fio has counted so far.
+type snapshot struct {
+	milliseconds int64 // since 1970
+	parts        map[result.DirectionName]direction
+}
+
+func newLive() parse.Live { return &live{} }
+
+// Line implements [parse.Live].
+func (l *live) Line(line []byte) (parse.Rate, bool) {
+	switch {
+	case l.inside && len(line) > 0 && line[0] == '}':
+		l.inside = false
+		return l.report(append(l.open, '}'))
+	case l.inside && (len(l.open)+len(line) >= maxSnapshot || (len(line) > 0 && line[0] == '{')):
+		l.inside = false
+	case l.inside && len(line) > 0 && isMessage(line):
+	case l.inside:
+		l.open = append(append(l.open, line...), '\n')
+	case string(line) == "{":
+		l.open, l.inside = append(l.open[:0], "{\n"...), true
+	default:
+		return liveRate(line)
+	}
+	return parse.Rate{}, false
+}
+
+// report takes a document, which says what was done since the one before.
+func (l *live) report(document []byte) (parse.Rate, bool) {
+	next, err := readSnapshot(document)
+	if err != nil {
+		return parse.Rate{}, false
+	}
+	before := l.last
+	if before == nil {
+		l.last = next
+		return parse.Rate{}, false
+	}
+	seconds := float64(next.milliseconds-before.milliseconds) / 1e3
+	if seconds >= 0 && seconds < shortestSnapshot {
+		return parse.Rate{}, false
+	}
+	l.last = next
+	counted, ok := next.since(before)
+	if !ok || seconds < 0 {
+		return parse.Rate{}, false // Counters begin anew after the ramp, and a clock may be set.
+	}
+	counted.Seconds, counted.Taken = seconds, time.UnixMilli(next.milliseconds)
+	rate := parse.Rate{BytesPerSecond: counted.Bytes / seconds, OperationsPerSecond: counted.Operations / seconds, Counted: counted}
+	if counted.Operations > 0 {
+		rate.MeanLatencySeconds = counted.LatencySeconds / counted.Operations
+	}
+	return rate, true
+}
+
+// readSnapshot reads a report, all jobs together.
+func readSnapshot(document []byte) (*snapshot, error) {
+	r := &report{format: JSONFormat}
+	d := &decoder{Decoder: parse.NewJSONDecoder(document), document: document, firstLine: 1}
+	if err := d.report(r); err != nil {
+		return nil, err
+	}
+	s := &snapshot{milliseconds: r.milliseconds, parts: map[result.DirectionName]direction{}}
+	for _, j := range r.jobs {
+		for name, own := range j.directions {
+			sum, err := addCounts(s.parts[name], *own)
+			if err != nil {
+				return nil, err
+			}
+			s.parts[name] = sum
+		}
+	}
+	return s, nil
+}
+
+// addCounts adds up what differences are made of.
+func addCounts(a, b direction) (sum direction, err error) {
+	sum.Operations, sum.Bytes = a.Operations+b.Operations, a.Bytes+b.Bytes
+	switch {
+	case a.Latency == nil:
+		sum.Latency = b.Latency
+	case b.Latency == nil:
+		sum.Latency = a.Latency
+	default:
+		n := a.Latency.Moments.Count + b.Latency.Moments.Count
+		waited := waitedIn(a.Latency) + waitedIn(b.Latency)
+		sum.Latency = &result.Latency{Moments: result.Moments{Count: n, MeanSeconds: waited / float64(n)}}
+		if a.Latency.Histogram != nil && b.Latency.Histogram != nil {
+			sum.Latency.Histogram, err = result.AddHistograms(a.Latency.Histogram, b.Latency.Histogram)
+		}
+	}
+	return sum, err
+}
+
+func waitedIn(l *result.Latency) float64 { return l.Moments.MeanSeconds * float64(l.Moments.Count) }
+
+// since is what was done since an earlier report; false where counters began anew.
+func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
+	var own [2]*result.Done
+	for i, name := range []result.DirectionName{result.Read, result.Write} {
+		var ok bool
+		if own[i], ok = done(before.parts[name], s.parts[name]); !ok {
+			return nil, false
+		}
+	}
+	read, write := own[0], own[1]
+	counted := &parse.Counted{}
+	switch {
+	case s.parts[result.Write].Operations == 0:
+		counted.Done = *read
+	case s.parts[result.Read].Operations == 0:
+		counted.Done = *write
+	default:
+		counted.Read, counted.Write = read, write
+		counted.Done = result.Done{
+			Operations: read.Operations + write.Operations, Bytes: read.Bytes + write.Bytes,
+			LatencySeconds: read.LatencySeconds + write.LatencySeconds,
+		}
+	}
+	return counted, true
+}
+
+// done is the difference of two counts. Operations are those whose latency was noted, so that the parts
+// of a row belong together: the sums of one report may be a few operations apart.
+func done(before, after direction) (*result.Done, bool) {
+	d := &result.Done{Operations: float64(after.Operations - before.Operations), Bytes: float64(after.Bytes - before.Bytes)}
+	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // In a ramp latencies are not noted.
+	if d.Operations < 0 || d.Bytes < 0 || begun || (after.Latency == nil && before.Latency != nil) {
+		return nil, false
+	}
+	if after.Latency == nil {
+		return d, true
+	}
+	was := &result.Latency{}
+	if before.Latency != nil {
+		was = before.Latency
+	}
+	d.Operations = float64(after.Latency.Moments.Count - was.Moments.Count)
+	d.LatencySeconds = max(0, waitedIn(after.Latency)-waitedIn(was))
+	if d.Operations < 0 {
+		return nil, false
+	}
+	var ok bool
+	d.Latencies, ok = subtract(after.Latency.Histogram, was.Histogram)
+	return d, ok
+}
+
+// subtract takes a histogram off a later one; false if it is not a later one. Without bins there is none.
+func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
+	if after == nil {
+		return nil, before == nil
+	}
+	difference := &result.Histogram{}
+	var rest []result.Bin
+	if before != nil {
+		rest = before.Bins
+	}
+	for _, bin := range after.Bins {
+		if len(rest) > 0 && rest[0].Nanoseconds < bin.Nanoseconds {
+			return nil, false
+		}
+		if len(rest) > 0 && rest[0].Nanoseconds == bin.Nanoseconds {
+			bin.Count -= rest[0].Count
+			rest = rest[1:]
+		}
+		if bin.Count < 0 {
+			return nil, false
+		}
+		if bin.Count > 0 {
+			difference.Bins = append(difference.Bins, bin)
+		}
+	}
+	if len(rest) > 0 {
+		return nil, false
+	}
+	if len(difference.Bins) == 0 {
+		return nil, true
+	}
+	return difference, true
+}
+
+// Delay is how long ago a report was made that is read now: at most some seconds, and 0 where the
+// clock was set back.
+func Delay(taken, now time.Time) time.Duration {
+	if d := now.Sub(taken); d > 0 && d <= maxDelay {
+		return d
+	}
+	return 0
+}
+
+// Keeper keeps the last report of several, and passes on what is around them. It holds two of them
+// at most, and never fails.
+type Keeper struct {
+	// Around gets the lines outside of reports.
+	Around interface{ Write(p []byte) (int, error) }
+
+	line, open, last []byte
+	inside, tooLong  bool
+}
+
+// Write implements io.Writer.
+func (k *Keeper) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		line, rest, whole := bytes.Cut(p, []byte("\n"))
+		if len(k.line)+len(line) <= maxSnapshot {
+			k.line = append(k.line, line...)
+		}
+		if !whole {
+			return n, nil
+		}
+		k.take(append(k.line, '\n'))
+		k.line, p = k.line[:0], rest
+	}
+}
+
+func (k *Keeper) take(line []byte) {
+	switch {
+	case !k.inside && string(line) == "{\n":
+		k.inside, k.tooLong, k.open = true, false, append(k.open[:0], line...)
+		return
+	case !k.inside:
+		_, _ = k.Around.Write(line) // It does not fail either.
+		return
+	case isMessage(line):
+		_, _ = k.Around.Write(line)
+		return
+	}
+	if k.tooLong = k.tooLong || len(k.open)+len(line) > parse.MaxDocument; !k.tooLong {
+		k.open = append(k.open, line...)
+	}
+	if line[0] == '}' {
+		k.inside = false
+		if !k.tooLong {
+			k.last, k.open = k.open, k.last
+		}
+	}
+}
+
+// Last is the last report that is complete, with what there is of one behind it.
+func (k *Keeper) Last() []byte {
+	if k.inside {
+		return append(append(bytes.Clone(k.last), k.open...), k.line...)
+	}
+	return k.last
+}
