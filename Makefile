@@ -22,6 +22,7 @@ TESTFLAGS ?=
 CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=hack/tools/go.mod kustomize
 CRD_REF_DOCS := go tool -modfile=hack/apidocs/go.mod crd-ref-docs
+ACTIONLINT := go tool -modfile=hack/workflows/go.mod actionlint
 GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 
 # GENERATED is what "make generate" writes. "make verify" fails when what it writes
@@ -80,6 +81,11 @@ lint: ## Run the linters for Go and shell.
 	$(GOLANGCI_LINT) run
 	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint run
 	hack/shellcheck
+	$(MAKE) workflows
+
+.PHONY: workflows
+workflows: ## Check the workflows in .github with actionlint.
+	$(ACTIONLINT) -shellcheck=shellcheck .github/workflows/*.yml
 
 .PHONY: test
 test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts, health scripts and the chart.
@@ -89,8 +95,21 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 # Alerts and health scripts are outside of those modules, so that the cache does not see them change.
 	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/gitops && go test -count=1 $(TESTFLAGS) ./...
-# So is the chart.
+# So is the chart, and what a release is made of.
 	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
+	cd hack/release && go test -count=1 $(TESTFLAGS) ./...
+
+.PHONY: race
+race: ## Run the unit tests and envtest with Go's race detector. It takes several times as long.
+	assets=$$(hack/envtest-assets); \
+	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout 90m $(TESTFLAGS) ./...
+
+# FUZZTIME is how long "make fuzz" spends on each target.
+FUZZTIME ?= 2m
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for FUZZTIME.
+	hack/fuzz $(FUZZTIME)
 
 .PHONY: simulate
 simulate: ## Play the simulations of docs/statistics.md in full, 25 times as many sweeps as tests do. It takes an hour.
@@ -146,6 +165,27 @@ manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_I
 # Both are named in pods and in the settings.
 	@$(KUSTOMIZE) build $(MANIFESTS) | sed -E 's#(image|runner): $(OPERATOR_IMAGE):.*#\1: $(IMG)#; s#(image|tools): $(TOOLS_IMAGE):.*#\1: $(TOOLS_IMG)#'
 
+# VERSION is that of the release to make. PUBLISHER is the account on ghcr.io and github.com
+# under which it is published: images, the chart and downloads. Nothing else says where.
+VERSION ?= 0.1.0
+PUBLISHER ?= cephtune
+
+# DIST is the folder that "make release" writes. PLATFORMS, such as linux/amd64, keeps a trial short:
+# only these of the plugin. An empty one is all.
+DIST ?= dist
+PLATFORMS ?=
+
+.PHONY: release
+release: ## Write a release of VERSION into dist/: plugin, images, chart, manifests, SBOMs, checksums, notes. It publishes nothing.
+	dist=$$(realpath -m $(DIST)); cd hack/release && go run . -version $(VERSION) -publisher $(PUBLISHER) $(if $(PLATFORMS),-platforms $(PLATFORMS)) -out "$$dist"
+
+# REGISTRY is where "make publish" pushes to; for a trial, one on this machine.
+REGISTRY ?= ghcr.io/$(PUBLISHER)
+
+.PHONY: publish
+publish: ## Push the images and the chart of dist/ to REGISTRY. Log in to it before, with docker login or crane auth login.
+	VERSION=$(VERSION) hack/publish $(DIST) $(REGISTRY)
+
 .PHONY: install
 install: ## Install the CRDs into the cluster of KUBECONFIG.
 	$(KUSTOMIZE) build config/crd | kubectl apply --server-side -f -
@@ -164,6 +204,10 @@ undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster
 	if kubectl get crd cephtuningsweeps.cephtune.dev cephbenchmarks.cephtune.dev >/dev/null; then \
 		kubectl delete cephtuningsweeps,cephbenchmarks --all --all-namespaces --timeout=15m; fi
 	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
+
+.PHONY: site
+site: ## Make a site of docs/ with a search, in bin/site. It fails where a link leads nowhere.
+	hack/site/build bin/site
 
 ##@ Lab
 
@@ -231,6 +275,10 @@ e2e-gitops: ## Have a real Argo CD sync sweeps and benchmarks from Git to the la
 .PHONY: e2e-helm
 e2e-helm: ## Install, upgrade, roll back and uninstall the Helm chart on the lab, with a sweep at work. It takes about half an hour.
 	test/helm/run
+
+.PHONY: e2e-release
+e2e-release: ## Make a release twice, compare, and install the lab from dist/ alone.
+	VERSION=$(VERSION) PLATFORMS=$(PLATFORMS) test/release/run
 
 .PHONY: lab-down
 lab-down: ## Remove the lab, all but its cache of builds.

@@ -30,6 +30,7 @@ import (
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/version"
 )
 
 func main() {
@@ -48,6 +49,7 @@ func main() {
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger) // client-go tells of leader election through klog
+	logger.Info("Starting the manager", "version", version.Version())
 
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
 		logger.Error(err, "The manager ended")

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"runtime/debug"
+	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cephtune/cephtune/internal/version"
 )
 
 func newVersionCommand() *cobra.Command {
@@ -14,11 +15,7 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version of this binary",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return errors.New("this binary was built without module information")
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), info.Main.Version, info.GoVersion)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Version(), runtime.Version())
 			return err
 		},
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/suspend"
 	"github.com/cephtune/cephtune/internal/cli/watch"
+	"github.com/cephtune/cephtune/internal/version"
 )
 
 // Run executes a command line, args[0] being the name under which the program was
@@ -70,6 +71,7 @@ in Ceph, and "doctor" what is wrong with an installation.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
 table of results, and needs no cluster.`,
+		Version:       version.Version(),
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints them, once and on stderr.
 		SilenceUsage:  true, // A page of flags hides the error that it follows.

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/version"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -303,5 +305,15 @@ func TestUnknownCommandIsAUsageError(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := Run([]string{"kubectl-cephtune", "analyse"}, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "analyse") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	}
+}
+
+func TestVersionIsPrinted(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := Run([]string{"/usr/bin/kubectl-cephtune", "--version"}, &stdout, &stderr); code != 0 {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+	if want := "kubectl cephtune version " + version.Version() + "\n"; stdout.String() != want {
+		t.Errorf("got %q, want %q", stdout.String(), want)
 	}
 }

@@ -112,10 +112,11 @@ func wrongCommand(args []string) error {
 	if err != nil {
 		return err
 	}
-	if !cmd.HasParent() && len(args) > 0 {
+	if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return fmt.Errorf("there is no command %q", args[0])
 	}
 	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
 	var problems []error
 	for _, arg := range rest {
 		if !isFlag(cmd, arg) {
@@ -152,13 +153,13 @@ func missingTargets(t *testing.T, args []string) error {
 }
 
 // missingFiles are arguments that name something below a folder of this repository which is
-// not there. What is in bin was built.
+// not there. What is in bin and dist was built.
 func missingFiles(t *testing.T, args []string) error {
 	t.Helper()
 	for _, arg := range args {
 		name := strings.TrimSuffix(strings.TrimPrefix(arg, "./"), "/...")
 		top, _, below := strings.Cut(name, "/")
-		if !below || top == "" || top == "bin" || strings.ContainsAny(name, "$*") || !exists(t, top) {
+		if !below || top == "" || top == "bin" || top == "dist" || strings.ContainsAny(name, "$*") || !exists(t, top) {
 			continue
 		}
 		if !exists(t, name) {
@@ -181,6 +182,7 @@ func TestWhatDoesNotExistIsFound(t *testing.T) {
 		"kubectl cephtune no-such-command",
 		"kubectl cephtune watch pg-num --no-such-flag",
 		"kubectl cephtune watch pg-num -x",
+		"kubectl cephtune --no-such-flag",
 		"kubectl apply -f config/samples/no-such-file.yaml",
 		"go run ./cmd/kubectl-cephtune wach pg-num",
 	} {

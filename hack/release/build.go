@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// platform is one that programs are built for.
+type platform struct{ os, arch string }
+
+func (p platform) String() string { return p.os + "-" + p.arch }
+
+// binary is how a program is called there.
+func (p platform) binary(name string) string {
+	if p.os == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+// pluginPlatforms are those of people's machines, imagePlatforms those of nodes.
+func pluginPlatforms() []platform {
+	return append(imagePlatforms(), platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
+}
+
+func imagePlatforms() []platform { return []platform{{"linux", "amd64"}, {"linux", "arm64"}} }
+
+// choosePlatforms keeps those that a list names.
+func (r *release) choosePlatforms(list string) error {
+	r.platforms = nil
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.IndexFunc(pluginPlatforms(), func(p platform) bool { return p.os+"/"+p.arch == name })
+		if i < 0 {
+			return fmt.Errorf("the plugin is not built for %q", name)
+		}
+		r.platforms = append(r.platforms, pluginPlatforms()[i])
+	}
+	return nil
+}
+
+// pluginBinary and imageFolder are where programs lie until they are packed.
+func (r *release) pluginBinary(p platform) string {
+	return filepath.Join(r.work(), p.String(), p.binary("kubectl-cephtune"))
+}
+
+func (r *release) imageFolder(p platform) string { return filepath.Join(r.work(), "image-"+p.String()) }
+
+// archiveName is that of a plugin's download.
+func (r *release) archiveName(p platform) string {
+	extension := ".tar.gz"
+	if p.os == "windows" {
+		extension = ".zip"
+	}
+	return fmt.Sprintf("kubectl-cephtune_%s_%s_%s%s", r.tag(), p.os, p.arch, extension)
+}
+
+func (r *release) writePlugins() error {
+	for _, p := range r.platforms {
+		flags := "-s -w -X github.com/cephtune/cephtune/internal/version.release=" + r.tag()
+		_, err := r.command([]string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch},
+			"go", "build", "-trimpath", "-ldflags", flags, "-o", r.pluginBinary(p), "./cmd/kubectl-cephtune")
+		if err != nil {
+			return err
+		}
+		if err := r.packPlugin(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *release) packPlugin(p platform) error {
+	program, err := os.ReadFile(r.pluginBinary(p))
+	if err != nil {
+		return err
+	}
+	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	files := []file{{p.binary("kubectl-cephtune"), program, 0o755}, {"LICENSE", license, 0o644}}
+	pack := compressedTar
+	if p.os == "windows" {
+		pack = zipped
+	}
+	data, err := pack(files, r.created)
+	if err != nil {
+		return err
+	}
+	return r.write(r.archiveName(p), data)
+}
+
+// readCommit takes the time and the name of the commit, which images and archives have.
+func (r *release) readCommit() error {
+	out, err := r.command(nil, "git", "log", "-1", "--format=%ct %H")
+	if err != nil {
+		return err
+	}
+	seconds, revision, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return fmt.Errorf("read the time of the commit: %w", err)
+	}
+	r.created, r.revision = time.Unix(at, 0).UTC(), revision
+	return nil
+}
+
+// command runs a program in the checkout and returns what it prints. GOFLAGS of whoever
+// makes the release would make it another one.
+func (r *release) command(environment []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = r.root
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=", "GOWORK=off"), environment...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return out, nil
+}
+
+// write puts a file into the release.
+func (r *release) write(name string, data []byte) error {
+	path := filepath.Join(r.out, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+func (r *release) chartArchive() string { return "cephtune-" + r.version + ".tgz" }
+
+// writeChart packs the chart under the version. Helm's own command packs files with the time
+// of the day, so that no two archives are the same; here Helm reads what has been packed.
+func (r *release) writeChart() error {
+	from, err := loader.LoadDir(filepath.Join(r.root, "charts", "cephtune"))
+	if err != nil {
+		return err
+	}
+	var files []file
+	for _, f := range from.Raw {
+		data := r.publishedBy(f.Data)
+		switch f.Name {
+		case "Chart.yaml":
+			data = r.versioned(data)
+		case "README.md":
+			data = bytes.ReplaceAll(data, []byte(from.Metadata.Version), []byte(r.version))
+		}
+		files = append(files, file{"cephtune/" + f.Name, data, 0o644})
+	}
+	packed, err := compressedTar(files, r.created)
+	if err != nil {
+		return err
+	}
+	made, err := loader.LoadArchive(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("read the packed chart: %w", err)
+	}
+	if err := r.check(made); err != nil {
+		return err
+	}
+	return r.write(r.chartArchive(), packed)
+}
+
+// versioned is Chart.yaml with the version of the release in all places.
+func (r *release) versioned(text []byte) []byte {
+	for _, change := range []struct{ from, to string }{
+		{`(?m)^# The next release, of which this is not one yet\.\n`, ""},
+		{`(?m)^version: .*$`, "version: " + r.version},
+		{`(?m)^appVersion: .*$`, `appVersion: "` + r.version + `"`},
+		{`(?m)^(\s+image: ghcr\.io/\S+):dev$`, "${1}:" + r.version},
+		{`(artifacthub\.io/prerelease): .*`, fmt.Sprintf(`${1}: "%t"`, strings.Contains(r.version, "-"))},
+	} {
+		text = regexp.MustCompile(change.from).ReplaceAll(text, []byte(change.to))
+	}
+	return text
+}
+
+// check compares what Helm reads with what was asked for.
+func (r *release) check(made *chart.Chart) error {
+	if err := made.Validate(); err != nil {
+		return err
+	}
+	if made.Metadata.Version != r.version || made.Metadata.AppVersion != r.version {
+		return fmt.Errorf("the packed chart has version %s and appVersion %s, want %s", made.Metadata.Version, made.Metadata.AppVersion, r.version)
+	}
+	images := made.Metadata.Annotations["artifacthub.io/images"]
+	for _, image := range []string{r.operatorImage(), r.toolsImage()} {
+		if !strings.Contains(images, image+":"+r.version+"\n") {
+			return fmt.Errorf("the packed chart does not name the image %s:%s", image, r.version)
+		}
+	}
+	return nil
+}

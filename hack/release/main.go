@@ -1,0 +1,137 @@
+// Command release writes all that a release consists of into a folder: programs, images,
+// the chart, manifests, bills of materials, checksums and notes. It needs neither a
+// builder of images nor a registry, and the same checkout gives the same bytes.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+func main() {
+	r := &release{now: time.Now, platforms: pluginPlatforms()}
+	flag.StringVar(&r.version, "version", "", "the version, such as 0.1.0")
+	flag.StringVar(&r.publisher, "publisher", "cephtune", "the account under which images, charts and downloads are published")
+	flag.Func("platforms", "for a trial, only these platforms of the plugin, such as linux/amd64,linux/arm64", r.choosePlatforms)
+	flag.StringVar(&r.root, "root", "../..", "the checkout")
+	flag.StringVar(&r.out, "out", "../../dist", "the folder to write, which is removed first if it is one that this program wrote")
+	flag.Parse()
+	if err := r.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// release is what is made, from what, and where.
+type release struct {
+	version   string // without v
+	publisher string
+	platforms []platform // of the plugin
+	root, out string
+	now       func() time.Time
+	created   time.Time // the commit's
+	revision  string
+}
+
+// tag is how Git and download pages call the version.
+func (r *release) tag() string { return "v" + r.version }
+
+// operatorImage and toolsImage are the names under which images are published.
+func (r *release) operatorImage() string { return r.registry() + "/cephtune" }
+func (r *release) toolsImage() string    { return r.registry() + "/tools" }
+
+// registry holds images, and charts below it; downloads the files of all releases.
+func (r *release) registry() string { return "ghcr.io/" + r.publisher }
+func (r *release) downloads() string {
+	return "https://github.com/" + r.publisher + "/cephtune/releases/download"
+}
+
+// publishedBy returns text of the checkout with the publisher's names in the place of ours.
+func (r *release) publishedBy(text []byte) []byte {
+	text = regexp.MustCompile(`\bghcr\.io/cephtune/`).ReplaceAll(text, []byte("ghcr.io/"+r.publisher+"/"))
+	return regexp.MustCompile(`\bgithub\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("github.com/"+r.publisher+"/cephtune"))
+}
+
+func (r *release) run() error {
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"the kubectl plugin", r.writePlugins},
+		{"the operator's image", r.writeImage},
+		{"the recipe of the tools' images", r.writeTools},
+		{"the chart", r.writeChart},
+		{"install.yaml", r.writeManifest},
+		{"the notes", r.writeNotes},
+		{"bills of materials", r.writeSBOMs},
+		{"checksums and the manifest for krew", r.writeSums},
+	} {
+		started := r.now()
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", r.now().Sub(started).Seconds(), step.name)
+	}
+	return os.RemoveAll(r.work())
+}
+
+// work holds binaries while the release is being made.
+func (r *release) work() string { return filepath.Join(r.out, ".work") }
+
+// marker tells a folder that this program wrote from any other.
+const marker = "SHA256SUMS"
+
+// prepare checks what was asked, reads the commit, and makes an empty folder.
+func (r *release) prepare() error {
+	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(r.version) {
+		return fmt.Errorf("%q is no version: write one such as 0.1.0 or 0.2.0-rc.1", r.version)
+	}
+	if !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(r.publisher) {
+		return fmt.Errorf("%q is no account: small letters, digits and hyphens are allowed", r.publisher)
+	}
+	for _, path := range []*string{&r.root, &r.out} {
+		absolute, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = absolute
+	}
+	if err := r.readCommit(); err != nil {
+		return err
+	}
+	if err := emptyFolder(r.out); err != nil {
+		return err
+	}
+	return os.MkdirAll(r.work(), 0o755)
+}
+
+// emptyFolder removes what an earlier release wrote there, and nothing else.
+func emptyFolder(name string) error {
+	entries, err := os.ReadDir(name)
+	if os.IsNotExist(err) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !ours(entries) {
+		return fmt.Errorf("%s holds files that are of no release: name another folder, or empty it", name)
+	}
+	return os.RemoveAll(name)
+}
+
+func ours(entries []os.DirEntry) bool {
+	for _, entry := range entries {
+		if entry.Name() == marker || entry.Name() == ".work" {
+			return true
+		}
+	}
+	return false
+}

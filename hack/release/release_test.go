@@ -1,0 +1,358 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"sigs.k8s.io/yaml"
+)
+
+// madeRelease is one into a folder of the test's own.
+func madeRelease(t *testing.T, version string) *release {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &release{
+		version: version, publisher: "cephtune", root: root, out: t.TempDir(), now: time.Now, platforms: pluginPlatforms(),
+		created: time.Unix(1_700_000_000, 0).UTC(), revision: "0123abc",
+	}
+}
+
+func read(t *testing.T, path ...string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unpacked reads a tar.
+func unpacked(t *testing.T, in io.Reader) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for r := tar.NewReader(in); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[header.Name] = string(data)
+	}
+}
+
+// writeFiles makes what does not need the compiler, with programs that are none.
+func writeFiles(t *testing.T, r *release) {
+	t.Helper()
+	for _, p := range r.platforms {
+		put(t, r.pluginBinary(p), "plugin for "+p.String())
+		if err := r.packPlugin(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, do := range []func() error{r.writeTools, r.writeChart, r.writeNotes, r.writeSums} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	first, second := madeRelease(t, "0.1.0"), madeRelease(t, "0.1.0")
+	writeFiles(t, first)
+	writeFiles(t, second)
+	sums := read(t, first.out, marker)
+	if got := read(t, second.out, marker); !bytes.Equal(got, sums) {
+		t.Errorf("checksums are others the second time:\n%s\n%s", sums, got)
+	}
+	if lines := bytes.Count(sums, []byte("\n")); lines != len(pluginPlatforms())+5 {
+		t.Errorf("checksums of %d files:\n%s", lines, sums)
+	}
+}
+
+func TestPluginsAreProgramsWithTheirLicense(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	writeFiles(t, r)
+	for _, p := range r.platforms {
+		data := read(t, r.out, r.archiveName(p))
+		files := map[string]string{}
+		if p.os == "windows" {
+			archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range archive.File {
+				in, err := f.Open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[f.Name] = string(text)
+			}
+		} else {
+			in, err := gzip.NewReader(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = unpacked(t, in)
+		}
+		if files[p.binary("kubectl-cephtune")] != "plugin for "+p.String() || !strings.Contains(files["LICENSE"], "Apache License") || len(files) != 2 {
+			t.Errorf("%s holds %v", r.archiveName(p), files)
+		}
+	}
+}
+
+// TestImage reads the layout with the library that registries' clients use.
+func TestImage(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	folder := filepath.Join(r.work(), "layout")
+	for range 2 {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(filepath.Join(r.out, r.imageArchive()))
+		makeImage(t, r, folder)
+		if after := read(t, r.out, r.imageArchive()); before != nil && !bytes.Equal(before, after) {
+			t.Error("the archive is another one the second time")
+		}
+	}
+	index, err := layout.ImageIndexFromPath(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := top.Manifests[0].Annotations["io.containerd.image.name"]; name != "ghcr.io/cephtune/cephtune:0.1.0" {
+		t.Errorf("the image is called %q", name)
+	}
+	inner, err := index.ImageIndex(top.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := inner.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var architectures []string
+	for _, m := range manifest.Manifests {
+		architectures = append(architectures, m.Platform.Architecture)
+		image, err := inner.Image(m.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := image.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.Architecture != m.Platform.Architecture || config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/manager"}) {
+			t.Errorf("configuration: %+v", config)
+		}
+		layers, err := image.Layers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := layers[0].Uncompressed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := unpacked(t, content)
+		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || len(files) != 2 {
+			t.Errorf("%d layers, the first with %v", len(layers), files)
+		}
+	}
+	if !slices.Equal(architectures, []string{"amd64", "arm64"}) {
+		t.Errorf("architectures: %v", architectures)
+	}
+}
+
+func makeImage(t *testing.T, r *release, folder string) {
+	t.Helper()
+	for _, p := range imagePlatforms() {
+		for _, name := range []string{"manager", "runner"} {
+			put(t, filepath.Join(r.imageFolder(p), name), name+" for "+p.arch)
+		}
+	}
+	index, err := r.index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.writeLayout(folder, index); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.packLayout(folder); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestChart(t *testing.T) {
+	for version, prerelease := range map[string]string{"0.1.0": "false", "0.2.0-rc.1": "true"} {
+		r := madeRelease(t, version)
+		r.publisher = "somebody"
+		if err := r.writeChart(); err != nil {
+			t.Fatal(err)
+		}
+		made, err := loader.LoadFile(filepath.Join(r.out, r.chartArchive()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := made.Metadata.Annotations["artifacthub.io/prerelease"]; got != prerelease {
+			t.Errorf("%s: prerelease is %q", version, got)
+		}
+		images := made.Values["images"].(map[string]any)
+		if got := images["operator"].(map[string]any)["repository"]; got != "ghcr.io/somebody/cephtune" {
+			t.Errorf("the operator's repository is %v", got)
+		}
+		for _, f := range made.Raw {
+			if bytes.Contains(f.Data, []byte("0.1.0-dev")) || bytes.Contains(f.Data, []byte("ghcr.io/cephtune")) {
+				t.Errorf("%s names what is not of this release", f.Name)
+			}
+		}
+	}
+}
+
+func TestKrewNamesEachDownload(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	writeFiles(t, r)
+	var plugin krewPlugin
+	if err := yaml.UnmarshalStrict(read(t, r.out, "krew", "cephtune.yaml"), &plugin); err != nil {
+		t.Fatal(err)
+	}
+	if len(plugin.Spec.Platforms) != len(pluginPlatforms()) || plugin.Spec.Version != "v0.1.0" {
+		t.Errorf("%+v", plugin)
+	}
+	for _, download := range plugin.Spec.Platforms {
+		at, name, _ := strings.Cut(download.URI, "/v0.1.0/")
+		sum, err := sha256Of(filepath.Join(r.out, name))
+		if err != nil || sum != download.SHA256 || at != r.downloads() {
+			t.Errorf("%+v: %v", download, err)
+		}
+	}
+}
+
+func TestNotes(t *testing.T) {
+	const changelog = "# Changelog\n\n## [Unreleased] 0.2.0\n\n- new\n\n## [0.1.0] - 2026-01-02\n\n- first\n"
+	for version, want := range map[string]string{"0.1.0": "- first", "0.2.0": "- new", "0.2.0-rc.1": "- new"} {
+		got, err := notes(changelog, version)
+		if err != nil || got != "# cephtune "+version+"\n\n"+want+"\n" {
+			t.Errorf("%s: %q, %v", version, got, err)
+		}
+	}
+	if _, err := notes(changelog, "0.3.0"); err == nil {
+		t.Error("notes of a version that the changelog does not have")
+	}
+}
+
+// TestToolsAreBuiltByLine runs the recipe with a builder that only says what it was told.
+func TestToolsAreBuiltByLine(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	if err := r.writeTools(); err != nil {
+		t.Fatal(err)
+	}
+	builder := filepath.Join(t.TempDir(), "builder")
+	put(t, builder, "#!/bin/sh\necho \"$@\"\n")
+	build := func(lines ...string) (string, error) {
+		cmd := exec.Command(filepath.Join(r.out, "tools", "build"), lines...)
+		cmd.Env = append(os.Environ(), "CONTAINER_TOOL="+builder, "PUSH=yes", "CEPH_IMAGE=", "VERSION=", "TOOLS_IMAGE=")
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	got, err := build("18", "20")
+	folder := filepath.Join(r.out, "tools")
+	want := `build -t ghcr.io/cephtune/tools:0.1.0-ceph18 --build-arg CEPH_IMAGE=quay.io/ceph/ceph:v18 ` + folder + `
+push ghcr.io/cephtune/tools:0.1.0-ceph18
+build -t ghcr.io/cephtune/tools:0.1.0-ceph20 --build-arg CEPH_IMAGE=quay.io/ceph/ceph:v20 ` + folder + `
+push ghcr.io/cephtune/tools:0.1.0-ceph20
+tag ghcr.io/cephtune/tools:0.1.0-ceph20 ghcr.io/cephtune/tools:0.1.0
+push ghcr.io/cephtune/tools:0.1.0
+`
+	if err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if out, err := build("17"); err == nil || out != "" {
+		t.Errorf("a line that there is not: %q, %v", out, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	foreign := t.TempDir()
+	put(t, filepath.Join(foreign, "thesis.txt"), "mine")
+	for name, change := range map[string]func(*release){
+		"no version":      func(r *release) { r.version = "" },
+		"version with v":  func(r *release) { r.version = "v0.1.0" },
+		"publisher's URL": func(r *release) { r.publisher = "example.org/x" },
+		"foreign folder":  func(r *release) { r.out = foreign },
+	} {
+		r := madeRelease(t, "0.1.0")
+		change(r)
+		if err := r.prepare(); err == nil {
+			t.Errorf("%s is not refused", name)
+		}
+	}
+	if read(t, foreign, "thesis.txt") == nil {
+		t.Error("a file of somebody else is gone")
+	}
+}
+
+func TestPlatformsOfATrial(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	if err := r.choosePlatforms("linux/amd64,windows/arm64"); err != nil {
+		t.Fatal(err)
+	}
+	if want := []platform{{"linux", "amd64"}, {"windows", "arm64"}}; !slices.Equal(r.platforms, want) {
+		t.Errorf("got %v, want %v", r.platforms, want)
+	}
+	if err := r.choosePlatforms("plan9/amd64"); err == nil {
+		t.Error("a platform that there is not is not refused")
+	}
+}
+
+func TestFolderOfARelease(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	put(t, filepath.Join(r.out, marker), "")
+	put(t, filepath.Join(r.out, "old"), "")
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.out, "old")); !os.IsNotExist(err) {
+		t.Errorf("the release before is still there: %v", err)
+	}
+	if r.created.IsZero() || len(r.revision) < 40 {
+		t.Errorf("the commit: %s at %s", r.revision, r.created)
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// writeManifest writes what "make deploy" would apply, with the images of the release.
+func (r *release) writeManifest() error {
+	tag := ":" + r.version
+	manifest, err := r.command(nil, "make", "--no-print-directory", "-s", "manifest", "IMG="+r.operatorImage()+tag, "TOOLS_IMG="+r.toolsImage()+tag)
+	if err != nil {
+		return err
+	}
+	if left := regexp.MustCompile(`ghcr\.io/\S+:dev\b`).Find(manifest); left != nil {
+		return fmt.Errorf("the manifest still names %s", left)
+	}
+	return r.write("install.yaml", r.publishedBy(manifest))
+}
+
+// writeTools copies the recipe of the images that hold Ceph's tools, which are built where
+// there is a builder.
+func (r *release) writeTools() error {
+	for _, name := range []string{"Dockerfile", "build"} {
+		data, err := os.ReadFile(filepath.Join(r.root, "images", "tools", name))
+		if err != nil {
+			return err
+		}
+		data = r.publishedBy(data)
+		if name == "build" {
+			data = []byte(strings.Replace(string(data), "${VERSION:-dev}", "${VERSION:-"+r.version+"}", 1))
+		}
+		if err := r.write("tools/"+name, data); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(filepath.Join(r.out, "tools", "build"), 0o755)
+}
+
+// writeNotes takes what the changelog says of the version.
+func (r *release) writeNotes() error {
+	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	notes, err := notes(string(changelog), r.version)
+	if err != nil {
+		return err
+	}
+	return r.write("NOTES.md", []byte(notes))
+}
+
+// notes is the section of a version, or of what is to become it: "## [Unreleased] 0.1.0".
+func notes(changelog, version string) (string, error) {
+	stable, _, _ := strings.Cut(version, "-")
+	for _, title := range []string{"## [" + version + "]", "## [Unreleased] " + version, "## [Unreleased] " + stable} {
+		for _, section := range strings.SplitAfter("\n"+changelog, "\n## ") {
+			heading, body, _ := strings.Cut(section, "\n")
+			heading = "## " + heading
+			if heading == title || strings.HasPrefix(heading, title+" ") {
+				return "# cephtune " + version + "\n\n" + strings.TrimSpace(strings.TrimSuffix(body, "\n## ")) + "\n", nil
+			}
+		}
+	}
+	return "", fmt.Errorf("CHANGELOG.md has no section for %s: add \"## [%s]\"", version, version)
+}
