@@ -26,8 +26,8 @@ const timeout = 2 * time.Minute
 
 const longHelp = `Examine an installation of cephtune, from outside: the CRDs and their versions, the operator
 and its settings, what you may do in the namespace, the Ceph clusters that the settings
-name and how they are, their identities, what sweeps have not put back, locks, and whether
-Prometheus and Grafana can find what they need. Nothing is changed.
+name and how they are, their identities, what in Ceph is behind StorageClasses and claims, what
+sweeps have not put back, locks, and whether Prometheus and Grafana can find what they need. Nothing is changed.
 
 Each finding is ok, a note (worth knowing, and nothing is wrong), unknown (you may not read
 what would tell) or wrong, with the command that mends it. Keys are not read, only whether
@@ -167,6 +167,7 @@ func (e *examination) examine(ctx context.Context) {
 			e.identities(ctx, cluster)
 		}
 	}
+	e.volumes(ctx)
 	e.journals(ctx)
 	e.locks(ctx)
 	e.monitoring(ctx)

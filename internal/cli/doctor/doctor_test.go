@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -177,6 +178,35 @@ func allowing(c client.WithWatch, allowed func(verb, resource string) bool, refu
 	})
 }
 
+// cephCSI reads the objects of a cluster whose volumes are Ceph-CSI's.
+func cephCSI(t *testing.T) []client.Object {
+	t.Helper()
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode
+	var all []client.Object
+	for _, name := range []string{"classes.yaml", "drivers.yaml", "volumes.yaml"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "ceph-csi", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			o, _, err := decode([]byte(document), nil, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			object, is := o.(client.Object)
+			if !is {
+				t.Fatalf("%s has a %T", name, o)
+			}
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
 func everything(string, string) bool { return true }
 func nothing(any) error              { return nil }
 
@@ -265,6 +295,7 @@ func TestGolden(t *testing.T) {
 			append(installation(t), disrupting(t, fsid, clitest.Morning(89)), disrupting(t, "4f6b2e0c-2222-4000-8000-000000000002", clitest.Morning(80)),
 				journal(t, sweep, tuning.Open)), everything, nothing,
 		},
+		"volumes of Ceph-CSI":    {append(installation(t), cephCSI(t)...), everything, nothing},
 		"a journal that is done": {append(installation(t), journal(t, sweep, tuning.Restored)), everything, nothing},
 		"hardly anything may be read": {installation(t), everything, func(o any) error {
 			switch o := o.(type) {

@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The names of Ceph-CSI's drivers. Rook puts a prefix and a dot before them.
+const (
+	driverRBD    = "rbd.csi.ceph.com"
+	driverCephFS = "cephfs.csi.ceph.com"
+)
+
+// Keys in the parameters of Ceph-CSI's StorageClasses and in the attributes of its volumes.
+const (
+	keyClusterID = "clusterID"
+	keyPool      = "pool"
+	keyDataPool  = "dataPool"
+	keyFSName    = "fsName"
+	keyImage     = "imageName"
+	keySubvolume = "subvolumeName"
+)
+
+// volumes says what in Ceph is behind the StorageClasses that benchmarks can name, and behind
+// the claims of the namespace: a sweep over a pool's option has to name that pool.
+func (e *examination) volumes(ctx context.Context) {
+	var classes storagev1.StorageClassList
+	if err := e.client.List(ctx, &classes); err != nil {
+		e.unreadable("StorageClasses", "They", err)
+		return
+	}
+	slices.SortFunc(classes.Items, func(a, b storagev1.StorageClass) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range classes.Items {
+		e.class(ctx, &classes.Items[i])
+	}
+	e.claims(ctx)
+}
+
+func (e *examination) class(ctx context.Context, class *storagev1.StorageClass) {
+	behind := behindClass(class)
+	if behind == "" {
+		return
+	}
+	about := "StorageClass " + class.Name
+	err := e.client.Get(ctx, client.ObjectKey{Name: class.Provisioner}, &storagev1.CSIDriver{})
+	if apierrors.IsNotFound(err) {
+		e.found(about, Note, fmt.Sprintf("Its volumes would be %s, but no CSIDriver is called %s: claims stay pending.", behind, class.Provisioner),
+			"install the driver: for Rook's, set ROOK_CSI_DISABLE_DRIVER to false in ConfigMap rook-ceph-operator-config")
+		return
+	}
+	e.found(about, OK, fmt.Sprintf("Its volumes are %s.", behind), "")
+}
+
+// behindClass says what the volumes of a class of Ceph-CSI are; "" for any other class.
+func behindClass(class *storagev1.StorageClass) string {
+	p := class.Parameters
+	switch {
+	case isDriver(class.Provisioner, driverRBD):
+		return "RBD images in " + poolsOf(p)
+	case isDriver(class.Provisioner, driverCephFS):
+		where := fmt.Sprintf("directories in file system %s of clusterID %s", p[keyFSName], p[keyClusterID])
+		if p[keyPool] != "" {
+			where += ", with their data in pool " + p[keyPool]
+		}
+		return where
+	}
+	return ""
+}
+
+// poolsOf names the pool of images, and the one that their data is in if that is another.
+func poolsOf(p map[string]string) string {
+	where := fmt.Sprintf("pool %s of clusterID %s", p[keyPool], p[keyClusterID])
+	if p[keyDataPool] != "" {
+		where += ", with their data in pool " + p[keyDataPool]
+	}
+	return where
+}
+
+func isDriver(name, driver string) bool { return name == driver || strings.HasSuffix(name, "."+driver) }
+
+// claims says the same of the claims that are bound.
+func (e *examination) claims(ctx context.Context) {
+	var claims corev1.PersistentVolumeClaimList
+	if err := e.client.List(ctx, &claims, client.InNamespace(e.namespace)); err != nil {
+		e.unreadable("Claims in "+e.namespace, "They", err)
+		return
+	}
+	slices.SortFunc(claims.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
+	for _, claim := range claims.Items {
+		if claim.Spec.VolumeName == "" {
+			continue
+		}
+		about := "Claim " + claim.Name
+		volume := &corev1.PersistentVolume{}
+		if err := e.client.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume); err != nil {
+			e.unreadable(about, "PersistentVolume "+claim.Spec.VolumeName, err)
+			continue
+		}
+		if behind := behindVolume(volume); behind != "" {
+			e.found(about, OK, fmt.Sprintf("Its volume is %s.", behind), "")
+		} else {
+			e.found(about, Note, "Its volume is not of Ceph-CSI: settings of Ceph may not count for it.", "")
+		}
+	}
+}
+
+// behindVolume says what a volume of Ceph-CSI is; "" for any other. A volume that somebody has
+// made by hand has no name of an image or subvolume among its attributes.
+func behindVolume(volume *corev1.PersistentVolume) string {
+	csi := volume.Spec.CSI
+	if csi == nil {
+		return ""
+	}
+	a := csi.VolumeAttributes
+	switch {
+	case isDriver(csi.Driver, driverRBD):
+		return fmt.Sprintf("RBD image %s in %s", cmp.Or(a[keyImage], csi.VolumeHandle), poolsOf(a))
+	case isDriver(csi.Driver, driverCephFS):
+		return fmt.Sprintf("directory %s in file system %s of clusterID %s", cmp.Or(a[keySubvolume], a["rootPath"], csi.VolumeHandle), a[keyFSName], a[keyClusterID])
+	}
+	return ""
+}
