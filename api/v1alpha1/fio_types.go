@@ -65,6 +65,7 @@ type FioBlockShare struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	Size resource.Quantity `json:"size"`
 
 	// percent of the operations that have this size.
@@ -128,6 +129,7 @@ type FioJob struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
 	// ioDepth of this job instead of the phase's.
@@ -196,6 +198,7 @@ type Fio struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
 	// blockSizeMax makes sizes vary between blockSize and it, in steps of
@@ -204,6 +207,7 @@ type Fio struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSizeMax *resource.Quantity `json:"blockSizeMax,omitempty"`
 
 	// blockSizeSplit makes several sizes of blocks occur in fixed shares, in place

@@ -1,5 +1,11 @@
 package v1alpha1
 
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
 // ParameterName names a parameter within its sweep.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
@@ -7,11 +13,30 @@ package v1alpha1
 type ParameterName string
 
 // ParameterValue is a value as Ceph takes it, or Unset: the option not being
-// set at all, so that Ceph's own default holds.
+// set at all, so that Ceph's own default holds. A whole number may be written as a
+// number or as a string.
+// +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
 // +kubebuilder:validation:Pattern=`^(-[0-9]|[A-Za-z0-9])[A-Za-z0-9._:,+/=-]*$`
 type ParameterValue string
+
+// MarshalJSON writes a string, whatever was read.
+func (v ParameterValue) MarshalJSON() ([]byte, error) { return json.Marshal(string(v)) }
+
+// UnmarshalJSON reads a string or a whole number.
+func (v *ParameterValue) UnmarshalJSON(text []byte) error {
+	if number, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		*v = ParameterValue(strconv.FormatInt(number, 10))
+		return nil
+	}
+	var word string
+	if err := json.Unmarshal(text, &word); err != nil {
+		return fmt.Errorf("a value is a string or a whole number, and %s is neither: put it in quotation marks", text)
+	}
+	*v = ParameterValue(word)
+	return nil
+}
 
 // Unset is the value of an option that is not set.
 const Unset ParameterValue = "Unset"
@@ -25,11 +50,12 @@ type OptionName string
 // Parameter is a setting that a sweep varies.
 //
 // +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass
-// +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, v.matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
-// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || self.workload.field in ['blockSize', 'objectSize', 'ioSize'] || self.values.all(v, v.matches('^[1-9][0-9]{0,8}$'))",message="values of this workload field are whole numbers above 0"
-// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, isQuantity(v) && quantity(v).isInteger())",message="values of a workload field that is a size are quantities, such as 4Ki"
-// +kubebuilder:validation:XValidation:rule="!has(self.osdCount) || !has(self.values) || self.values.all(v, v.matches('^([1-9][0-9]{0,2}|1000)$'))",message="values of osdCount are whole numbers between 1 and 1000"
-// +kubebuilder:validation:XValidation:rule="!has(self.deviceClass) || !has(self.values) || self.values.all(v, v != 'Unset' && v.matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="values of deviceClass are names of device classes, such as ssd"
+// +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, string(v).matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
+// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || self.workload.field in ['blockSize', 'objectSize', 'ioSize'] || self.values.all(v, string(v).matches('^[1-9][0-9]{0,8}$'))",message="values of this workload field are whole numbers above 0"
+// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, isQuantity(string(v)) && quantity(string(v)).isInteger())",message="values of a workload field that is a size are quantities, such as 4Ki"
+// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, !isQuantity(string(v)) || !quantity(string(v)).isInteger() || (quantity(string(v)).asInteger() % 512 == 0 && quantity(string(v)).asInteger() % 1000 != 0))",message="a size must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
+// +kubebuilder:validation:XValidation:rule="!has(self.osdCount) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9][0-9]{0,2}|1000)$'))",message="values of osdCount are whole numbers between 1 and 1000"
+// +kubebuilder:validation:XValidation:rule="!has(self.deviceClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="values of deviceClass are names of device classes, such as ssd"
 type Parameter struct {
 	// name of the parameter, by which configurations refer to it. The names of
 	// the option or field are a good choice.

@@ -48,6 +48,15 @@ func isClosedLoop(fio *v1alpha1.Fio) bool {
 	})
 }
 
+// InClosedLoop reports whether a figure is a percentile of a phase that offers no rate. Such a
+// percentile falls when less is in flight, so it praises whatever slows the client down.
+func InClosedLoop(template *v1alpha1.BenchmarkTemplate, ref v1alpha1.MetricReference) bool {
+	if _, isPercentile := percentiles()[ref.Metric]; !isPercentile {
+		return false
+	}
+	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == ref.Phase && isClosedLoop(p.Fio) })
+}
+
 func sharesImage(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) bool {
 	onImage := phase.RBDBench != nil ||
 		phase.Fio != nil && (phase.Fio.Engine == "" || phase.Fio.Engine == v1alpha1.FioEngineRBD)

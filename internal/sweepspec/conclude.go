@@ -3,6 +3,7 @@ package sweepspec
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -59,7 +60,6 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
-		Summary:        ellipsis.Cut(c.Sentence, maxSummary),
 		Configurations: table(planner, c.Standing),
 	}
 	noise, err := noiseOf(planner, c)
@@ -78,16 +78,22 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 		}
 		out.Constraints = constraintResults(spec, row.Constraints)
 	}
+	after := ""
+	if slices.Contains(ClosedLoop(spec), spec.Objective.MetricReference) {
+		after = closedLoopObjective
+	}
 	if c.Winner != 0 {
+		after += withoutPatch(spec)
 		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools); err != nil {
 			return Outcome{}, err
 		}
-		if without := withoutPatch(spec); without != "" {
-			out.Summary = ellipsis.Cut(c.Sentence, maxSummary-len(without)) + without
-		}
 	}
+	out.Summary = ellipsis.Cut(c.Sentence, maxSummary-len(after)) + after
 	return out, nil
 }
+
+// closedLoopObjective follows a verdict on a percentile that was measured without an offered rate.
+const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when less is in flight.)"
 
 // Notes on a winner that cannot, or should not, be committed to Git unchanged.
 const (

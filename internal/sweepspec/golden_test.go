@@ -64,19 +64,19 @@ func stories() map[string]story {
 				return map[string]float64{"lz4": 1.3, "zstd": 0.7}[v["algorithm"].Text]
 			},
 		},
-		"an-osd-option-and-the-load": {
+		"two-osd-options": {
 			sweep: func(t testing.TB) *v1alpha1.CephTuningSweep {
 				s := sampleOf(t, "osd_option")
 				s.Spec.Strategy.Seed = new(int64(3))
 				return s
 			},
-			facts: Facts{OSDs: osds(6), DatasetBytes: gib, Present: Present{"profile": sweep.Set("balanced")}}, cv: 0.03,
+			facts: Facts{OSDs: osds(6), DatasetBytes: gib, Present: Present{"profile": sweep.Set("balanced"), "cap": sweep.Set("256")}}, cv: 0.03,
 			truth: func(v map[string]sweep.Value, _ int) float64 {
 				ratio := 1.0
 				if v["profile"].Text == "high_client_ops" {
 					ratio *= 0.75
 				}
-				if v["depth"].Text == "16" {
+				if v["cap"].Text == "1024" {
 					ratio *= 0.95
 				}
 				return ratio

@@ -90,16 +90,21 @@ func boundOf(field v1alpha1.WorkloadField) bound {
 		return bound{1, 100_000_000, "a whole number between 1 and 100000000"}
 	case v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize, v1alpha1.WorkloadIOSize:
 	}
-	return bound{512, 64 << 20, "a size between 512 and 64Mi"}
+	return bound{512, 64 << 20, "a size between 512 and 64Mi and a multiple of 512 but not of 1000: 4Ki is the 4096 that fio calls 4k"}
 }
 
 func wantedOfLoad(p v1alpha1.Parameter, value sweep.Value) string {
 	limits := boundOf(p.Workload.Field)
-	if n, ok := loadNumber(p, apiValue(value)); !ok || n < limits.low || n > limits.high {
+	n, ok := loadNumber(p, apiValue(value))
+	if !ok || n < limits.low || n > limits.high || isSize(p.Workload.Field) && !IsBlockSize(n) {
 		return limits.text
 	}
 	return ""
 }
+
+// IsBlockSize reports whether tools may be asked for blocks of that many bytes: whole sectors, and
+// not what a decimal suffix makes of it. The schema has the same rule.
+func IsBlockSize(bytes int64) bool { return bytes%512 == 0 && bytes%1000 != 0 }
 
 // isSize reports whether a field is a quantity and not a count.
 func isSize(field v1alpha1.WorkloadField) bool {

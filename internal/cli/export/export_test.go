@@ -42,7 +42,7 @@ func cluster(t *testing.T) client.WithWatch {
 			all = append(all, kept)
 		}
 	}
-	s := clitest.Recorded(t, "osd_option", "an-osd-option-and-the-load")
+	s := clitest.Recorded(t, "osd_option", "two-osd-options")
 	s.Namespace = clitest.Namespace
 	for run := range 2 {
 		b := clitest.Benchmark(t, "radosbench")

@@ -37,7 +37,7 @@ func measured(t *testing.T) (*v1alpha1.CephBenchmark, *corev1.ConfigMap) {
 }
 
 func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
-	s := clitest.Recorded(t, "osd_option", "an-osd-option-and-the-load")
+	s := clitest.Recorded(t, "osd_option", "two-osd-options")
 	s.Namespace = clitest.Namespace
 	return s
 }
@@ -51,7 +51,7 @@ func TestEveryForm(t *testing.T) {
 		"cephsweep mclock-profile -o markdown":  "# CephTuningSweep mclock-profile",
 		"cephbenchmark/nightly -o csv":          "1,Valid,write-4m,Total,Bandwidth,bytesPerSecond,400000000",
 		"cephbenchmark nightly --output csv":    "all,,write-4m,Total,Bandwidth",
-		"cephtuningsweep/mclock-profile -o csv": "1,1,1,0,1,profile=balanced depth=16,Valid,100,3072,",
+		"cephtuningsweep/mclock-profile -o csv": "1,1,1,0,1,profile=balanced cap=1024,Valid,100,3072,",
 	} {
 		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
 		if got.Err != nil || !strings.Contains(got.Stdout, want) {

@@ -288,7 +288,7 @@ func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuning
 	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	for _, want := range []string{"profile=high_client_ops depth=16  4     8.58ms", "Restored: Everything", "osd_mclock_profile: high_client_ops"} {
+	for _, want := range []string{"profile=high_client_ops cap=1024", "Restored: Everything", "osd_mclock_profile: high_client_ops"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, said)
 		}

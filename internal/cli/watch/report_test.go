@@ -28,7 +28,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 func winner(t testing.TB) *v1alpha1.CephTuningSweep {
-	s := recorded(t, "osd_option", "an-osd-option-and-the-load")
+	s := recorded(t, "osd_option", "two-osd-options")
 	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
 	return s
 }

@@ -102,6 +102,14 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	for _, refusal := range plan.Refusals {
 		fmt.Fprintf(out, "Refused: %s\n", refusal)
 	}
+	writeClosedLoop(out, s)
+}
+
+// writeClosedLoop says which figures praise a configuration for doing less.
+func writeClosedLoop(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	if note := sweepspec.ClosedLoopNote(&s.Spec); note != "" {
+		out.WriteString(note + "\n")
+	}
 }
 
 // writeConfigurations writes the table. The ratio is not that of the figures beside it:
@@ -120,6 +128,7 @@ func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledg
 	}
 	out.WriteString("\n")
 	aligned.Write(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
+	writeClosedLoop(out, s)
 }
 
 func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {

@@ -1,0 +1,59 @@
+package sweepspec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// ClosedLoop lists the figures of a sweep, objective first, that are percentiles of phases
+// which offer no rate: a configuration that does less at a time looks better by them.
+func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
+	figures := []v1alpha1.MetricReference{spec.Objective.MetricReference}
+	for _, c := range spec.Constraints {
+		figures = append(figures, c.MetricReference)
+	}
+	return slices.DeleteFunc(figures, func(ref v1alpha1.MetricReference) bool {
+		return variesRate(spec, ref.Phase) || !figure.InClosedLoop(&spec.Template, ref)
+	})
+}
+
+// variesRate reports whether a parameter gives a phase the rate that it offers.
+func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
+	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool {
+		return p.Workload != nil && p.Workload.Phase == phase && p.Workload.Field == v1alpha1.WorkloadRateIOPS
+	})
+}
+
+// ClosedLoopNote tells whoever reads a plan or a verdict about such figures; "" without any.
+func ClosedLoopNote(spec *Spec) string {
+	figures := ClosedLoop(spec)
+	if len(figures) == 0 {
+		return ""
+	}
+	names := make([]string, len(figures))
+	for i, ref := range figures {
+		names[i] = string(ref.Phase) + " " + string(ref.Metric)
+	}
+	slices.Sort(names)
+	note := fmt.Sprintf("ClosedLoop: %s is measured without an offered rate, and falls when less is in flight. Set rateIOPS to compare latencies at one load.",
+		strings.Join(slices.Compact(names), " and "))
+	if deep := variesInFlight(spec); deep != "" {
+		note += fmt.Sprintf(" Parameter %s varies how much is in flight: a lower value alone lowers it.", deep)
+	}
+	return note
+}
+
+// variesInFlight is the first parameter that varies how many operations are in flight; "" without.
+func variesInFlight(spec *Spec) v1alpha1.ParameterName {
+	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
+	for _, p := range spec.Parameters {
+		if p.Workload != nil && slices.Contains(fields, p.Workload.Field) {
+			return p.Name
+		}
+	}
+	return ""
+}

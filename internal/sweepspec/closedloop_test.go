@@ -1,0 +1,38 @@
+package sweepspec
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestClosedLoopNote(t *testing.T) {
+	const (
+		profile = `parameters: [{name: a, config: {option: osd_mclock_profile}, values: [balanced]}]`
+		p99     = `objective: {phase: fio, metric: LatencyP99}`
+	)
+	for name, c := range map[string]struct{ patch, want, more string }{
+		"a percentile without a rate": {`{` + profile + `, ` + p99 + `}`, "fio LatencyP99 is measured without an offered rate", ""},
+		"a percentile at a rate": {
+			`{` + profile + `, ` + p99 + `, template: {phases: [{name: fio, fio: {pattern: RandRead, rateIOPS: 500}}]}}`, "", "",
+		},
+		"a rate that is the parameter": {
+			`{` + p99 + `, parameters: [{name: a, workload: {phase: fio, field: rateIOPS}, values: ["500"]}]}`, "", "",
+		},
+		"a depth that is the parameter": {
+			`{` + p99 + `, parameters: [{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`,
+			"fio LatencyP99", "Parameter depth varies how much is in flight",
+		},
+		"a rate of operations": {`{` + profile + `, objective: {phase: fio, metric: IOPS}}`, "", ""},
+		"a constraint": {
+			`{` + profile + `, objective: {phase: fio, metric: IOPS}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]}`,
+			"fio LatencyP99", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ClosedLoopNote(&specOf(t, c.patch).Spec)
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || !strings.Contains(got, c.more) {
+				t.Errorf("got %q, want one with %q and %q", got, c.want, c.more)
+			}
+		})
+	}
+}
