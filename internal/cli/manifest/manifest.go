@@ -20,6 +20,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
 // limit bounds what is read: a sweep has at most some 100 KiB, and the results of the
@@ -96,7 +97,7 @@ func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptio
 		}
 		objects, err := decode(decoder, document)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name(path), err)
+			return nil, fmt.Errorf("%s: %s%s", name(path), words.Plain(err.Error()), words.Hint(err.Error()))
 		}
 		all = append(all, objects...)
 	}

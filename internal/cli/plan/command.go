@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/run"
@@ -103,6 +104,9 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	sweep, is := read.(*v1alpha1.CephTuningSweep)
 	if !is {
 		return fmt.Errorf("%s has a %s, and only a CephTuningSweep has a plan", o.file, object.StateOf(read).Kind.Name)
+	}
+	if err := load.FillCluster(cmd.Context(), c, sweep); err != nil {
+		return err
 	}
 	planned := onlyPlanned(sweep)
 	if err := run.Place(planned, namespace, cmd.Flags().Changed("namespace")); err != nil {

@@ -11,17 +11,21 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/watch"
+	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
 const longHelp = `Run a benchmark or a sweep, follow it to its end as "watch" does, and say what it came to.
@@ -29,9 +33,13 @@ const longHelp = `Run a benchmark or a sweep, follow it to its end as "watch" do
 While it measures, the line says how fast its clients are.
 
 With -f it is the one of a file, or of standard input. Otherwise it is a benchmark of one
-phase that the flags describe, on a scratch pool that is made for it and removed after,
-or with --pool on one that the administrator has opened for benchmarks. What no flag says
-is as the kind has it by default; --dry-run=client -o yaml shows what would be created.
+phase that the flags describe: on a scratch pool that is made for it and removed after,
+with --pool on one that the administrator has opened for benchmarks, or with
+--storage-class in a volume of that class. What no flag says is as the kind has it by
+default; --dry-run -o yaml shows what would be created. The words of fio are understood,
+too: --rw, --bs, --iodepth, --numjobs, --runtime.
+
+Where the cluster has one CephCluster, it need not be named, neither here nor in a file.
 
 The object stays, with its results, until it is deleted. An interrupt leaves it at work:
 "cancel" ends it, "watch" follows it again.
@@ -47,8 +55,14 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   # The same on a single host
   %[1]s -n cephtune-bench --block-size 4Mi --failure-domain osd
 
+  # A StorageClass, as pods get it
+  %[1]s -n cephtune-bench --storage-class rook-ceph-block --mode randread --block-size 4Ki --depth 32
+
+  # Latency at a load that is the same each time, as a gate
+  %[1]s -n cephtune-bench --mode randwrite --block-size 4Ki --rate-iops 1000 --max-p99 20ms
+
   # Random reads by fio, from a pool of one's own
-  %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --concurrency 32
+  %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --depth 32
 
   # A gate: fail where the file's expectations are not met
   %[1]s -f nightly.yaml -n cephtune-bench || echo "exit code $?"
@@ -66,8 +80,11 @@ type options struct {
 	dryRun  string
 	output  string
 	live    bool
-	load    load
-	logs    live.Logs
+	load    load.Flags
+	gate    limits
+	// repetitions is of benchmarks from flags.
+	repetitions int32
+	logs        live.Logs
 }
 
 // NewCommand returns the subcommand; program is the name under which the root was
@@ -102,19 +119,39 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
 	flags.StringVar(&o.name, "name", "", "name of the object, instead of the one that the file has or that is made up")
-	o.load.addFlags(flags)
+	o.load.Add(cmd)
+	flags.Int32Var(&o.repetitions, "repetitions", 3, "how often it is run; intervals need three")
+	o.gate.addFlags(flags)
 	flags.BoolVar(&o.wait, "wait", true, "follow it to its end")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
 	watch.AddLive(cmd, &o.live)
 	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts of which one has to come out, such as Superior,Better")
-	flags.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be created) or server (have it checked, too)")
+	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{
-		"dry-run": dryRuns(), "engine": engines(), "mode": modes(), "expect": verdicts(),
+		"dry-run": dryRuns(), "expect": verdicts(),
 	} {
 		// It fails only for a flag that does not exist, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
+}
+
+// AddDryRun gives a command --dry-run, which alone means client.
+func AddDryRun(flags *pflag.FlagSet, into *string) {
+	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (have it checked, too)")
+	flags.Lookup("dry-run").NoOptDefVal = "client"
+}
+
+// TakeDryRun is for "--dry-run server", of which the second word looks like an argument.
+func TakeDryRun(dryRun *string, args []string) ([]string, error) {
+	if i := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(dryRuns(), arg) }); i >= 0 && *dryRun == "client" {
+		*dryRun = args[i]
+		args = slices.Delete(slices.Clone(args), i, i+1)
+	}
+	if !slices.Contains(dryRuns(), *dryRun) {
+		return nil, exit.UsageErrorf("--dry-run %q: want one of %s", *dryRun, strings.Join(dryRuns(), ", "))
+	}
+	return args, nil
 }
 
 func dryRuns() []string { return []string{"none", "client", "server"} }
@@ -129,11 +166,12 @@ func verdicts() []string {
 }
 
 func (o *options) check(cmd *cobra.Command, args []string) error {
+	args, err := TakeDryRun(&o.dryRun, args)
 	switch {
+	case err != nil:
+		return err
 	case len(args) > 0:
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
-	case !slices.Contains(dryRuns(), o.dryRun):
-		return exit.UsageErrorf("--dry-run %q: want one of %s", o.dryRun, strings.Join(dryRuns(), ", "))
 	case o.timeout < 0:
 		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
 	case len(o.expect) > 0 && !o.wait:
@@ -145,9 +183,16 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if o.file == "" {
-		return o.load.check()
+		if err := o.load.Check(o.gate.p99 != ""); err != nil {
+			return err
+		}
+		return o.gate.check()
 	}
-	if given := o.load.given(cmd.Flags()); len(given) > 0 {
+	given := append(o.load.Given(cmd.Flags()), o.gate.given(cmd.Flags())...)
+	if cmd.Flags().Changed("repetitions") {
+		given = append(given, "repetitions")
+	}
+	if len(given) > 0 {
 		return exit.UsageErrorf("--%s is for a benchmark from flags, and -f names a file: say it there", given[0])
 	}
 	return nil
@@ -171,7 +216,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 		wanted.SetGenerateName("")
 	}
 	if o.dryRun != "none" {
-		return o.show(ctx, c, wanted, cmd.OutOrStdout())
+		return Show(ctx, c, wanted, o.dryRun, o.output, cmd.OutOrStdout())
 	}
 	if err := Create(ctx, c, wanted); err != nil {
 		return err
@@ -200,19 +245,40 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 // wanted is the object as it is to be created, its namespace aside.
 func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) (client.Object, error) {
 	if o.file != "" {
-		return manifest.One(o.file, stdin)
+		read, err := manifest.One(o.file, stdin)
+		if err != nil {
+			return nil, err
+		}
+		return read, load.FillCluster(ctx, c, read)
 	}
-	return o.load.benchmark(ctx, c)
+	return o.benchmark(ctx, c)
 }
 
-// show prints what would be created.
-func (o *options) show(ctx context.Context, c client.Client, wanted client.Object, out io.Writer) error {
-	if o.dryRun == "server" {
+// benchmark is the object that the flags describe.
+func (o *options) benchmark(ctx context.Context, c client.Client) (*v1alpha1.CephBenchmark, error) {
+	template, err := o.load.Template()
+	if err != nil {
+		return nil, err
+	}
+	ref, err := o.load.ClusterRef(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &v1alpha1.CephBenchmark{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},
+		Spec: v1alpha1.CephBenchmarkSpec{
+			ClusterRef: ref, Repetitions: o.repetitions, Template: template, Expectations: o.gate.expectations(template.Phases[0].Name),
+		},
+	}, nil
+}
+
+// Show prints what would be created.
+func Show(ctx context.Context, c client.Client, wanted client.Object, dryRun, format string, out io.Writer) error {
+	if dryRun == "server" {
 		if err := Create(ctx, client.NewDryRunClient(c), wanted); err != nil {
 			return err
 		}
 	}
-	format := o.output
 	if format == "table" {
 		format = "yaml"
 	}
@@ -267,7 +333,7 @@ func Create(ctx context.Context, c client.Client, o client.Object) error {
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s exists: choose another --name, or change its spec.runID to run it again", what)
 	case err != nil:
-		return fmt.Errorf("creating %s: %w", what, err)
+		return fmt.Errorf("creating %s: %w%s", what, err, words.Hint(err.Error()))
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/load"
+	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
@@ -116,9 +118,24 @@ func TestGolden(t *testing.T) {
 		"a file with a misspelled word": {"-f -", strings.Replace(gate, "mode:", "mood:", 1), ending(t, passed(""))},
 		"a file with nothing in it":     {"-f -", "---\n", ending(t, passed(""))},
 		"a file with two":               {"-f -", gate + "---\n" + gate, ending(t, passed(""))},
+		"a gate of latency at a rate":   {"--ceph-cluster a/b --rate-iops 1000 --bs 4Ki --max-p99 20ms --min-iops 900 --dry-run -o yaml", "", ending(t, passed(""))},
+		"in the words of fio":           {"--ceph-cluster a/b --rw randrw --bs 8Ki --iodepth 16 --numjobs 4 --rwmixread 70 --runtime 90 --dry-run", "", ending(t, passed(""))},
+		"a storage class":               {"--ceph-cluster a/b --storage-class fast --rw randread --bs 4Ki --iodepth 32 --dry-run", "", ending(t, passed(""))},
+		"a storage class as a block":    {"--ceph-cluster a/b --storage-class fast --volume-mode block --volume-size 1Gi --dry-run", "", ending(t, passed(""))},
+		"a file without a cluster":      {"-f - --dry-run", withoutCluster(gate), ending(t, passed(""), cephCluster("rook-ceph", "only"))},
+		"a file of a word for a number": {"-f -", strings.Replace(gate, "  template:", "  repetitions: many\n  template:", 1), nil},
+		"a file in the words of fio":    {"-f -", strings.Replace(gate, "radosBench: {mode: Write}", "fio: {rw: randread, bs: 4k}", 1), nil},
+		"usage a block of 4000 bytes":   {"--bs 4k", "", nil},
+		"usage a block of 64000 bytes":  {"--block-size 64k", "", nil},
+		"usage a share of writes":       {"--rw randwrite --rwmixread 70", "", nil},
+		"usage a rate and a share":      {"--rw randrw --rwmixread 70 --rate-iops 10", "", nil},
+		"usage a rate of rados bench":   {"--engine rados --rate-iops 10", "", nil},
+		"usage a latency of no time":    {"--max-p99 20", "", nil},
+		"usage a class and a pool":      {"--storage-class a --pool b", "", nil},
+		"usage a class and a tool":      {"--storage-class a --engine rados", "", nil},
 		"usage flags and a file":        {"-f - --pool p", gate, nil},
 		"usage an engine":               {"--engine dd", "", nil},
-		"usage a mode of another":       {"--mode randwrite", "", nil},
+		"usage a mode of another":       {"--engine rados --mode randwrite", "", nil},
 		"usage a block size":            {"--block-size big", "", nil},
 		"usage a cluster":               {"--ceph-cluster my-cluster", "", nil},
 		"usage an expectation":          {"--expect Good", "", nil},
@@ -132,6 +149,16 @@ func TestGolden(t *testing.T) {
 			clitest.Golden(t, strings.ReplaceAll(name, ",", ""), "$ run "+c.line+"\n"+got.String(), *update)
 		})
 	}
+}
+
+func withoutCluster(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "clusterRef") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }
 
 func withoutClock(text string) string {
@@ -164,8 +191,8 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clitest.Namespace}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, engine := range engines() {
-		for _, mode := range modes() {
+	for _, engine := range load.Engines() {
+		for _, mode := range words.Modes() {
 			line := fmt.Sprintf("--ceph-cluster a/b --engine %s --mode %s --block-size 64Ki --dry-run server", engine, mode)
 			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil), line, "")
 			known := engine != "rados" || mode == "write" || mode == "read" || mode == "randread"

@@ -1,0 +1,362 @@
+// Package load makes the template of a benchmark from flags, which "run" and "sweep" share.
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/words"
+)
+
+// Flags describe a load of one phase and what it is put on.
+type Flags struct {
+	cluster      string
+	pool         string
+	storageClass string
+	volumeSize   string
+	volumeMode   string
+	replicas     int32
+	deviceClass  string
+	domain       string
+	engine       string
+	mode         string
+	blockSize    string
+	duration     words.Seconds
+	ramp         words.Seconds
+	depth        int32
+	jobs         int32
+	readPercent  int32
+	rateIOPS     int64
+	clients      int32
+	dataset      string
+
+	size   *resource.Quantity // blockSize, once it is checked
+	volume *resource.Quantity // volumeSize, likewise
+}
+
+// Add gives them to a command.
+func (l *Flags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	l.duration = words.Seconds(time.Minute)
+	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed where there are several, or none may be listed")
+	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator has opened for benchmarks; without, a scratch pool is made")
+	flags.StringVar(&l.storageClass, "storage-class", "", "measure a StorageClass instead, by fio in a volume that is made and removed for each client")
+	flags.StringVar(&l.volumeSize, "volume-size", "10Gi", "size of each volume of --storage-class")
+	flags.StringVar(&l.volumeMode, "volume-mode", "filesystem", "filesystem or block: how a volume of --storage-class is used")
+	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
+	flags.StringVar(&l.deviceClass, "device-class", "", "class of OSDs that store a scratch pool, such as ssd; without, all do")
+	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level on which the copies of a scratch pool are kept apart; without, host: say osd where there are fewer hosts than copies")
+	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image; without, rados, or fio where another flag needs it")
+	flags.StringVar(&l.mode, "mode", "", "what is done: "+strings.Join(words.Modes(), ", ")+"; without, write, or randwrite by fio; also --rw")
+	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki; without, what the engine's phase has by default; also --bs")
+	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is what the engine's phase has by default; also --iodepth")
+	flags.Int32Var(&l.jobs, "jobs", 0, "copies of the job of fio on each client; also --numjobs")
+	flags.Int32Var(&l.readPercent, "read-percent", 0, "share of reads, of 1 to 99, by fio or rbd bench; also --rwmixread")
+	flags.Int64Var(&l.rateIOPS, "rate-iops", 0, "operations per second that each job of fio offers, so that latencies are those of one load")
+	flags.Var(&l.duration, "duration", "how long the phase takes, at least 30s; also --runtime")
+	flags.Var(&l.ramp, "ramp", "how long it runs before it counts; 0 is what the engine's phase has by default")
+	flags.Int32Var(&l.clients, "clients", 1, "pods that put the load there together")
+	flags.StringVar(&l.dataset, "dataset", "", "what each client prefills, such as 20Gi, where the phase needs it; without, Auto, or 40% of a volume")
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(words.Flag(name))
+	})
+	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
+		// It fails only for a flag that does not exist, which a test would show.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// names are those of the flags.
+func names() []string {
+	return []string{
+		"ceph-cluster", "pool", "storage-class", "volume-size", "volume-mode", "replicas", "device-class", "failure-domain", "engine", "mode",
+		"block-size", "depth", "jobs", "read-percent", "rate-iops", "duration", "ramp", "clients", "dataset",
+	}
+}
+
+// Given are the flags that the command line names.
+func (*Flags) Given(flags *pflag.FlagSet) []string {
+	return slices.DeleteFunc(names(), func(name string) bool { return !flags.Changed(name) })
+}
+
+// Engines are the tools that a phase may have.
+func Engines() []string { return []string{"rados", "rbd", "fio"} }
+
+// Check reports what needs no cluster to be wrong, and chooses what was left open. needsFio says
+// that an option of the command itself does, such as a percentile.
+func (l *Flags) Check(needsFio bool) error {
+	l.mode = words.Mode(l.mode)
+	l.choose(needsFio)
+	switch {
+	case !slices.Contains(Engines(), l.engine):
+		return exit.UsageErrorf("--engine %q: want one of %s", l.engine, strings.Join(Engines(), ", "))
+	case !words.IsMode(l.mode):
+		return exit.UsageErrorf("--mode %q: want one of %s", l.mode, strings.Join(words.Modes(), ", "))
+	case l.cluster != "" && strings.Count(l.cluster, "/") != 1:
+		return exit.UsageErrorf("--ceph-cluster %q: want NAMESPACE/NAME, such as rook-ceph/my-cluster", l.cluster)
+	case l.duration <= 0:
+		return exit.UsageErrorf("--duration: want a time such as 60s")
+	case l.engine == "rbd" && l.ramp != 0:
+		return exit.UsageErrorf("--ramp: rbd bench knows none, use --engine fio")
+	case l.engine != "fio" && (l.jobs != 0 || l.rateIOPS != 0 || needsFio):
+		return exit.UsageErrorf("--jobs, --rate-iops and percentiles need fio: leave out --engine %s", l.engine)
+	case l.readPercent != 0 && !strings.HasSuffix(l.mode, "readwrite"):
+		return exit.UsageErrorf("--read-percent is for the modes readwrite and randreadwrite, and not for %s", l.mode)
+	case l.readPercent < 0 || l.readPercent > 99:
+		return exit.UsageErrorf("--read-percent %d: want 1 to 99; for reads alone say --mode randread", l.readPercent)
+	case l.readPercent != 0 && l.rateIOPS != 0:
+		return exit.UsageErrorf("--rate-iops is offered to reads and to writes each, so --read-percent has no say: leave one of them out")
+	case l.storageClass != "" && l.pool != "":
+		return exit.UsageErrorf("--storage-class and --pool are two targets: leave one of them out")
+	case l.storageClass != "" && l.engine != "fio":
+		return exit.UsageErrorf("--storage-class is measured by fio, in a volume: leave out --engine %s", l.engine)
+	case l.volumeMode != "filesystem" && l.volumeMode != "block":
+		return exit.UsageErrorf("--volume-mode %q: want filesystem or block", l.volumeMode)
+	}
+	return l.checkSizes()
+}
+
+// choose settles engine and mode where they were left open.
+func (l *Flags) choose(needsFio bool) {
+	mixed := strings.HasSuffix(l.mode, "readwrite")
+	byFio := needsFio || l.jobs != 0 || l.rateIOPS != 0 || l.readPercent != 0 || l.storageClass != "" || mixed || l.mode == "randwrite"
+	if l.engine == "" {
+		l.engine = "rados"
+		if byFio {
+			l.engine = "fio"
+		}
+	}
+	if l.mode != "" {
+		return
+	}
+	switch {
+	case l.readPercent != 0:
+		l.mode = "randreadwrite"
+	case l.engine == "fio":
+		l.mode = "randwrite"
+	default:
+		l.mode = "write"
+	}
+}
+
+func (l *Flags) checkSizes() error {
+	if l.blockSize != "" {
+		size, err := words.BlockSize(l.blockSize)
+		if err != nil {
+			return exit.UsageErrorf("--block-size %s: %w", l.blockSize, err)
+		}
+		l.size = size
+	}
+	if l.storageClass != "" {
+		size, err := resource.ParseQuantity(l.volumeSize)
+		if bytes, whole := size.AsInt64(); err != nil || !whole || bytes < 64<<20 {
+			return exit.UsageErrorf("--volume-size %s: want a size of at least 64Mi, such as 10Gi", l.volumeSize)
+		}
+		l.volume = &size
+	}
+	_, err := l.Phase()
+	return err
+}
+
+// Engine is the tool that was chosen.
+func (l *Flags) Engine() string { return l.engine }
+
+// OffersRate reports whether latencies are those of an offered rate.
+func (l *Flags) OffersRate() bool { return l.rateIOPS != 0 }
+
+// Scratch reports whether a pool is made for the load.
+func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }
+
+// Pool is the existing pool that was named.
+func (l *Flags) Pool() string { return l.pool }
+
+// Template is what the flags describe. What they leave open is left to the defaults of the kind.
+func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
+	phase, err := l.Phase()
+	if err != nil {
+		return v1alpha1.BenchmarkTemplate{}, err
+	}
+	return v1alpha1.BenchmarkTemplate{
+		Target: l.target(), Clients: v1alpha1.Clients{Count: l.clients},
+		Dataset: v1alpha1.Dataset{Size: l.datasetSize()}, Phases: []v1alpha1.Phase{phase},
+	}, nil
+}
+
+// datasetSize leaves room in a volume for what is written over, which is kept apart from what is
+// read, and for the file system.
+func (l *Flags) datasetSize() string {
+	if l.dataset != "" || l.volume == nil {
+		return l.dataset
+	}
+	const mib = 1 << 20
+	return fmt.Sprintf("%dMi", max(l.volume.Value()*2/5/mib, 1))
+}
+
+func (l *Flags) target() v1alpha1.Target {
+	switch {
+	case l.storageClass != "":
+		mode := v1alpha1.VolumeModeFilesystem
+		if l.volumeMode == "block" {
+			mode = v1alpha1.VolumeModeBlock
+		}
+		return v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{
+			Template: &v1alpha1.PersistentVolumeClaimTemplate{StorageClassName: l.storageClass, Size: *l.volume, VolumeMode: mode},
+		}}
+	case l.pool != "":
+		return v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: v1alpha1.PoolName(l.pool)}}
+	}
+	return v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
+		Replicated: &v1alpha1.ReplicatedPool{Size: l.replicas}, DeviceClass: l.deviceClass, FailureDomain: l.domain,
+	}}
+}
+
+// Phase is the only one.
+func (l *Flags) Phase() (v1alpha1.Phase, error) {
+	phase := v1alpha1.Phase{Name: v1alpha1.PhaseName(l.mode)}
+	if l.size != nil {
+		phase.Name += v1alpha1.PhaseName("-" + strings.ToLower(strings.TrimSuffix(l.size.String(), "i")))
+	}
+	var err error
+	switch l.engine {
+	case "rados":
+		phase.RadosBench, err = l.radosBench()
+	case "rbd":
+		phase.RBDBench = l.rbdBench()
+	default:
+		phase.Fio = l.fio()
+	}
+	return phase, err
+}
+
+func (l *Flags) radosBench() (*v1alpha1.RadosBench, error) {
+	mode, ok := map[string]v1alpha1.RadosBenchMode{
+		"write": v1alpha1.RadosBenchWrite, "read": v1alpha1.RadosBenchSeq, "randread": v1alpha1.RadosBenchRand,
+	}[l.mode]
+	if !ok {
+		return nil, exit.UsageErrorf("--mode %s: rados bench does write, read and randread; use --engine fio for others", l.mode)
+	}
+	phase := &v1alpha1.RadosBench{Mode: mode, Concurrency: l.depth, Duration: l.length(), Ramp: l.rampOf()}
+	if l.size != nil {
+		phase.BlockSize = *l.size
+	}
+	return phase, nil
+}
+
+func (l *Flags) rbdBench() *v1alpha1.RBDBench {
+	type kind struct {
+		ioType  v1alpha1.RBDBenchIOType
+		pattern v1alpha1.RBDBenchIOPattern
+	}
+	of := map[string]kind{
+		"write": {v1alpha1.RBDBenchWrite, v1alpha1.RBDBenchSeq}, "randwrite": {v1alpha1.RBDBenchWrite, v1alpha1.RBDBenchRand},
+		"read": {v1alpha1.RBDBenchRead, v1alpha1.RBDBenchSeq}, "randread": {v1alpha1.RBDBenchRead, v1alpha1.RBDBenchRand},
+		"readwrite": {v1alpha1.RBDBenchReadWrite, v1alpha1.RBDBenchSeq}, "randreadwrite": {v1alpha1.RBDBenchReadWrite, v1alpha1.RBDBenchRand},
+	}[l.mode]
+	phase := &v1alpha1.RBDBench{IOType: of.ioType, IOPattern: of.pattern, IOThreads: l.depth, Duration: l.length(), ReadPercent: l.reads()}
+	if l.size != nil {
+		phase.IOSize = *l.size
+	}
+	return phase
+}
+
+func (l *Flags) fio() *v1alpha1.Fio {
+	pattern := map[string]v1alpha1.FioPattern{
+		"write": v1alpha1.FioWrite, "read": v1alpha1.FioRead, "readwrite": v1alpha1.FioReadWrite,
+		"randwrite": v1alpha1.FioRandWrite, "randread": v1alpha1.FioRandRead, "randreadwrite": v1alpha1.FioRandReadWrite,
+	}[l.mode]
+	phase := &v1alpha1.Fio{
+		Engine: v1alpha1.FioEngineRBD, Pattern: pattern, IODepth: l.depth, NumJobs: l.jobs, ReadPercent: l.reads(),
+		Duration: l.length(), Ramp: l.rampOf(),
+	}
+	if l.storageClass != "" {
+		phase.Engine = v1alpha1.FioEngineLibAIO
+	}
+	if l.rateIOPS != 0 {
+		phase.RateIOPS = &l.rateIOPS
+		phase.IODepth = cmp.Or(phase.IODepth, depthOfRate)
+	}
+	if l.size != nil {
+		phase.BlockSize = *l.size
+	}
+	return phase
+}
+
+// depthOfRate is how much may be in flight where a rate is offered: with the default of 1, a slow
+// operation would hold the next one back, and the rate would follow the cluster.
+const depthOfRate = 32
+
+func (l *Flags) reads() *int32 {
+	if l.readPercent == 0 {
+		return nil
+	}
+	return &l.readPercent
+}
+
+func (l *Flags) length() metav1.Duration { return metav1.Duration{Duration: time.Duration(l.duration)} }
+
+func (l *Flags) rampOf() *metav1.Duration {
+	if l.ramp == 0 {
+		return nil
+	}
+	return &metav1.Duration{Duration: time.Duration(l.ramp)}
+}
+
+// ClusterRef is the CephCluster that was named, or the only one that there is.
+func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
+	if namespace, name, named := strings.Cut(l.cluster, "/"); named {
+		return v1alpha1.ClusterReference{Namespace: namespace, Name: name}, nil
+	}
+	return OnlyCluster(ctx, c)
+}
+
+// OnlyCluster is the CephCluster, where there is one and no more.
+func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
+	if err := c.List(ctx, list); err != nil {
+		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster, which --ceph-cluster NAMESPACE/NAME or spec.clusterRef would name: %w", err)
+	}
+	switch len(list.Items) {
+	case 0:
+		return v1alpha1.ClusterReference{}, errors.New("there is no CephCluster: choose another --context")
+	case 1:
+		return v1alpha1.ClusterReference{Namespace: list.Items[0].GetNamespace(), Name: list.Items[0].GetName()}, nil
+	}
+	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(list.Items)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME, or with spec.clusterRef in a file")
+}
+
+// FillCluster names the only CephCluster in an object that names none.
+func FillCluster(ctx context.Context, c client.Client, o client.Object) error {
+	var ref *v1alpha1.ClusterReference
+	switch o := o.(type) {
+	case *v1alpha1.CephBenchmark:
+		ref = &o.Spec.ClusterRef
+	case *v1alpha1.CephTuningSweep:
+		ref = &o.Spec.ClusterRef
+	}
+	if ref == nil || *ref != (v1alpha1.ClusterReference{}) {
+		return nil
+	}
+	only, err := OnlyCluster(ctx, c)
+	if err != nil {
+		return err
+	}
+	*ref = only
+	return nil
+}

@@ -1,0 +1,57 @@
+package run
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// limits is what a benchmark from flags has to reach.
+type limits struct {
+	bandwidth, iops, p99 string
+}
+
+func (g *limits) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&g.bandwidth, "at-least", "", "bandwidth that makes it a gate, such as 400Mi")
+	flags.StringVar(&g.iops, "min-iops", "", "operations per second that make it a gate, such as 5k")
+	flags.StringVar(&g.p99, "max-p99", "", "latency of 99% of the operations that makes it a gate, such as 20ms; by fio, best with --rate-iops")
+}
+
+func (*limits) given(flags *pflag.FlagSet) []string {
+	return slices.DeleteFunc([]string{"at-least", "min-iops", "max-p99"}, func(name string) bool { return !flags.Changed(name) })
+}
+
+func (g *limits) check() error {
+	latency := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(us|ms|s)$`)
+	number := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+	switch {
+	case g.p99 != "" && !latency.MatchString(g.p99):
+		return exit.UsageErrorf("--max-p99 %q: want a time such as 20ms", g.p99)
+	case g.iops != "" && !number.MatchString(g.iops):
+		return exit.UsageErrorf("--min-iops %q: want a number such as 5000 or 5k", g.iops)
+	case g.bandwidth != "" && !number.MatchString(g.bandwidth):
+		return exit.UsageErrorf("--at-least %q: want bytes per second, such as 400Mi", g.bandwidth)
+	}
+	return nil
+}
+
+// expectations are those of a phase.
+func (g *limits) expectations(phase v1alpha1.PhaseName) []v1alpha1.Expectation {
+	var all []v1alpha1.Expectation
+	add := func(metric v1alpha1.Metric, atLeast, atMost string) {
+		if atLeast != "" || atMost != "" {
+			all = append(all, v1alpha1.Expectation{
+				MetricReference: v1alpha1.MetricReference{Phase: phase, Metric: metric},
+				AtLeast:         v1alpha1.Threshold(atLeast), AtMost: v1alpha1.Threshold(atMost),
+			})
+		}
+	}
+	add(v1alpha1.MetricBandwidth, g.bandwidth, "")
+	add(v1alpha1.MetricIOPS, g.iops, "")
+	add(v1alpha1.MetricLatencyP99, "", g.p99)
+	return all
+}

@@ -1,0 +1,216 @@
+// Package words knows what people type first: the words of fio, and short names of metrics.
+package words
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// metrics are short names. Those of the API need none.
+func metrics() map[string]v1alpha1.Metric {
+	return map[string]v1alpha1.Metric{
+		"bw": v1alpha1.MetricBandwidth, "throughput": v1alpha1.MetricBandwidth,
+		"mean": v1alpha1.MetricLatencyMean, "avg": v1alpha1.MetricLatencyMean, "lat": v1alpha1.MetricLatencyMean, "latency": v1alpha1.MetricLatencyMean,
+		"max": v1alpha1.MetricLatencyMax, "median": v1alpha1.MetricLatencyP50,
+		"p50": v1alpha1.MetricLatencyP50, "p95": v1alpha1.MetricLatencyP95, "p99": v1alpha1.MetricLatencyP99,
+		"p999": v1alpha1.MetricLatencyP999, "p99.9": v1alpha1.MetricLatencyP999,
+	}
+}
+
+// Metric is what a word names: a metric of the API in any case, or a short name such as p99.
+func Metric(word string) (v1alpha1.Metric, bool) {
+	for _, m := range []v1alpha1.Metric{
+		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyMax,
+		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
+	} {
+		if strings.EqualFold(word, string(m)) {
+			return m, true
+		}
+	}
+	m, known := metrics()[strings.ToLower(word)]
+	return m, known
+}
+
+// MetricNames are the shortest names of metrics that every benchmark may have.
+func MetricNames() []string {
+	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
+}
+
+// Flag is the name of a flag for what fio, or an earlier version, calls it.
+func Flag(name string) string {
+	if flag, known := map[string]string{
+		"rw": "mode", "readwrite": "mode", "bs": "block-size", "blocksize": "block-size", "iodepth": "depth", "io-depth": "depth",
+		"concurrency": "depth", "runtime": "duration", "numjobs": "jobs", "num-jobs": "jobs", "rwmixread": "read-percent",
+		"ramp_time": "ramp", "ramp-time": "ramp", "rate_iops": "rate-iops", "storageclass": "storage-class",
+	}[name]; known {
+		return flag
+	}
+	return name
+}
+
+// Field is the field of the API for what fio calls it, and what its value looks like.
+func Field(name string) (string, bool) {
+	field, known := map[string]string{
+		"rw": "pattern, such as RandRead", "readwrite": "pattern, such as RandRead", "bs": "blockSize, such as 4Ki",
+		"blocksize": "blockSize, such as 4Ki", "iodepth": "ioDepth", "runtime": "duration, such as 60s", "numjobs": "numJobs",
+		"rwmixread": "readPercent", "ramp_time": "ramp, such as 15s", "rate_iops": "rateIOPS", "rate": "rateBandwidth",
+		"ioengine": "engine, such as RBD", "filesize": "size", "thinktime": "thinkTime, such as 1ms", "bssplit": "blockSizeSplit",
+	}[name]
+	return field, known
+}
+
+// Mode is a mode of this command line for what fio calls it.
+func Mode(word string) string {
+	word = strings.ToLower(word)
+	switch word {
+	case "randrw":
+		return "randreadwrite"
+	case "rw":
+		return "readwrite"
+	}
+	return word
+}
+
+// Seconds is a duration, also where only a number of seconds was typed, as fio has it.
+type Seconds time.Duration
+
+// Set reads it.
+func (s *Seconds) Set(text string) error {
+	if n, err := strconv.Atoi(text); err == nil {
+		text = fmt.Sprintf("%ds", n)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("want a time such as 60s or 5m")
+	}
+	*s = Seconds(d)
+	return nil
+}
+
+// Type names it in help.
+func (*Seconds) Type() string { return "duration" }
+
+func (s *Seconds) String() string { return time.Duration(*s).String() }
+
+// BlockSize reads the bytes of one operation.
+func BlockSize(text string) (*resource.Quantity, error) {
+	size, err := resource.ParseQuantity(text)
+	bytes, whole := size.AsInt64()
+	switch {
+	case err != nil || !whole:
+		return nil, fmt.Errorf("want a size such as 4Ki or 4Mi")
+	case bytes < 512:
+		return nil, fmt.Errorf("want at least 512 bytes, such as 4Ki")
+	case !sweepspec.IsBlockSize(bytes):
+		return nil, fmt.Errorf("that is %d bytes: %s", bytes, instead(text))
+	}
+	return &size, nil
+}
+
+// instead is the size that was probably meant.
+func instead(text string) string {
+	for _, unit := range []string{"k", "K", "m", "M", "g", "G"} {
+		if number, ends := strings.CutSuffix(text, unit); ends {
+			return "did you mean " + number + strings.ToUpper(unit) + "i?"
+		}
+	}
+	return "blocks are multiples of 512, such as 4Ki"
+}
+
+// Modes are those of this command line.
+func Modes() []string {
+	return []string{"write", "read", "randwrite", "randread", "readwrite", "randreadwrite"}
+}
+
+// IsMode reports whether a word is one of them.
+func IsMode(word string) bool { return slices.Contains(Modes(), word) }
+
+// Hint names the field or metric that was probably meant, for an error about one that is not
+// known; "" where nothing comes to mind.
+func Hint(message string) string {
+	var hints []string
+	for _, match := range unknownField.FindAllStringSubmatch(message, -1) {
+		if field, known := Field(match[1]); known {
+			hints = append(hints, fmt.Sprintf("%s of fio is %s here", match[1], field))
+		}
+	}
+	for _, match := range unsupported.FindAllStringSubmatch(message, -1) {
+		if metric, known := Metric(match[1]); known {
+			hints = append(hints, fmt.Sprintf("%s is %s here", match[1], metric))
+		}
+	}
+	if len(hints) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(hints, "; ") + ")"
+}
+
+var (
+	unknownField = regexp.MustCompile(`unknown field "[^"]*?([A-Za-z_-]+)"`)
+	unsupported  = regexp.MustCompile(`Unsupported value: "([^"]+)"`)
+	goStruct     = regexp.MustCompile(`json: cannot unmarshal (?:(\w+) )?into Go (?:struct field [A-Za-z]+\.(\S+)|value) of type (\S+)`)
+)
+
+// Plain says in words what a decoder says in types of Go.
+func Plain(message string) string {
+	message = strings.ReplaceAll(message, "strict decoding error: ", "")
+	return goStruct.ReplaceAllStringFunc(message, func(found string) string {
+		match := goStruct.FindStringSubmatch(found)
+		text := "wants " + wanted(match[3])
+		if match[1] != "" {
+			text += ", and there is " + article(match[1])
+		}
+		if match[2] != "" {
+			text = match[2] + " " + text
+		}
+		return text
+	})
+}
+
+// wanted is a type of Go in words.
+func wanted(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "int"), strings.HasPrefix(goType, "uint"):
+		return "a whole number"
+	case goType == "bool":
+		return "true or false"
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case strings.HasPrefix(goType, "map["):
+		return "names with values"
+	case goType == "string", goType == "v1alpha1.Decimal", goType == "v1alpha1.Threshold", goType == "v1alpha1.Percent", strings.HasPrefix(goType, "v1alpha1.") && !isObject(goType):
+		return "a word"
+	}
+	return "fields of its own"
+}
+
+// isObject reports whether a type of the API has fields, which its name tells well enough.
+func isObject(goType string) bool {
+	for _, word := range []string{"Spec", "Template", "Target", "Pool", "Phase", "Bench", "Fio", "Clients", "Dataset", "Strategy", "Blocks", "Reference", "Quiescence", "Budget", "Guardrails", "Objective", "Parameter"} {
+		if strings.HasSuffix(goType, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func article(kind string) string {
+	switch kind {
+	case "object":
+		return "an object"
+	case "array":
+		return "a list"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
