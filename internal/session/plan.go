@@ -34,9 +34,24 @@ const (
 
 // Quick is the plan of one session of one candidate, up to the last look and with quads to
 // spare for those that are void.
-func Quick(seed uint64) (Plan, error) {
+func Quick(seed uint64) (Plan, error) { return QuickAgain(seed, 1, DefaultWindow) }
+
+// QuickAgain is the same in the place of sessions that were void: it has an order of its own.
+func QuickAgain(seed uint64, number int, window time.Duration) (Plan, error) {
 	looks := switchback.QuickLooks()
-	return planned(seed, 1, 1, looks[len(looks)-1]/2+spareQuads, DefaultWindow)
+	return planned(seed, number, 1, looks[len(looks)-1]/2+spareQuads, window)
+}
+
+// perSwitch is what a window takes beside: the settings are looked at before each switch.
+const perSwitch = 4 * time.Second
+
+// Lasts is how long a session takes at most.
+func (p Plan) Lasts() time.Duration {
+	windows := 0
+	for _, group := range p.Order {
+		windows += len(group)
+	}
+	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
 // General is the plan of one of several sessions. Pairs are of the baseline and each candidate.

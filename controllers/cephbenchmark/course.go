@@ -1,0 +1,65 @@
+package cephbenchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner"
+)
+
+// ErrNotMeasuring says that not all clients of a benchmark measure a phase, as far as this process
+// knows.
+var ErrNotMeasuring = errors.New("the clients do not measure it")
+
+// Course is what the clients of a benchmark have done by the second in a phase of its first run:
+// of each client the rows from one of them on. It asks the clients that this process follows.
+func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
+	clients := r.live.clientsOf(benchmark, len(from))
+	if clients == nil {
+		return nil, fmt.Errorf("phase %s of benchmark %s: %w", phase, benchmark, ErrNotMeasuring)
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	courses := make([]runner.Course, len(from))
+	var group errgroup.Group
+	for i, c := range clients {
+		group.Go(func() (err error) {
+			courses[i], err = c.Course(ctx, taskID(1, phase), from[i])
+			if runner.HasCode(err, runner.NotFound) || runner.HasCode(err, runner.NotReady) {
+				err = fmt.Errorf("%w: %w", ErrNotMeasuring, err)
+			}
+			if err != nil {
+				return fmt.Errorf("phase %s of benchmark %s, client %d: %w", phase, benchmark, i, err)
+			}
+			return nil
+		})
+	}
+	return courses, group.Wait()
+}
+
+// clientsOf are the clients of an object's session, in order; nil if not all of them are
+// followed.
+func (l *live) clientsOf(key types.NamespacedName, count int) []runner.Client {
+	l.mu.Lock()
+	s, ok := l.sessions[key]
+	l.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clients := make([]runner.Client, count)
+	for i := range clients {
+		f, ok := s.runners[i]
+		if !ok || f.client == nil {
+			return nil
+		}
+		clients[i] = f.client
+	}
+	return clients
+}

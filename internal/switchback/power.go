@@ -1,0 +1,24 @@
+package switchback
+
+import (
+	"math"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// SmallestProvable is the smallest true ratio that the largest design would prove to exceed the
+// minimum effect four times out of five. window is the standard deviation of ln(figure) between
+// windows of one setting; session that of a setting's effect between sessions.
+func (q Question) SmallestProvable(window, session float64, pairs int) (float64, error) {
+	groups := pairs
+	quad := window * math.Sqrt2
+	if q.Candidates == 1 { // ½(ΣB − ΣA) of two windows each.
+		groups, quad = pairs/2, window
+	}
+	c := q.criteria()
+	if q.Quick {
+		return stats.SmallestProvableRatio(c, stats.Noise{StdDev: quad / math.Sqrt2}, groups)
+	}
+	mean := math.Sqrt(quad*quad/float64(groups) + session*session)
+	return stats.SmallestProvableRatio(c, stats.Noise{StdDev: mean / math.Sqrt2}, q.MaxSessions)
+}
