@@ -1,0 +1,71 @@
+package cephbenchmark
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func TestCourseIsThatOfAllClients(t *testing.T) {
+	key := types.NamespacedName{Namespace: "bench", Name: "b"}
+	rows := []result.Second{{ToNanoseconds: 1e9, Done: result.Done{Operations: 7}}, {FromNanoseconds: 1e9, ToNanoseconds: 2e9}}
+	runners := map[string]*runnertest.Runner{}
+	for i, address := range []string{"one:1", "two:1"} {
+		runners[address] = runnertest.New(i)
+		runners[address].Script("r1-write", runnertest.Script{Course: rows})
+	}
+	l := newLive(func(address string, _ []byte) (runner.Client, error) { return runners[address], nil }, time.Now, func(types.NamespacedName) {})
+	r := &Reconciler{live: l}
+	asks := func(want error, from ...int) []runner.Course {
+		t.Helper()
+		courses, err := r.Course(t.Context(), key, "write", from)
+		if !errors.Is(err, want) {
+			t.Fatalf("%v, want %v", err, want)
+		}
+		return courses
+	}
+	asks(ErrNotMeasuring, 0, 0) // Nobody follows the clients.
+	s := l.session(key, "1")
+	t.Cleanup(func() { l.forget(key) })
+	s.follow(map[int]string{0: "one:1"}, nil)
+	asks(ErrNotMeasuring, 0, 0) // One of two is followed.
+	s.follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
+	asks(ErrNotMeasuring, 0, 0) // They have no such task.
+	for _, c := range runners {
+		if _, err := c.Put(t.Context(), task.Task{ID: "r1-write", Measure: &task.Measurement{RequestedSeconds: 10}, MeasureTimeoutSeconds: 60}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range runners {
+		await(t, c)
+	}
+	got := asks(nil, 0, 1)
+	if len(got) != 2 || len(got[0].Rows) != 2 || len(got[1].Rows) != 1 || got[0].Rows[0].Operations != 7 {
+		t.Errorf("courses %+v", got)
+	}
+}
+
+// await starts the task of a runner as soon as it can be started.
+func await(t *testing.T, c *runnertest.Runner) {
+	t.Helper()
+	for version := int64(-1); ; {
+		seen, err := c.Snapshot(t.Context(), version, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version = seen.Version
+		if len(seen.Tasks) == 1 && seen.Tasks[0].State == task.Ready {
+			break
+		}
+	}
+	if _, err := c.Start(t.Context(), "r1-write"); err != nil {
+		t.Fatal(err)
+	}
+}
