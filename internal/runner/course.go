@@ -42,6 +42,8 @@ type answeredCourse struct {
 	Rows []result.Second `json:"rows"`
 	// RunningNanoseconds is how long ago the tool was started.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
+	// More says that there are rows for which there was no room.
+	More bool `json:"more,omitempty"`
 }
 
 // addSecond keeps a row. The tool's output is read as soon as it is there, so that the row before
@@ -110,19 +112,39 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	case from < 0 || from > len(e.course):
 		return answeredCourse{}, refuse(Invalid, "task %s has %d rows, and none at %d", id, len(e.course), from)
 	}
-	return answeredCourse{Rows: append([]result.Second{}, answerOf(e.course[from:])...), RunningNanoseconds: int64(time.Since(e.since))}, nil
+	rows := answerOf(e.course[from:])
+	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
-// Course implements [Client].
+// Course implements [Client]. An answer may have room for a part of the rows, and is then asked for the
+// others.
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
+	course, err := c.coursePart(ctx, id, from)
+	for more := course.more; err == nil && more && len(course.Rows) < maxSeconds; {
+		var next coursePart
+		if next, err = c.coursePart(ctx, id, from+len(course.Rows)); err == nil {
+			course.Rows, course.Began, more = append(course.Rows, next.Rows...), next.Began, next.more
+		}
+	}
+	return course.Course, err
+}
+
+// coursePart is what one answer has room for.
+type coursePart struct {
+	Course
+	more bool
+}
+
+func (c *client) coursePart(ctx context.Context, id string, from int) (coursePart, error) {
 	var answer answeredCourse
 	sent := time.Now()
 	path := taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}}.Encode())
 	err := c.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error { return limits.Decode(body, &answer, courseLimits()) })
 	received := time.Now()
 	if err != nil {
-		return Course{}, err
+		return coursePart{}, err
 	}
 	running := time.Duration(answer.RunningNanoseconds)
-	return Course{Rows: answer.Rows, Began: Started{NotBefore: sent.Add(-running), NotAfter: received.Add(-running)}}, nil
+	began := Started{NotBefore: sent.Add(-running), NotAfter: received.Add(-running)}
+	return coursePart{Course: Course{Rows: answer.Rows, Began: began}, more: answer.More && len(answer.Rows) > 0}, nil
 }
