@@ -264,6 +264,10 @@ e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes 
 e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab; with RECORDED=1 over recorded metrics, without a lab.
 	test/dashboards/run $(if $(RECORDED),recorded,lab)
 
+.PHONY: e2e-monitoring
+e2e-monitoring: ## Check on the lab that a real kube-prometheus-stack finds metrics, alerts and dashboards. Building it takes a quarter of an hour.
+	test/monitoring/run
+
 .PHONY: report-pictures
 report-pictures: ## Take the pictures of reports in docs/images, with a browser without a screen.
 	test/dashboards/report docs/images
