@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/result"
@@ -96,7 +97,7 @@ func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, 
 		for ; g.plain < len(g.seconds) && e.before(i, g.plain, so); g.plain++ {
 			g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
 		}
-		e.Clients[i].Seconds = g.seconds[:len(g.seconds):len(g.seconds)]
+		e.Clients[i].Seconds = slices.Clip(g.seconds)
 	}
 	e.Latencies = c.latencies
 	return e, nil

@@ -23,8 +23,9 @@ func (f Figure) directionName() result.DirectionName {
 		return result.Read
 	case v1alpha1.DirectionWrite:
 		return result.Write
+	default:
+		return ""
 	}
-	return ""
 }
 
 // done are the operations of a row that a figure is about. Reads of a load that only reads are all
@@ -74,8 +75,9 @@ func (e Evidence) value(f Figure) (switchback.Figure, error) {
 			}
 			return sum / n, nil
 		}, nil
+	default:
+		return nil, fmt.Errorf("%s is not a figure of windows", f.Metric)
 	}
-	return nil, fmt.Errorf("%s is not a figure of windows", f.Metric)
 }
 
 func (e Evidence) rate(f Figure, of func(*result.Done) float64, p switchback.Piece) float64 {

@@ -66,8 +66,9 @@ func (h *Histograms) place(name result.DirectionName) **result.Histogram {
 		return &h.Read
 	case result.Write:
 		return &h.Write
+	default:
+		return &h.All
 	}
-	return &h.All
 }
 
 func addTo(into **result.Histogram, h *result.Histogram) (err error) {

@@ -58,8 +58,9 @@ func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
 		return true
 	case v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999:
 		return p.Fio != nil
+	default:
+		return false
 	}
-	return false
 }
 
 // cutInWindows reports whether the engine of a phase counts by the second, and goes on for as long as
