@@ -103,6 +103,16 @@ func Engines() []string { return []string{"rados", "rbd", "fio"} }
 func (l *Flags) Check(needsFio bool) error {
 	l.mode = words.Mode(l.mode)
 	l.choose(needsFio)
+	for _, check := range []func() error{l.checkWords, func() error { return l.checkEngine(needsFio) }, l.checkReads, l.checkVolume} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return l.checkSizes()
+}
+
+// checkWords is about flags that each have a few values.
+func (l *Flags) checkWords() error {
 	switch {
 	case !slices.Contains(Engines(), l.engine):
 		return exit.UsageErrorf("--engine %q: want one of %s", l.engine, strings.Join(Engines(), ", "))
@@ -112,24 +122,47 @@ func (l *Flags) Check(needsFio bool) error {
 		return exit.UsageErrorf("--ceph-cluster %q: want NAMESPACE/NAME, such as rook-ceph/my-cluster", l.cluster)
 	case l.duration <= 0:
 		return exit.UsageErrorf("--duration: want a time such as 60s")
+	}
+	return nil
+}
+
+// checkEngine is about flags that not every tool has.
+func (l *Flags) checkEngine(needsFio bool) error {
+	switch {
 	case l.engine == "rbd" && l.ramp != 0:
 		return exit.UsageErrorf("--ramp: rbd bench knows none, use --engine fio")
 	case l.engine != "fio" && (l.jobs != 0 || l.rateIOPS != 0 || needsFio):
 		return exit.UsageErrorf("--jobs, --rate-iops and percentiles need fio: leave out --engine %s", l.engine)
-	case l.readPercent != 0 && !strings.HasSuffix(l.mode, "readwrite"):
+	}
+	return nil
+}
+
+func (l *Flags) checkReads() error {
+	switch {
+	case l.readPercent == 0:
+		return nil
+	case !strings.HasSuffix(l.mode, "readwrite"):
 		return exit.UsageErrorf("--read-percent is for the modes readwrite and randreadwrite, and not for %s", l.mode)
 	case l.readPercent < 0 || l.readPercent > 99:
 		return exit.UsageErrorf("--read-percent %d: want 1 to 99; for reads alone say --mode randread", l.readPercent)
-	case l.readPercent != 0 && l.rateIOPS != 0:
+	case l.rateIOPS != 0:
 		return exit.UsageErrorf("--rate-iops is offered to reads and to writes each, so --read-percent has no say: leave one of them out")
-	case l.storageClass != "" && l.pool != "":
-		return exit.UsageErrorf("--storage-class and --pool are two targets: leave one of them out")
-	case l.storageClass != "" && l.engine != "fio":
-		return exit.UsageErrorf("--storage-class is measured by fio, in a volume: leave out --engine %s", l.engine)
+	}
+	return nil
+}
+
+func (l *Flags) checkVolume() error {
+	switch {
 	case l.volumeMode != "filesystem" && l.volumeMode != "block":
 		return exit.UsageErrorf("--volume-mode %q: want filesystem or block", l.volumeMode)
+	case l.storageClass == "":
+		return nil
+	case l.pool != "":
+		return exit.UsageErrorf("--storage-class and --pool are two targets: leave one of them out")
+	case l.engine != "fio":
+		return exit.UsageErrorf("--storage-class is measured by fio, in a volume: leave out --engine %s", l.engine)
 	}
-	return l.checkSizes()
+	return nil
 }
 
 // choose settles engine and mode where they were left open.
