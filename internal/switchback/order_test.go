@@ -104,6 +104,20 @@ func TestVoidsThatFollowASettingVoidTheSession(t *testing.T) {
 	}
 }
 
+// amountsWithStall are those of 40 seconds, of which the second ten are three times as fast but for
+// a stall, which counts, and the first four are of a wash-out.
+func amountsWithStall() []float64 {
+	amounts := slices.Repeat([]float64{1}, 40)
+	for i := range 4 {
+		amounts[i] = 1000
+	}
+	for i := 10; i < 20; i++ {
+		amounts[i] = 3
+	}
+	amounts[17] = 0
+	return amounts
+}
+
 func TestCutAndFaults(t *testing.T) {
 	at := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	timing := Timing{WashOut: at(3), SlowestTell: at(1), ClockError: at(0.2), Coverage: 0.6}
@@ -114,21 +128,10 @@ func TestCutAndFaults(t *testing.T) {
 		{Setting: 0, Told: at(30), Acknowledged: at(30.5), Ended: at(40)},
 	}
 	client := Client{Offset: at(100), Error: at(0.1)}
-	var amounts []float64
 	for i := range 40 {
-		amount := 1.0
-		if i >= 10 && i < 20 {
-			amount = 3
-		}
-		if i == 17 {
-			amount = 0 // a stall counts
-		}
-		if i < 10 && i%10 < 4 {
-			amount = 1000 // wash-out
-		}
 		client.Rows = append(client.Rows, Span{From: at(100 + float64(i)), To: at(101 + float64(i))})
-		amounts = append(amounts, amount)
 	}
+	amounts := amountsWithStall()
 	rate := func(p Piece) (sum float64, err error) {
 		for _, part := range p.Parts {
 			for _, amount := range amounts[part.First:part.End] {

@@ -35,7 +35,7 @@ func TestLongBenchmarkOfVolumeInCephFS(t *testing.T) {
 	c.awaitSettledPGs(t)
 	b := c.benchmark("cephfs", v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim.Name}},
 		fioPhase("fio-randwrite", v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("64Ki"), IODepth: 4}))
-	before := c.writtenToFileSystem(t)
+	before := c.writtenToFileSystem(t.Context(), t)
 
 	c.runTo(t, v1alpha1.ConditionComplete, b)
 
@@ -46,8 +46,8 @@ func TestLongBenchmarkOfVolumeInCephFS(t *testing.T) {
 	// The data that fio prepares, and the ramp, are beside what it reports.
 	rate := figuresOf(t, phaseOf(t, b, "fio-randwrite"))[v1alpha1.DirectionTotal][v1alpha1.MetricBandwidth]
 	reported := int64(rate * shortest.Seconds())
-	eventually(t, time.Minute, "Ceph to tell of what was written", func(context.Context) error {
-		received := c.writtenToFileSystem(t) - before
+	eventually(t, time.Minute, "Ceph to tell of what was written", func(ctx context.Context) error {
+		received := c.writtenToFileSystem(ctx, t) - before
 		if received < reported {
 			return fmt.Errorf("pool %s has received %d bytes, and fio reports %d", fileSystemData, received, reported)
 		}
@@ -57,7 +57,7 @@ func TestLongBenchmarkOfVolumeInCephFS(t *testing.T) {
 }
 
 // writtenToFileSystem is how many bytes of data clients have written since the pool was made.
-func (c *cluster) writtenToFileSystem(t *testing.T) int64 {
+func (c *cluster) writtenToFileSystem(ctx context.Context, t *testing.T) int64 {
 	t.Helper()
 	var df struct {
 		Pools []struct {
@@ -67,7 +67,7 @@ func (c *cluster) writtenToFileSystem(t *testing.T) int64 {
 			} `json:"stats"`
 		} `json:"pools"`
 	}
-	if err := c.cephJSON(t.Context(), &df, "df", "detail"); err != nil {
+	if err := c.cephJSON(ctx, &df, "df", "detail"); err != nil {
 		t.Fatalf("read what pools have received: %v", err)
 	}
 	for _, p := range df.Pools {

@@ -197,11 +197,11 @@ func cephCSI(t *testing.T) []client.Object {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			object, is := o.(client.Object)
+			made, is := o.(client.Object)
 			if !is {
 				t.Fatalf("%s has a %T", name, o)
 			}
-			all = append(all, object)
+			all = append(all, made)
 		}
 	}
 	return all
