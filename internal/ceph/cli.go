@@ -18,6 +18,8 @@ type CLI struct {
 	gathering   *gathering
 	// programs is the folder of the programs; empty, they are looked for in PATH.
 	programs string
+	// permit is asked before a setting is changed; nil permits all.
+	permit Permit
 }
 
 var _ Client = (*CLI)(nil)
@@ -31,6 +33,10 @@ func NewCLI(folder string) (*CLI, error) {
 	}
 	return &CLI{connections: kept, fences: newFences(), gathering: &gathering{open: map[gatherKey]*round{}}}, nil
 }
+
+// Ask has the CLI ask for permission before it changes a setting, unless that is restored. It is
+// to be called before the first verb.
+func (c *CLI) Ask(permit Permit) { c.permit = permit }
 
 // RemoveIdle removes the keys that were not used for some minutes. It is to be
 // called from time to time.

@@ -24,13 +24,16 @@ func checks() map[string]func(string) error {
 		"a RADOS namespace":       func(text string) error { return ownObjects(text, "") },
 		"a key of config-key":     is(keyName),
 		"an option":               is(optionName),
-		"an option to be changed": tunableOption,
-		"an option of a pool":     tunablePoolOption,
-		"a value":                 plainValue,
-		"a section":               func(text string) error { return tunableWho(ConfigWho{Section: text}) },
-		"a mask":                  func(text string) error { return tunableWho(ConfigWho{Section: "osd", Mask: text}) },
-		"an identity":             func(text string) error { return Connection{MonHost: "m", User: text, Key: "k"}.valid() },
-		"a key":                   func(text string) error { return Connection{MonHost: "m", User: "u", Key: text}.valid() },
+		"an option to be changed": func(text string) error { return Fence{}.Tunable(Setting{Who: ConfigWho{Section: "osd"}, Option: text}) },
+		"an option of a pool":     func(text string) error { return Fence{}.Tunable(Setting{Pool: "p", Option: text}) },
+		"an option to restore": func(text string) error {
+			return Fence{Restores: true}.Tunable(Setting{Who: ConfigWho{Section: "osd"}, Option: text})
+		},
+		"a value":     plainValue,
+		"a section":   func(text string) error { return tunableWho(ConfigWho{Section: text}) },
+		"a mask":      func(text string) error { return tunableWho(ConfigWho{Section: "osd", Mask: text}) },
+		"an identity": func(text string) error { return Connection{MonHost: "m", User: text, Key: "k"}.valid() },
+		"a key":       func(text string) error { return Connection{MonHost: "m", User: "u", Key: text}.valid() },
 	}
 }
 

@@ -80,7 +80,24 @@ type Fence struct {
 	// from the request for the change: a process that was paused in between is refused,
 	// because the lock may have another holder by then.
 	Until time.Time
+	// Restores says that the change returns a setting to the original in the journal. That must
+	// always be possible: bounds, and the lists of what is never changed, do not hold for it.
+	Restores bool
 }
+
+// Setting is a value that the central configuration, or a pool, is to have.
+type Setting struct {
+	// Pool is empty for an option of the central configuration, and Who for one of a pool.
+	Pool   string
+	Who    ConfigWho
+	Option string
+	// Set is false where the option is to be unset.
+	Set   bool
+	Value string
+}
+
+// Permit returns an error if the administrator does not allow a setting.
+type Permit func(ctx context.Context, at Connection, setting Setting) error
 
 // FencedError is a change that was refused because of its Fence, without Ceph having
 // been asked.

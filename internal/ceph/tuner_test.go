@@ -109,6 +109,19 @@ func TestFencesCrossTheSocket(t *testing.T) {
 	}
 }
 
+// That a change restores an original arrives too.
+func TestRestoringCrossesTheSocket(t *testing.T) {
+	client, _ := sidecar(t, cephtest.NewCluster())
+	for _, restores := range []bool{false, true} {
+		given := fence(1)
+		given.Restores = restores
+		err := client.SetConfig(t.Context(), someone, given, ceph.ConfigWho{Section: "osd"}, "osd_heartbeat_interval", "7")
+		if _, refused := errors.AsType[*ceph.InvalidError](err); refused == restores {
+			t.Errorf("restores %t: %v", restores, err)
+		}
+	}
+}
+
 // delayed lets requests pause on their way, as a manager does that is stopped right before
 // it writes them.
 type delayed struct {

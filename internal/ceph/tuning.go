@@ -155,9 +155,18 @@ func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb strin
 	return err
 }
 
+// permitted refuses a setting that the administrator does not allow. The journal's originals are
+// exempt.
+func (c *CLI) permitted(ctx context.Context, at Connection, fence Fence, setting Setting) error {
+	if err := fence.Tunable(setting); err != nil || fence.Restores || c.permit == nil {
+		return err
+	}
+	return c.permit(ctx, at, setting)
+}
+
 // SetPoolOption implements Tuner.
 func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
-	if err := errors.Join(TunablePool(pool, option), plainValue(value)); err != nil {
+	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option, Set: true, Value: value}); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
@@ -165,7 +174,7 @@ func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, poo
 
 // UnsetPoolOption implements Tuner.
 func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error {
-	if err := TunablePool(pool, option); err != nil {
+	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option}); err != nil {
 		return err
 	}
 	value, possible := UnsetBy(option)
@@ -191,7 +200,7 @@ func UnsetBy(option string) (string, bool) {
 
 // SetConfig implements Tuner.
 func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
-	if err := errors.Join(TunableConfig(who, option), plainValue(value)); err != nil {
+	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option, Set: true, Value: value}); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, "config set", who.String(), option, value)
@@ -199,7 +208,7 @@ func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who Con
 
 // RemoveConfig implements Tuner.
 func (c *CLI) RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error {
-	if err := TunableConfig(who, option); err != nil {
+	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option}); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, "config rm", who.String(), option)
@@ -333,14 +342,23 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
 
-// TunablePool refuses what SetPoolOption and UnsetPoolOption never change.
-func TunablePool(pool, option string) error {
-	return errors.Join(tunablePool(pool), tunablePoolOption(option))
-}
-
-// TunableConfig refuses what SetConfig and RemoveConfig never change.
-func TunableConfig(who ConfigWho, option string) error {
-	return errors.Join(tunableWho(who), tunableOption(option))
+// Tunable refuses settings that no verb changes under the fence: an invalid one never, and what
+// endangers data or access only to restore it.
+func (f Fence) Tunable(s Setting) error {
+	err := tunableWho(s.Who)
+	endangers := neverOption.MatchString(s.Option)
+	if s.Pool != "" {
+		err = tunablePool(s.Pool)
+		endangers = neverPoolOption(s.Option)
+	}
+	err = errors.Join(err, named("an option", s.Option, poolOptionName))
+	if s.Set {
+		err = errors.Join(err, plainValue(s.Value))
+	}
+	if err == nil && endangers && !f.Restores {
+		err = &InvalidError{fmt.Sprintf("%s is never changed", s.Option)}
+	}
+	return err
 }
 
 // TunableFlag refuses what SetFlag never changes.
@@ -365,18 +383,13 @@ func tunablePool(pool string) error {
 	return nil
 }
 
-// tunablePoolOption refuses what would move, endanger or resize a pool's data, whatever
-// anybody allowed.
-func tunablePoolOption(option string) error {
-	if err := named("an option of a pool", option, poolOptionName); err != nil {
-		return err
-	}
-	switch option {
-	case "size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
-		"nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "allow_ec_optimizations", "hashpspool", "eio":
-		return &InvalidError{fmt.Sprintf("%s of a pool is never changed", option)}
-	}
-	return nil
+// neverPoolOption names what would move, endanger or resize a pool's data, whatever anybody
+// allowed.
+func neverPoolOption(option string) bool {
+	return slices.Contains([]string{
+		"size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
+		"nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "allow_ec_optimizations", "hashpspool", "eio",
+	}, option)
 }
 
 // tunableWho refuses sections other than that of the OSDs.
@@ -386,18 +399,6 @@ func tunableWho(who ConfigWho) error {
 	}
 	if who.Mask != "" {
 		return named("a mask, such as class:ssd or host:node-1,", who.Mask, maskForm)
-	}
-	return nil
-}
-
-// tunableOption refuses invalid names, and options whose wrong value costs data or access,
-// even if they are allowed.
-func tunableOption(option string) error {
-	if err := named("an option", option, poolOptionName); err != nil {
-		return err
-	}
-	if neverOption.MatchString(option) {
-		return &InvalidError{fmt.Sprintf("%s is never changed", option)}
 	}
 	return nil
 }

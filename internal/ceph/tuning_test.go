@@ -142,6 +142,69 @@ func TestChangesAreTheseCommands(t *testing.T) {
 	}
 }
 
+// What the administrator does not allow is not set, but to restore an original. That may be an
+// option that this version never changes.
+func TestPermissionIsAskedFor(t *testing.T) {
+	restoring := inHours(1)
+	restoring.Restores = true
+	osds := ConfigWho{Section: "osd"}
+	tests := map[string]struct {
+		do   func(context.Context, *CLI) error
+		want string // empty: refused, and Ceph not asked
+	}{
+		"an option": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, inHours(1), osds, "osd_x", "1")
+		}, ""},
+		"one that is unset": {func(ctx context.Context, c *CLI) error {
+			return c.RemoveConfig(ctx, someone, inHours(1), osds, "osd_x")
+		}, ""},
+		"a pool's": {func(ctx context.Context, c *CLI) error {
+			return c.SetPoolOption(ctx, someone, inHours(1), "p", "pg_num", "64")
+		}, ""},
+		"a pool's, unset": {func(ctx context.Context, c *CLI) error {
+			return c.UnsetPoolOption(ctx, someone, inHours(1), "p", "recovery_priority")
+		}, ""},
+		"one that is restored": {
+			func(ctx context.Context, c *CLI) error {
+				return c.SetConfig(ctx, someone, restoring, osds, "osd_x", "1")
+			},
+			"ceph config set osd osd_x 1",
+		},
+		"one that is never changed is restored": {
+			func(ctx context.Context, c *CLI) error {
+				return c.RemoveConfig(ctx, someone, restoring, osds, "osd_heartbeat_grace")
+			},
+			"ceph config rm osd osd_heartbeat_grace",
+		},
+		"a pool's that is never changed is restored": {
+			func(ctx context.Context, c *CLI) error {
+				return c.SetPoolOption(ctx, someone, restoring, "p", "size", "3")
+			},
+			"ceph osd pool set p size 3",
+		},
+		"of Ceph's own pools nothing is": {func(ctx context.Context, c *CLI) error {
+			return c.SetPoolOption(ctx, someone, restoring, ".mgr", "size", "3")
+		}, ""},
+		"of monitors nothing is": {func(ctx context.Context, c *CLI) error {
+			return c.SetConfig(ctx, someone, restoring, ConfigWho{Section: "mon"}, "osd_x", "1")
+		}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cli, note := fakeCLI(t, fake{})
+			cli.Ask(func(context.Context, Connection, Setting) error { return &InvalidError{"it is not allowed"} })
+			err := test.do(t.Context(), cli)
+			got, _, _ := strings.Cut(note(), "\n")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if _, invalid := errors.AsType[*InvalidError](err); invalid != (test.want == "") {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
 func TestPlacementGroupsAreThoseOfTheScratchPool(t *testing.T) {
 	const dump = `{"fsid":"f","pools":[{"pool":1,"pool_name":"rbd","size":2,"pg_num":64},{"pool":12,"pool_name":"cephtune-scratch","size":2,"pg_num":32}]}`
 	place := func(number int, osds ...int) []PGPlacement { return []PGPlacement{{Number: number, OSDs: osds}} }

@@ -13,12 +13,14 @@ type wireFence struct {
 	Epoch                 int64  `json:"epoch"`
 	UntilUnixMilliseconds int64  `json:"untilUnixMilliseconds"`
 	ValidForMilliseconds  int64  `json:"validForMilliseconds"`
+	Restores              bool   `json:"restores,omitempty"`
 }
 
 func (f Fence) wire() wireFence {
 	return wireFence{
 		FSID: f.FSID, Epoch: f.Epoch,
 		UntilUnixMilliseconds: f.Until.UnixMilli(), ValidForMilliseconds: time.Until(f.Until).Milliseconds(),
+		Restores: f.Restores,
 	}
 }
 
@@ -27,7 +29,7 @@ func (f wireFence) fence(received time.Time) Fence {
 	if at := time.UnixMilli(f.UntilUnixMilliseconds); at.Before(until) {
 		until = at
 	}
-	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until}
+	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until, Restores: f.Restores}
 }
 
 type (

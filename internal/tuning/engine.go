@@ -242,7 +242,7 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 			return applied, err
 		}
 		delete(untouched, change.Setting)
-		if err := e.set(ctx, change.Setting, change.To); err != nil {
+		if err := e.setOurs(ctx, j, change); err != nil {
 			return applied, fmt.Errorf("set %s: %w", change, err)
 		}
 		applied.Changed = append(applied.Changed, change)
@@ -352,12 +352,21 @@ func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	}
 }
 
-// set sends a value to Ceph. If the key lacks the caps, the error is a *DeniedError.
-func (e *Engine) set(ctx context.Context, of Setting, to Value) error {
+// setOurs sends a value of the sweep to Ceph. A baseline may be the original, which is exempt
+// from bounds.
+func (e *Engine) setOurs(ctx context.Context, j *Journal, change Change) error {
+	entry, journalled := j.Entry(change.Setting)
+	return e.set(ctx, change.Setting, change.To, journalled && entry.same(change.To, entry.Original))
+}
+
+// set sends a value to Ceph; original says that the journal has it as the original. If the key
+// lacks the caps, the error is a *DeniedError.
+func (e *Engine) set(ctx context.Context, of Setting, to Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
 	}
+	fence.Restores = original
 	err = e.tell(ctx, fence, of, to)
 	if ceph.Unsure(err) {
 		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))

@@ -133,7 +133,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return e.close(ctx, j, entry.Setting, LeftAlone, &now)
 	case putBack:
 	}
-	if err := e.setOriginal(ctx, of, entry.Original); err != nil {
+	if err := e.set(ctx, of, entry.Original, true); err != nil {
 		return err
 	}
 	if err := e.reached(StepPutBack); err != nil {
@@ -149,12 +149,6 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return err
 	}
 	return e.close(ctx, j, entry.Setting, Restored, nil)
-}
-
-// setOriginal sends a setting's original value to Ceph. Bounds and lists of forbidden options
-// do not apply.
-func (e *Engine) setOriginal(ctx context.Context, of Setting, original Value) error {
-	return e.set(ctx, of, original)
 }
 
 // look reads what the setting of an entry is now.

@@ -30,7 +30,8 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.readyToSwitch(ctx, sweep, from, to); err != nil {
+	j, err := e.readyToSwitch(ctx, sweep, from, to)
+	if err != nil {
 		return Switched{}, err
 	}
 	ctx, stop := context.WithTimeout(ctx, SwitchDeadline)
@@ -40,7 +41,7 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 		if slices.Contains(from, change) {
 			continue
 		}
-		if err := e.set(ctx, change.Setting, change.To); err != nil {
+		if err := e.setOurs(ctx, j, change); err != nil {
 			return Switched{}, fmt.Errorf("switch %s: %w", change, err)
 		}
 		if err := e.reached(StepChanged); err != nil {
@@ -53,37 +54,37 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 
 // readyToSwitch reads the journal and the settings under the lock. Another engine of this process
 // may have restored them meanwhile, which only the journal tells.
-func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) error {
+func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (*Journal, error) {
 	ctx, stop := context.WithTimeout(ctx, SwitchDeadline)
 	defer stop()
 	j, err := e.locked(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.rehearsed(j, sweep, slices.Concat(from, to)); err != nil {
-		return err
+		return nil, err
 	}
 	if !slices.Equal(settingsInOrder(from), settingsInOrder(to)) {
-		return fmt.Errorf("from %v to %v is no switch: they are about other settings", from, to)
+		return nil, fmt.Errorf("from %v to %v is no switch: they are about other settings", from, to)
 	}
 	facts, err := e.facts(ctx, SettingsOf(from))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, change := range from {
 		entry, _ := j.Entry(change.Setting)
 		of, now, err := facts.Now(entry)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if of != change.Setting {
-			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
+			return nil, fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
 		}
 		if !entry.has(now, change.To) {
-			return &ForeignChangeError{Setting: change.Setting, Found: now}
+			return nil, &ForeignChangeError{Setting: change.Setting, Found: now}
 		}
 	}
-	return nil
+	return j, nil
 }
 
 // rehearsed tells whether the journal has every value, as this process has applied it.

@@ -2,7 +2,6 @@ package cephtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -38,7 +37,7 @@ func (c *Cluster) NewSidecar() { c.Act(func(c *Cluster) { c.epoch = 0 }) }
 
 // SetConfig implements ceph.Tuner.
 func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
-	if err := errors.Join(ceph.TunableConfig(who, option), ceph.ValidValue(value)); err != nil {
+	if err := fence.Tunable(ceph.Setting{Who: who, Option: option, Set: true, Value: value}); err != nil {
 		return err
 	}
 	return c.change(ctx, "SetConfig", at, fence, func() error {
@@ -63,7 +62,7 @@ func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.
 
 // RemoveConfig implements ceph.Tuner.
 func (c *Cluster) RemoveConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option string) error {
-	if err := ceph.TunableConfig(who, option); err != nil {
+	if err := fence.Tunable(ceph.Setting{Who: who, Option: option}); err != nil {
 		return err
 	}
 	return c.change(ctx, "RemoveConfig", at, fence, func() error {
@@ -111,7 +110,7 @@ func (c *Cluster) PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.F
 
 // UnsetPoolOption implements ceph.Tuner.
 func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option string) error {
-	if err := ceph.TunablePool(pool, option); err != nil {
+	if err := fence.Tunable(ceph.Setting{Pool: pool, Option: option}); err != nil {
 		return err
 	}
 	return c.change(ctx, "UnsetPoolOption", at, fence, func() error {
@@ -125,7 +124,7 @@ func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence
 
 // SetPoolOption implements ceph.Tuner.
 func (c *Cluster) SetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option, value string) error {
-	if err := errors.Join(ceph.TunablePool(pool, option), ceph.ValidValue(value)); err != nil {
+	if err := fence.Tunable(ceph.Setting{Pool: pool, Option: option, Set: true, Value: value}); err != nil {
 		return err
 	}
 	return c.change(ctx, "SetPoolOption", at, fence, func() error { return c.setPool(pool, option, value) }, pool, option, value)

@@ -1,0 +1,87 @@
+package tuning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// Permit returns what the process that executes commands asks before each: whether the
+// administrator allows the setting in a cluster whose tuner asks. The controller has checked that
+// too, with more knowledge; this check does not depend on it. What an unset option amounts to
+// only the controller checks.
+func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
+	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
+	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {
+		setting := Setting{Kind: KindConfig, Mask: s.Who.Mask, Option: s.Option}
+		if s.Pool != "" {
+			setting = Setting{Kind: KindPoolOption, Pool: s.Pool, Option: s.Option}
+		}
+		about, err := known.about(ctx, at, setting)
+		if err != nil {
+			return err
+		}
+		why := fmt.Sprintf("the operator's settings have no cluster with the tuner %s", at.User)
+		for _, cluster := range allowed.Clusters {
+			if cluster.Identities.Tuner == "" || cluster.Identities.Tuner != at.User {
+				continue
+			}
+			if why = refusal(setting, Value{Set: s.Set, Text: s.Value}, about, cluster); why == "" {
+				return nil
+			}
+		}
+		return &ceph.InvalidError{Message: why}
+	}
+}
+
+// refusal is why a value is not allowed in a cluster; "" if it is.
+func refusal(of Setting, to Value, about Known, cluster settings.Cluster) string {
+	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
+		return "" // It is held still while pg_num is varied.
+	}
+	w := wish{setting: of, values: []Value{to}}
+	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues} {
+		if problems := rule(w, about, Permissions{Cluster: cluster}); len(problems) > 0 {
+			return problems[0].Message
+		}
+	}
+	if !to.Set {
+		return ""
+	}
+	if problems := keepsTheBounds(w, about, Permissions{Cluster: cluster}); len(problems) > 0 {
+		return problems[0].Message
+	}
+	return ""
+}
+
+// helps are what Ceph says of options, asked for once.
+type helps struct {
+	from ceph.Client
+	mu   sync.Mutex
+	of   map[string]ceph.OptionHelp
+}
+
+func (h *helps) about(ctx context.Context, at ceph.Connection, of Setting) (Known, error) {
+	if of.Kind != KindConfig {
+		return Known{}, nil
+	}
+	key := at.MonHost + " " + of.Option
+	h.mu.Lock()
+	help, has := h.of[key]
+	h.mu.Unlock()
+	if !has {
+		asked, err := h.from.ConfigHelp(ctx, at, of.Option)
+		if err != nil {
+			return Known{}, errors.Join(fmt.Errorf("ask what values %s may have", of.Option), err)
+		}
+		help = *asked
+		h.mu.Lock()
+		h.of[key] = help
+		h.mu.Unlock()
+	}
+	return Known{Help: map[string]ceph.OptionHelp{of.Option: help}}, nil
+}
