@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -186,13 +187,17 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	if oldest < 1 {
 		return nil
 	}
-	child := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{
-		Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, oldest),
-	}}
-	if err := r.Client.Delete(ctx, child); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove benchmark %s, which is older than historyLimit allows: %w", child.Name, err)
+	child := &v1alpha1.CephBenchmark{}
+	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, oldest)}
+	switch err := r.Client.Get(ctx, key, child); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for benchmark %s, which is older than historyLimit allows: %w", key.Name, err)
+	case !metav1.IsControlledBy(child, seen.sweep): // A user has made another one of that name.
+		return nil
 	}
-	return nil
+	return r.removeChild(ctx, child)
 }
 
 // removeChild removes one benchmark, and no other of its name.
@@ -218,8 +223,8 @@ func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
 		if !metav1.IsControlledBy(child, seen.sweep) || child.Labels[sweepspec.LabelSweep] == sweepspec.SweepLabel(seen.sweep) {
 			continue
 		}
-		if err := r.Client.Delete(ctx, child); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("remove benchmark %s of an earlier run: %w", child.Name, err)
+		if err := r.removeChild(ctx, child); err != nil {
+			return err
 		}
 	}
 	return nil

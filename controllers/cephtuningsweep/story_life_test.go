@@ -13,8 +13,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -54,6 +56,7 @@ func lifeStories() map[string]story {
 		"the window closes in the middle of a block":               theWindowCloses,
 		"the nodes and the data of the first run are those of all": nodesAndDataStay,
 		"old benchmarks are removed":                               oldBenchmarksAreRemoved,
+		"a namesake of an old benchmark stays":                     aNamesakeOfAnOldBenchmark,
 		"what was written is read from the results":                whatWasWritten,
 		"conditions and events on the way":                         conditionsOnTheWay,
 		"scrubs are paused meanwhile":                              scrubsArePaused,
@@ -621,6 +624,37 @@ func oldBenchmarksAreRemoved(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if left := len(w.children()); left != 2 || len(s.Status.Runs) < 6 {
 		w.t.Errorf("%d benchmarks of %d runs are left, want 2", left, len(s.Status.Runs))
+	}
+}
+
+func aNamesakeOfAnOldBenchmark(w *world) {
+	second := func(b *v1alpha1.CephBenchmark) bool { return strings.HasSuffix(b.Name, "-002") }
+	w.bench.set(func(b *bench) { b.holdIf = second })
+	s := w.create("s", "historyLimit: 1\n"+profile)
+	w.await(s, "in its second run", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Runs) == 1 })
+	var namesake *v1alpha1.CephBenchmark
+	for _, child := range w.children() {
+		if second(&child) {
+			continue
+		}
+		if err := w.Delete(w.t.Context(), &child); err != nil {
+			w.t.Fatal(err)
+		}
+		namesake = &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: child.Namespace, Name: child.Name}, Spec: child.Spec}
+	}
+	for end := time.Now().Add(soon); ; time.Sleep(20 * time.Millisecond) {
+		err := w.Create(w.t.Context(), namesake)
+		if err == nil {
+			break
+		}
+		if !apierrors.IsAlreadyExists(err) || time.Now().After(end) {
+			w.t.Fatal(err)
+		}
+	}
+	w.bench.set(func(b *bench) { b.holdIf = nil })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(namesake), namesake); err != nil {
+		w.t.Errorf("the namesake: %v", err)
 	}
 }
 

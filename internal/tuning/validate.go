@@ -342,13 +342,18 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 }
 
 // outside refuses values that are below a minimum or above a maximum, where there is one.
-// A bound that is not a number keeps everything out: it was meant to bound something.
+// A bound that is not a number keeps everything out: it was meant to bound something. So does
+// one of an option whose values are words.
 func (w wish) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
 	for _, value := range w.values {
 		got, isNumber := cephvalue.Number(valueType, value.Text)
-		if !value.Set || !isNumber {
+		if !value.Set || least == "" && most == "" {
+			continue
+		}
+		if !isNumber {
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s numbers between bounds, and this is not one; an option whose values are words is bounded by values", w.setting, value, who)...)
 			continue
 		}
 		lower, hasLower := cephvalue.Number(valueType, least)

@@ -26,6 +26,7 @@ func TestValidate(t *testing.T) {
 			{Name: "osd_some_delay", Max: "1800"},
 			{Name: "osd_scrub_reservation_timeout", Max: "9000"},
 			{Name: "osd_some_address"},
+			{Name: "osd_some_word", Max: "4"},
 			{Name: "osd_nope"},
 			{Name: "mgr_option"},
 			{Name: "osd_deep_scrub_randomize_ratio", Max: "0.5"},
@@ -80,6 +81,7 @@ func TestValidate(t *testing.T) {
 		"milliseconds above a bound":         {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, said: "no more than 9000"},
 		"milliseconds with a unit":           {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, said: "without a unit"},
 		"a type that cannot be compared":     {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `of type "addr"`},
+		"a word with a bound":                {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "bounded by values"},
 		"a restart":                          {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
 		"a restart that is allowed":          {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
 		"shares with a built-in profile":     {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile custom"},
@@ -126,7 +128,7 @@ func TestValidate(t *testing.T) {
 			about := newWorld(t).known()
 			about.Facts.Config = nil
 			about.Help["mgr_option"] = ceph.OptionHelp{Known: true, Name: "mgr_option", Type: "int", Services: []string{"mgr"}, Runtime: true}
-			for name, valueType := range map[string]string{"osd_some_delay": cephvalue.Seconds, "osd_scrub_reservation_timeout": cephvalue.Milliseconds, "osd_some_address": "addr"} {
+			for name, valueType := range map[string]string{"osd_some_delay": cephvalue.Seconds, "osd_scrub_reservation_timeout": cephvalue.Milliseconds, "osd_some_address": "addr", "osd_some_word": cephvalue.String} {
 				about.Help[name] = ceph.OptionHelp{Known: true, Name: name, Type: valueType, Runtime: true}
 			}
 			if test.change != nil {
