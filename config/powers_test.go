@@ -231,7 +231,7 @@ func comments() map[string]string {
 		"default":            "The manager handles CRs in all namespaces. What else it needs is what `config/bench` and `config/ceph` give, as above.",
 		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. Off, unless it is applied and `identities.cacheDropper` is set.",
 		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. Off, unless it is applied and `restartOSDs` is set.",
-		"ceph-osd-stopper":   "For `template.disruption`. Off, unless it is applied, and `identities.osdStopper` and `stopOSDs` are set.",
+		"ceph-osd-stopper":   "For `template.outage`. Off, unless it is applied, and `identities.osdStopper` and `stopOSDs` are set.",
 	}
 }
 

@@ -20,8 +20,8 @@ const noBenchmark = "No such benchmark in this time range: choose a namespace an
 // noResult says why a panel of figures is empty.
 const noResult = "No result in this time range: figures are there when a run has ended"
 
-// noDisruption says why a panel about failing OSDs is empty.
-const noDisruption = "No disruption was measured in this time range: template.disruption has OSDs down in mid-phase"
+// noOutage says why a panel about failing OSDs is empty.
+const noOutage = "No outage was measured in this time range: template.outage has OSDs down in mid-phase"
 
 // benchmark is the dashboard of one benchmark.
 func benchmark() page {
@@ -46,7 +46,7 @@ func benchmark() page {
 			{panels: benchmarkState()},
 			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles(), expectations()}},
 			{title: "Run after run", panels: history()},
-			{title: "After failing OSDs", panels: disruptions()},
+			{title: "After failing OSDs", panels: recoveries()},
 			{title: "Repetitions and environment", panels: circumstances()},
 		},
 	}
@@ -227,14 +227,14 @@ func history() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// disruptions draws how long a cluster takes to be whole again after OSDs were down.
-func disruptions() []cog.Builder[dashboard.Panel] {
+// recoveries draws how long a cluster takes to be whole again after OSDs were down.
+func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
 		title:       "Time to clean, run after run",
-		description: "How long the cluster took to be whole again after OSDs that a disruption had stopped were let up, from the end of each run to the end of the next one. What clients got meanwhile is in the report of the benchmark.",
-		unit:        seconds, empty: noDisruption, width: 12, height: 7,
+		description: "How long the cluster took to be whole again after OSDs that an outage had taken down were let up, from the end of each run to the end of the next one. What clients got meanwhile is in the report of the benchmark.",
+		unit:        seconds, empty: noOutage, width: 12, height: 7,
 	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
-	against := comparison("Time to clean against earlier runs", "time to be whole again", seconds, noDisruption, metrics.BenchmarkTimeToClean)
+	against := comparison("Time to clean against earlier runs", "time to be whole again", seconds, noOutage, metrics.BenchmarkTimeToClean)
 	return []cog.Builder[dashboard.Panel]{whole, against}
 }
 

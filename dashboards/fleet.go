@@ -252,12 +252,12 @@ func outages() []cog.Builder[dashboard.Panel] {
 	cost := func(counter string) string { return fmt.Sprintf("sum(increase(%s[$__rate_interval]))", counter) }
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
-			title:       "Disruptions by outcome",
+			title:       "Outages by outcome",
 			description: "Runs in which OSDs were to be down: Measured, Refused where they could not be stopped, Failed where they were and that is no evidence.",
 			unit:        count, empty: none, width: 8, height: 7,
 		}, line{
-			id:         "disruptions",
-			expression: fmt.Sprintf("sum by (outcome) (increase(%s[$__rate_interval]))", metrics.Disruptions),
+			id:         "outages",
+			expression: fmt.Sprintf("sum by (outcome) (increase(%s[$__rate_interval]))", metrics.Outages),
 			legend:     "{{outcome}}", color: shades(blue),
 		}),
 		steps(about{
@@ -265,12 +265,12 @@ func outages() []cog.Builder[dashboard.Panel] {
 			description: "The median of the six hours before: of the outage, and from its end until OSDs were up, placement groups active, and all of them clean.",
 			unit:        seconds, empty: none, width: 8, height: 7,
 		}, line{
-			id: "parts", expression: quantile("0.5", metrics.DisruptionDuration, "increase(%s[6h])", metrics.LabelPart),
+			id: "parts", expression: quantile("0.5", metrics.OutageDuration, "increase(%s[6h])", metrics.LabelPart),
 			legend: "{{part}}", color: shades(orange),
 		}).Min(0),
 		bars(about{
 			title:       "What had to be recovered",
-			description: "Copies of objects that were recovered in disruptions, and copies that were missing, summed over the time for which they were.",
+			description: "Copies of objects that were recovered in outages, and copies that were missing, summed over the time for which they were.",
 			unit:        count, empty: none, width: 8, height: 7,
 		},
 			line{id: "recovered", expression: cost(metrics.RecoveredObjects), legend: "copies recovered", color: fixed(blue)},

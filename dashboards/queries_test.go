@@ -40,8 +40,8 @@ var mayBeEmpty = map[string]map[string]string{
 		"Verdict":                            "it has no expectations",
 		"What it found":                      "its run has not ended",
 		"Expectations":                       "it has no expectations",
-		"Time to clean, run after run":       "it has no disruption",
-		"Time to clean against earlier runs": "it has no disruption",
+		"Time to clean, run after run":       "it has no outage",
+		"Time to clean against earlier runs": "it has no outage",
 	},
 }
 

@@ -46,43 +46,43 @@ var benchmarkCases = map[string]specCase{
 	"twenty repetitions":     {`{repetitions: 20}`, ""},
 	"twenty-one repetitions": {`{repetitions: 21}`, "should be less than or equal to 20"},
 
-	// Disruptions.
-	"a disruption of a phase with a rate": {disrupted(`{}`, `rateIOPS: 500, duration: 5m`), ""},
-	"a disruption of jobs with rates": {
-		disrupted(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b, rateBandwidth: 1Mi}]`), "",
+	// Outages.
+	"an outage of a phase with a rate": {withOutage(`{}`, `rateIOPS: 500, duration: 5m`), ""},
+	"an outage of jobs with rates": {
+		withOutage(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b, rateBandwidth: 1Mi}]`), "",
 	},
-	"a disruption in an open loop":   {disrupted(`{}`, `duration: 5m`), "set its rateIOPS or rateBandwidth"},
-	"a disruption of a job in one":   {disrupted(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b}]`), "set its rateIOPS or rateBandwidth"},
-	"a disruption of rados bench":    {`{template: {disruption: {phase: write, osds: [1]}}}`, "make it a fio phase"},
-	"a disruption of no phase":       {`{template: {disruption: {phase: nope, osds: [1]}}}`, "must name a phase"},
-	"a disruption in too short time": {disrupted(`{}`, `rateIOPS: 500, duration: 2m`), "at least 1m of recovery"},
-	"a disruption of no OSD":         {disrupted(`{osds: []}`, `rateIOPS: 500, duration: 5m`), "at least 1 items"},
-	"a disruption of nine OSDs":      {disrupted(`{osds: [0, 1, 2, 3, 4, 5, 6, 7, 8]}`, `rateIOPS: 500, duration: 5m`), "at most 8 items"},
-	"a disruption of one OSD twice":  {disrupted(`{osds: [1, 1]}`, `rateIOPS: 500, duration: 5m`), "Duplicate value"},
-	"a disruption of an OSD below 0": {disrupted(`{osds: [-1]}`, `rateIOPS: 500, duration: 5m`), "greater than or equal to 0"},
-	"a long outage":                  {disrupted(`{outage: 10m}`, `rateIOPS: 500, duration: 30m`), "set backfill to Expect"},
-	"a long outage for backfill":     {disrupted(`{outage: 15m, backfill: Expect}`, `rateIOPS: 500, duration: 30m`), ""},
-	"an outage of no time":           {disrupted(`{outage: 5s}`, `rateIOPS: 500, duration: 5m`), "between 20s and 4h"},
-	"a disruption beside a background with a rate": {
-		disruptedBeside(`{fio: {pattern: RandWrite, rateIOPS: 100}}`), "",
+	"an outage in an open loop":   {withOutage(`{}`, `duration: 5m`), "set its rateIOPS or rateBandwidth"},
+	"an outage of a job in one":   {withOutage(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b}]`), "set its rateIOPS or rateBandwidth"},
+	"an outage of rados bench":    {`{template: {outage: {phase: write, osds: [1]}}}`, "make it a fio phase"},
+	"an outage of no phase":       {`{template: {outage: {phase: nope, osds: [1]}}}`, "must name a phase"},
+	"an outage in too short time": {withOutage(`{}`, `rateIOPS: 500, duration: 2m`), "at least 1m of recovery"},
+	"an outage of no OSD":         {withOutage(`{osds: []}`, `rateIOPS: 500, duration: 5m`), "at least 1 items"},
+	"an outage of nine OSDs":      {withOutage(`{osds: [0, 1, 2, 3, 4, 5, 6, 7, 8]}`, `rateIOPS: 500, duration: 5m`), "at most 8 items"},
+	"an outage of one OSD twice":  {withOutage(`{osds: [1, 1]}`, `rateIOPS: 500, duration: 5m`), "Duplicate value"},
+	"an outage of an OSD below 0": {withOutage(`{osds: [-1]}`, `rateIOPS: 500, duration: 5m`), "greater than or equal to 0"},
+	"a long outage":               {withOutage(`{duration: 10m}`, `rateIOPS: 500, duration: 30m`), "set backfill to Expect"},
+	"a long outage for backfill":  {withOutage(`{duration: 15m, backfill: Expect}`, `rateIOPS: 500, duration: 30m`), ""},
+	"an outage of no time":        {withOutage(`{duration: 5s}`, `rateIOPS: 500, duration: 5m`), "between 20s and 4h"},
+	"an outage beside a background load with a rate": {
+		outageBeside(`{fio: {pattern: RandWrite, rateIOPS: 100}}`), "",
 	},
-	"a disruption beside a background in an open loop": {disruptedBeside(`{fio: {pattern: RandWrite}}`), "the background needs a fixed rate"},
-	"a disruption beside rados bench":                  {disruptedBeside(`{radosBench: {mode: Write}}`), "the background needs a fixed rate"},
-	"consent for other pools":                          {disrupted(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
+	"an outage beside a background load in an open loop": {outageBeside(`{fio: {pattern: RandWrite}}`), "the background load needs a fixed rate"},
+	"an outage beside rados bench":                       {outageBeside(`{radosBench: {mode: Write}}`), "the background load needs a fixed rate"},
+	"consent for other pools":                            {withOutage(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
 	"the time to be whole again": {
-		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
+		`{template: {outage: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
 			`expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "",
 	},
 	"that time as a number": {
-		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
+		`{template: {outage: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
 			`expectations: [{phase: fio, metric: TimeToClean, atMost: 90k}]}`, "is a time, such as 20ms",
 	},
 	"latencies of its windows": {
-		`{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
+		`{template: {outage: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
 			`expectations: [{phase: fio, metric: P99Outage, atMost: 2s}, {phase: fio, metric: P50After, atMost: 20ms}]}`, "",
 	},
-	"one of them without a disruption": {`{expectations: [{phase: fio, metric: P99Recovery, atMost: 90ms}]}`, "the phase that template.disruption names"},
-	"that time of another phase":       {`{expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names"},
+	"one of them without an outage": {`{expectations: [{phase: fio, metric: P99Recovery, atMost: 90ms}]}`, "the phase that template.outage names"},
+	"that time of another phase":    {`{expectations: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.outage names"},
 
 	// Targets.
 	"two targets": {
@@ -337,41 +337,41 @@ var benchmarkCases = map[string]specCase{
 	"a warning that is no code":      {`{quiescence: {allowedWarnings: [nearfull]}}`, "should match"},
 
 	// Background.
-	"a background at a rate":              {beside(`fio: {pattern: RandWrite, rateIOPS: 100}`), ""},
-	"a background of rados bench":         {beside(`radosBench: {mode: Rand}`), ""},
-	"a background of rbd bench":           {beside(`rbdBench: {ioType: Write}`), ""},
-	"a background with a pod as it likes": {beside(`fio: {pattern: Read}, ramp: 0s, resources: {cpu: 250m, memory: 256Mi}, nodes: [node-1]`), ""},
-	"a background without a tool":         {beside(`ramp: 10s`), "exactly one of the fields in [radosBench rbdBench fio] must be set"},
-	"a background of two tools": {
+	"a background load at a rate":              {beside(`fio: {pattern: RandWrite, rateIOPS: 100}`), ""},
+	"a background load of rados bench":         {beside(`radosBench: {mode: Rand}`), ""},
+	"a background load of rbd bench":           {beside(`rbdBench: {ioType: Write}`), ""},
+	"a background load with a pod as it likes": {beside(`fio: {pattern: Read}, ramp: 0s, resources: {cpu: 250m, memory: 256Mi}, nodes: [node-1]`), ""},
+	"a background load without a tool":         {beside(`ramp: 10s`), "exactly one of the fields in [radosBench rbdBench fio] must be set"},
+	"a background load of two tools": {
 		beside(`fio: {pattern: Read}, radosBench: {mode: Rand}`), "exactly one of the fields in [radosBench rbdBench fio] must be set",
 	},
-	"a background with a duration":             {beside(`fio: {pattern: Read, duration: 10m}`), "leave fio.duration out"},
-	"a background with the usual duration":     {beside(`fio: {pattern: Read, duration: 1m}`), ""},
-	"a background of rados bench for a while":  {beside(`radosBench: {mode: Write, duration: 2m}`), "leave radosBench.duration out"},
-	"a background of rbd bench for a while":    {beside(`rbdBench: {ioType: Read, duration: 2m}`), "leave rbdBench.duration out"},
-	"a background with a ramp of the tool's":   {beside(`fio: {pattern: Read, ramp: 20s}`), "leave fio.ramp out: background.ramp"},
-	"a background with a ramp of rados bench":  {beside(`radosBench: {mode: Rand, ramp: 0s}`), "leave radosBench.ramp out: background.ramp"},
-	"a background with too long a ramp":        {beside(`fio: {pattern: Read}, ramp: 2h`), "must be at most 1h"},
-	"a background that reads all objects once": {beside(`radosBench: {mode: Seq}`), "use mode Rand, or fio with a rate"},
-	"a background that writes all objects once": {
+	"a background load with a duration":             {beside(`fio: {pattern: Read, duration: 10m}`), "leave fio.duration out"},
+	"a background load with the usual duration":     {beside(`fio: {pattern: Read, duration: 1m}`), ""},
+	"a background load of rados bench for a while":  {beside(`radosBench: {mode: Write, duration: 2m}`), "leave radosBench.duration out"},
+	"a background load of rbd bench for a while":    {beside(`rbdBench: {ioType: Read, duration: 2m}`), "leave rbdBench.duration out"},
+	"a background load with a ramp of the tool's":   {beside(`fio: {pattern: Read, ramp: 20s}`), "leave fio.ramp out: backgroundLoad.ramp"},
+	"a background load with a ramp of rados bench":  {beside(`radosBench: {mode: Rand, ramp: 0s}`), "leave radosBench.ramp out: backgroundLoad.ramp"},
+	"a background load with too long a ramp":        {beside(`fio: {pattern: Read}, ramp: 2h`), "must be at most 1h"},
+	"a background load that reads all objects once": {beside(`radosBench: {mode: Seq}`), "use mode Rand, or fio with a rate"},
+	"a background load that writes all objects once": {
 		beside(`radosBench: {mode: Write, reuseObjects: true}`), "use fio with engine RADOS and pattern RandWrite",
 	},
-	"a background with an end in objects": {beside(`radosBench: {mode: Write, maxObjects: 100}`), "leave radosBench.maxObjects out"},
-	"a background with an end in bytes":   {beside(`rbdBench: {ioType: Read, ioTotal: 1Gi}`), "leave rbdBench.ioTotal out"},
-	"a background of libaio on a pool":    {beside(`fio: {engine: LibAIO, pattern: Read}`), "RBD or RADOS on a pool"},
-	"a background on claims of their own": {besideClaim(`template: {storageClassName: s}`, `fio: {pattern: RandWrite}`), ""},
-	"a background of librbd on a claim": {
+	"a background load with an end in objects": {beside(`radosBench: {mode: Write, maxObjects: 100}`), "leave radosBench.maxObjects out"},
+	"a background load with an end in bytes":   {beside(`rbdBench: {ioType: Read, ioTotal: 1Gi}`), "leave rbdBench.ioTotal out"},
+	"a background load of libaio on a pool":    {beside(`fio: {engine: LibAIO, pattern: Read}`), "RBD or RADOS on a pool"},
+	"a background load on claims of their own": {besideClaim(`template: {storageClassName: s}`, `fio: {pattern: RandWrite}`), ""},
+	"a background load of librbd on a claim": {
 		besideClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "LibAIO or IOUring on a persistentVolumeClaim",
 	},
-	"a background of rados bench on a claim": {
-		besideClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "make background.fio the load beside the phases",
+	"a background load of rados bench on a claim": {
+		besideClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "make backgroundLoad.fio the load beside the phases",
 	},
-	"a background on the one claim that there is": {
+	"a background load on the one claim that there is": {
 		besideClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which makes a claim for each",
 	},
-	"a background of omap that is erasure-coded": {
+	"a background load of omap that is erasure-coded": {
 		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},
-		  background: {radosBench: {mode: Write, destination: OMap}}}}`, "for the background, or a replicated pool",
+		  backgroundLoad: {radosBench: {mode: Write, destination: OMap}}}}`, "for the background load, or a replicated pool",
 	},
 }
 
@@ -384,11 +384,11 @@ func rolledBack(loads ...string) string {
 	return `{template: {initialState: Rollback, phases: [` + strings.Join(phases, ", ") + `]}}`
 }
 
-func beside(load string) string { return `{template: {background: {` + load + `}}}` }
+func beside(load string) string { return `{template: {backgroundLoad: {` + load + `}}}` }
 
 func besideClaim(claim, load string) string {
 	return `{template: {target: {scratchPool: null, persistentVolumeClaim: {` + claim + `}},
-	  phases: [{name: a, fio: {pattern: Read}}], background: {` + load + `}}}`
+	  phases: [{name: a, fio: {pattern: Read}}], backgroundLoad: {` + load + `}}}`
 }
 
 var benchmarkChanges = map[string]specCase{
@@ -402,14 +402,14 @@ var benchmarkChanges = map[string]specCase{
 		`{template: {clients: {count: 2}}, runID: "2"}`, "",
 	},
 	"to fail on a verdict": {`{failOn: [Failed]}`, "failOn needs expectations"},
-	"a background":         {`{template: {background: {fio: {pattern: Read}}}}`, "change runID in the same edit"},
+	"a background load":    {`{template: {backgroundLoad: {fio: {pattern: Read}}}}`, "change runID in the same edit"},
 	"an expectation":       {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
 	"more often":           {`{repetitions: 4}`, "change runID in the same edit"},
 }
 
-// disrupted is a benchmark with a disruption of osd.1, changed as the first text has it, in
+// withOutage is a benchmark with an outage of osd.1, changed as the first text has it, in
 // the only phase, of which the second one is a part.
-func disrupted(change, phase string) string {
+func withOutage(change, phase string) string {
 	var fields string
 	if change = strings.TrimSuffix(strings.TrimPrefix(change, "{"), "}"); !strings.Contains(change, "osds:") {
 		fields = "osds: [1]"
@@ -417,10 +417,10 @@ func disrupted(change, phase string) string {
 	if change != "" && fields != "" {
 		fields += ", "
 	}
-	return `{template: {disruption: {phase: fio, ` + fields + change + `}, phases: [{name: fio, fio: {pattern: RandWrite, ` + phase + `}}]}}`
+	return `{template: {outage: {phase: fio, ` + fields + change + `}, phases: [{name: fio, fio: {pattern: RandWrite, ` + phase + `}}]}}`
 }
 
-// disruptedBeside is one that has a background, too.
-func disruptedBeside(background string) string {
-	return strings.Replace(disrupted(`{}`, `rateIOPS: 500, duration: 5m`), `{template: {`, `{template: {background: `+background+`, `, 1)
+// outageBeside is one that has a background load, too.
+func outageBeside(background string) string {
+	return strings.Replace(withOutage(`{}`, `rateIOPS: 500, duration: 5m`), `{template: {`, `{template: {backgroundLoad: `+background+`, `, 1)
 }

@@ -50,7 +50,7 @@ type CephBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: for latencies expect them of a fio phase, such as one with engine RBD"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that mix both: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || has(self.expectations)",message="failOn needs expectations: without them there is no verdict"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.disruption) && self.template.disruption.phase == e.phase && e.direction == 'Total'))",message="TimeToClean and latencies of a window, such as P99Outage, are figures of the phase that template.disruption names, without a direction"
+// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))",message="TimeToClean and latencies of a window, such as P99Outage, are figures of the phase that template.outage names, without a direction"
 // +kubebuilder:validation:XValidation:rule="self.quiescence.scrub != 'Pause'",message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate or Abort, or pause scrubs in a CephTuningSweep"
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new ones"
 type CephBenchmarkSpec struct {
@@ -240,7 +240,7 @@ type CephBenchmarkStatus struct {
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 
 	// spaceEfficiency is how much room the data of the target took, when there
-	// was the most of it. It is absent with a disruption, because OSDs that are down
+	// was the most of it. It is absent with an outage, because OSDs that are down
 	// do not tell what they hold, and with initialState Rollback, because snapshots
 	// share room with their images.
 	// +optional
@@ -356,7 +356,7 @@ type PhaseResult struct {
 	Marks []ResultMark `json:"marks,omitempty"`
 
 	// metrics are the figures: eight of reads, of writes and of both together at most, and
-	// nine of a disruption.
+	// nine of an outage.
 	// +optional
 	// +listType=map
 	// +listMapKey=metric
@@ -364,7 +364,7 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=33
 	Metrics []MetricResult `json:"metrics,omitempty"`
 
-	// backgroundIOPS is the operations per second of the background while the phase
+	// backgroundIOPS is the operations per second of the background load while the phase
 	// was measured: the geometric mean of all valid runs. Its other figures are in
 	// the full results.
 	// +optional

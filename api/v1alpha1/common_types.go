@@ -67,8 +67,8 @@ type RunID string
 //   - LatencyMean, LatencyMax: mean and longest time of an operation, in seconds.
 //   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which that
 //     share of operations completed, in seconds. LatencyP999 is 99.9 %.
-//   - TimeToClean: how long the cluster took to be whole again after a disruption, in
-//     seconds. It is a figure of the phase of template.disruption and of no other.
+//   - TimeToClean: how long the cluster took to be whole again after an outage, in
+//     seconds. It is a figure of the phase of template.outage and of no other.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
 //     P99After: the time within which half, and 99 %, of the operations completed in a
 //     part of that phase, in seconds: until the OSDs went down, while they were, until
@@ -130,7 +130,7 @@ type MetricReference struct {
 	// metric is the figure of that phase. fio gives every metric; radosBench
 	// gives Bandwidth, IOPS, LatencyMean and LatencyMax; rbdBench gives
 	// Bandwidth and IOPS. TimeToClean and the latencies of a window, such as
-	// P99Outage, are of the phase of template.disruption.
+	// P99Outage, are of the phase of template.outage.
 	// +required
 	Metric Metric `json:"metric"`
 

@@ -93,12 +93,12 @@ const (
 	ReasonPreparing = "Preparing"
 	// ReasonQueued says that another run has the lock of the Ceph cluster.
 	ReasonQueued = "Queued"
-	// ReasonWaitingForQuiet says that the Ceph cluster is not healthy or quiet enough.
-	ReasonWaitingForQuiet = "WaitingForQuiet"
+	// ReasonWaitingForQuiescence says that the Ceph cluster is not healthy or quiet enough.
+	ReasonWaitingForQuiescence = "WaitingForQuiescence"
 	// ReasonRunning says that phases are being run.
 	ReasonRunning = "Running"
-	// ReasonCleaningUp says that everything that was made is being removed.
-	ReasonCleaningUp = "CleaningUp"
+	// ReasonTearingDown says that everything that was made is being removed.
+	ReasonTearingDown = "TearingDown"
 	// ReasonComplete says that the run has ended with results.
 	ReasonComplete = "Complete"
 
@@ -132,9 +132,9 @@ const (
 	// ReasonClientsLost says that a client's pod has ended too early, or that their Job is
 	// not as the operator made it.
 	ReasonClientsLost = "ClientsLost"
-	// ReasonBackgroundLost says that the pod of the background load has ended too
+	// ReasonBackgroundLoadLost says that the pod of the background load has ended too
 	// early.
-	ReasonBackgroundLost = "BackgroundLost"
+	ReasonBackgroundLoadLost = "BackgroundLoadLost"
 	// ReasonPhaseFailed says that a tool has failed.
 	ReasonPhaseFailed = "PhaseFailed"
 	// ReasonResultsNotKept says that the results of a run could not be fetched or
@@ -142,11 +142,11 @@ const (
 	ReasonResultsNotKept = "ResultsNotKept"
 	// ReasonLockLost says that somebody else has taken the lock of the Ceph cluster.
 	ReasonLockLost = "LockLost"
-	// ReasonDisruptionRefused says that OSDs cannot be stopped on this cluster as the
+	// ReasonOutageRefused says that OSDs cannot be stopped on this cluster as the
 	// template asks for.
-	ReasonDisruptionRefused = "DisruptionRefused"
-	// ReasonLettingOSDsBack says that OSDs which the benchmark has stopped are not up yet.
-	ReasonLettingOSDsBack = "LettingOSDsBack"
+	ReasonOutageRefused = "OutageRefused"
+	// ReasonRestoringOSDs says that OSDs which the benchmark has stopped are not up yet.
+	ReasonRestoringOSDs = "RestoringOSDs"
 	// ReasonNoValidRun says that no run is evidence.
 	ReasonNoValidRun = "NoValidRun"
 )
@@ -154,13 +154,13 @@ const (
 // Reasons why a run with a background load is Invalid, with which the run's reason
 // begins.
 const (
-	// ReasonBackgroundFailed says that its tool has failed, or could not be started.
-	ReasonBackgroundFailed = "BackgroundFailed"
-	// ReasonBackgroundEndedEarly says that it ended before the last phase.
-	ReasonBackgroundEndedEarly = "BackgroundEndedEarly"
-	// ReasonBackgroundNoIO says that it did no I/O, in the whole run or in the time of
+	// ReasonBackgroundLoadFailed says that its tool has failed, or could not be started.
+	ReasonBackgroundLoadFailed = "BackgroundLoadFailed"
+	// ReasonBackgroundLoadEndedEarly says that it ended before the last phase.
+	ReasonBackgroundLoadEndedEarly = "BackgroundLoadEndedEarly"
+	// ReasonBackgroundLoadNoIO says that it did no I/O, in the whole run or in the time of
 	// a phase.
-	ReasonBackgroundNoIO = "BackgroundNoIO"
+	ReasonBackgroundLoadNoIO = "BackgroundLoadNoIO"
 )
 
 // AnnotationAbandonRestore on a CephTuningSweep gives up putting back what it changed and what

@@ -95,15 +95,15 @@ func maxSize(path string, s apiextensionsv1.JSONSchemaProps) int {
 	}
 }
 
-// phasesSize is that of all phases of a benchmark. One of them may have a disruption, and with
+// phasesSize is that of all phases of a benchmark. One of them may have an outage, and with
 // that nine figures more than the others.
 func phasesSize(path string, s apiextensionsv1.JSONSchemaProps) int {
-	const ofDisruption = 9
+	const ofOutage = 9
 	phase := s.Items.Schema.DeepCopy()
 	metrics := phase.Properties["metrics"]
-	disruption := ofDisruption * (len(",") + maxSize(path+"[].metrics[]", *metrics.Items.Schema))
-	*metrics.MaxItems -= ofDisruption
-	return len("[]") + int(*s.MaxItems)*(len(",")+maxSize(path+"[]", *phase)) + disruption
+	outage := ofOutage * (len(",") + maxSize(path+"[].metrics[]", *metrics.Items.Schema))
+	*metrics.MaxItems -= ofOutage
+	return len("[]") + int(*s.MaxItems)*(len(",")+maxSize(path+"[]", *phase)) + outage
 }
 
 func maxScalarSize(s apiextensionsv1.JSONSchemaProps) int {

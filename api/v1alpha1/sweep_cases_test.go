@@ -25,21 +25,21 @@ spec:
 var sweepCases = map[string]specCase{
 	"the minimal sweep": {`{}`, ""},
 
-	// Disruptions.
+	// Outages.
 	"how soon the cluster is whole again": {
-		disruptedSweep(`objective: {phase: fio, metric: TimeToClean}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]`), "",
+		outageSweep(`objective: {phase: fio, metric: TimeToClean}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]`), "",
 	},
-	"that as a constraint": {disruptedSweep(`objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]`), ""},
-	"that of writes alone": {strings.Replace(disruptedSweep(`objective: {phase: fio, metric: TimeToClean, direction: Write}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
+	"that as a constraint": {outageSweep(`objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]`), ""},
+	"that of writes alone": {strings.Replace(outageSweep(`objective: {phase: fio, metric: TimeToClean, direction: Write}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
 	"what clients get while it recovers": {
-		disruptedSweep(`objective: {phase: fio, metric: P99Recovery}, constraints: [{phase: fio, metric: P50Outage, maximumRegression: 10%}]`), "",
+		outageSweep(`objective: {phase: fio, metric: P99Recovery}, constraints: [{phase: fio, metric: P50Outage, maximumRegression: 10%}]`), "",
 	},
-	"what they get without a disruption":          {`{objective: {phase: fio, metric: P99Recovery}}`, "the phase that template.disruption names"},
-	"what readers of them get":                    {strings.Replace(disruptedSweep(`objective: {phase: fio, metric: P99Outage, direction: Read}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
-	"a constraint on a window without disruption": {`{constraints: [{phase: fio, metric: P99Before, atMost: 90ms}]}`, "the phase that template.disruption names"},
-	"that of another phase":                       {`{objective: {phase: fio, metric: TimeToClean}}`, "the phase that template.disruption names"},
-	"a constraint of no disruption": {
-		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.disruption names",
+	"what they get without an outage":         {`{objective: {phase: fio, metric: P99Recovery}}`, "the phase that template.outage names"},
+	"what readers of them get":                {strings.Replace(outageSweep(`objective: {phase: fio, metric: P99Outage, direction: Read}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
+	"a constraint on a window without outage": {`{constraints: [{phase: fio, metric: P99Before, atMost: 90ms}]}`, "the phase that template.outage names"},
+	"that of another phase":                   {`{objective: {phase: fio, metric: TimeToClean}}`, "the phase that template.outage names"},
+	"a constraint of no outage": {
+		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.outage names",
 	},
 
 	// What runs begin with.
@@ -320,7 +320,7 @@ func repeat(n int, format string) string {
 	return strings.Join(items, ", ")
 }
 
-// disruptedSweep is a sweep whose only phase has a disruption.
-func disruptedSweep(rest string) string {
-	return `{template: {disruption: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` + rest + `}`
+// outageSweep is a sweep whose only phase has an outage.
+func outageSweep(rest string) string {
+	return `{template: {outage: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` + rest + `}`
 }

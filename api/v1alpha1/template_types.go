@@ -13,14 +13,14 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['RBD', 'RADOS'])",message="fio engines LibAIO and IOUring need a persistentVolumeClaim as target: use RBD or RADOS on a pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded) || self.phases.all(p, !has(p.radosBench) || p.radosBench.destination != 'OMap')",message="erasure-coded pools have no omap: use destination Object or XAttr, or a replicated pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName) || self.clients.count == 1",message="one claim serves one client: set clients.count to 1, or use persistentVolumeClaim.template, which makes a claim for each"
-// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.target.persistentVolumeClaim) || has(self.background.fio)",message="only fio works on a persistentVolumeClaim: make background.fio the load beside the phases, or use a scratchPool or existingPool as target"
-// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.background.fio) || !has(self.background.fio.engine) || has(self.target.persistentVolumeClaim) == (self.background.fio.engine in ['LibAIO', 'IOUring'])",message="background.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and background has a pod of its own: use persistentVolumeClaim.template, which makes a claim for each"
-// +kubebuilder:validation:XValidation:rule="!has(self.background) || !has(self.background.radosBench) || self.background.radosBench.destination != 'OMap' || !has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded)",message="erasure-coded pools have no omap: use destination Object or XAttr for the background, or a replicated pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.exists(p, p.name == self.disruption.phase)",message="disruption.phase must name a phase of phases"
-// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="a disruption needs a phase whose rate is fixed, because what is written meanwhile decides how much has to be recovered: make it a fio phase, and set its rateIOPS or rateBandwidth to what the cluster bears with ease"
-// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || self.phases.all(p, p.name != self.disruption.phase || !has(p.fio) || duration(p.fio.duration) >= duration(self.disruption.before) + duration(self.disruption.outage) + duration('1m'))",message="the phase of a disruption has to last for before and outage and at least 1m of recovery: raise its duration"
-// +kubebuilder:validation:XValidation:rule="!has(self.disruption) || !has(self.background) || (has(self.background.fio) && (has(self.background.fio.rateIOPS) || has(self.background.fio.rateBandwidth)))",message="beside a disruption the background needs a fixed rate, because what is written meanwhile decides how much has to be recovered: make it background.fio, and set its rateIOPS or rateBandwidth"
+// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || has(self.backgroundLoad.fio)",message="only fio works on a persistentVolumeClaim: make backgroundLoad.fio the load beside the phases, or use a scratchPool or existingPool as target"
+// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.fio) || !has(self.backgroundLoad.fio.engine) || has(self.target.persistentVolumeClaim) == (self.backgroundLoad.fio.engine in ['LibAIO', 'IOUring'])",message="backgroundLoad.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and background has a pod of its own: use persistentVolumeClaim.template, which makes a claim for each"
+// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.radosBench) || self.backgroundLoad.radosBench.destination != 'OMap' || !has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded)",message="erasure-coded pools have no omap: use destination Object or XAttr for the background load, or a replicated pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.exists(p, p.name == self.outage.phase)",message="outage.phase must name a phase of phases"
+// +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.all(p, p.name != self.outage.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="an outage needs a phase whose rate is fixed, because what is written meanwhile decides how much has to be recovered: make it a fio phase, and set its rateIOPS or rateBandwidth to what the cluster bears with ease"
+// +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.all(p, p.name != self.outage.phase || !has(p.fio) || duration(p.fio.duration) >= duration(self.outage.before) + duration(self.outage.duration) + duration('1m'))",message="the phase of an outage has to last for before, duration and at least 1m of recovery: raise its duration"
+// +kubebuilder:validation:XValidation:rule="!has(self.outage) || !has(self.backgroundLoad) || (has(self.backgroundLoad.fio) && (has(self.backgroundLoad.fio.rateIOPS) || has(self.backgroundLoad.fio.rateBandwidth)))",message="beside an outage the background load needs a fixed rate, because what is written meanwhile decides how much has to be recovered: make it backgroundLoad.fio, and set its rateIOPS or rateBandwidth"
 // +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || !has(self.target.persistentVolumeClaim)",message="initialState Rollback is for RBD images that the benchmark itself has made, and the volume of a persistentVolumeClaim belongs to its storage class and is in use while the client runs: use Fresh, which writes the data anew"
 // +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || self.phases.all(p, !(has(p.fio) && has(p.fio.engine) && p.fio.engine == 'RADOS') && !(has(p.radosBench) && has(p.radosBench.reuseObjects) && p.radosBench.reuseObjects))",message="initialState Rollback is for RBD images, and objects that fio writes with engine RADOS or radosBench reuses have no snapshot: use Fresh, or phases with rbdBench or with engine RBD of fio"
 // +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || has(self.target.persistentVolumeClaim) || self.phases.exists(p, (has(p.rbdBench) && p.rbdBench.ioType != 'Read') || (has(p.fio) && ((has(p.fio.pattern) && p.fio.pattern.endsWith('Write')) || (has(p.fio.jobs) && p.fio.jobs.exists(j, has(j.pattern) && j.pattern.endsWith('Write'))))))",message="initialState Rollback needs a phase that writes over an RBD image, of rbdBench or fio: what is only read stays as it was prefilled, so leave initialState out"
@@ -68,10 +68,10 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Rest *metav1.Duration `json:"rest,omitempty"`
 
-	// disruption has OSDs down during one of the phases, and measures what that costs.
+	// outage takes OSDs down during one of the phases, and measures what that costs.
 	// It is a power that the administrator has to grant.
 	// +optional
-	Disruption *Disruption `json:"disruption,omitempty"`
+	Outage *Outage `json:"outage,omitempty"`
 
 	// phases are run in order; all clients start each phase together.
 	// +required
@@ -81,12 +81,12 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Phases []Phase `json:"phases"`
 
-	// background is a load beside the phases: it is at work before the first phase
+	// backgroundLoad is a load beside the phases: it is at work before the first phase
 	// of each run and until after the last, in a pod of its own, on an image or
 	// objects of its own. Its figures are recorded for the time of each phase. A run
 	// in which it fails, ends or does no I/O is Invalid.
 	// +optional
-	Background *Background `json:"background,omitempty"`
+	BackgroundLoad *BackgroundLoad `json:"backgroundLoad,omitempty"`
 }
 
 // Phase is one invocation of a tool on each client.
@@ -109,21 +109,21 @@ type Phase struct {
 	Fio *Fio `json:"fio,omitempty"`
 }
 
-// Background is a load that is at work beside the phases, as other users of a
+// BackgroundLoad is a load that is at work beside the phases, as other users of a
 // cluster are. Give it a fixed rate: one that goes as fast as it can does the less
 // the faster the phases are, so that it is another load for each thing compared.
 //
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background is at work for as long as the phases: leave radosBench.duration out"
-// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || duration(self.rbdBench.duration) == duration('60s')",message="a background is at work for as long as the phases: leave rbdBench.duration out"
-// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.duration) == duration('60s')",message="a background is at work for as long as the phases: leave fio.duration out"
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.ramp) == duration('10s')",message="leave radosBench.ramp out: background.ramp says how long it is at work before the first phase"
-// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.ramp) == duration('15s')",message="leave fio.ramp out: background.ramp says how long it is at work before the first phase"
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load is at work for as long as the phases: leave radosBench.duration out"
+// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || duration(self.rbdBench.duration) == duration('60s')",message="a background load is at work for as long as the phases: leave rbdBench.duration out"
+// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.duration) == duration('60s')",message="a background load is at work for as long as the phases: leave fio.duration out"
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.ramp) == duration('10s')",message="leave radosBench.ramp out: backgroundLoad.ramp says how long it is at work before the first phase"
+// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.ramp) == duration('15s')",message="leave fio.ramp out: backgroundLoad.ramp says how long it is at work before the first phase"
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || self.radosBench.mode != 'Seq'",message="rados bench in mode Seq ends when it has read all objects: use mode Rand, or fio with a rate"
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !self.radosBench.reuseObjects",message="rados bench that reuses objects ends when it has written over all of them: use fio with engine RADOS and pattern RandWrite"
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !has(self.radosBench.maxObjects)",message="a background must not end before the phases: leave radosBench.maxObjects out"
-// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || !has(self.rbdBench.ioTotal)",message="a background must not end before the phases: leave rbdBench.ioTotal out"
-type Background struct {
+// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !has(self.radosBench.maxObjects)",message="a background load must not end before the phases: leave radosBench.maxObjects out"
+// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || !has(self.rbdBench.ioTotal)",message="a background load must not end before the phases: leave rbdBench.ioTotal out"
+type BackgroundLoad struct {
 	// radosBench runs `rados bench`, in mode Write or Rand, as fast as it can.
 	// +optional
 	RadosBench *RadosBench `json:"radosBench,omitempty"`
@@ -161,7 +161,7 @@ type Background struct {
 }
 
 // AsPhase is the same load as a phase of no name, for whoever asks what a load does.
-func (b *Background) AsPhase() Phase {
+func (b *BackgroundLoad) AsPhase() Phase {
 	return Phase{RadosBench: b.RadosBench, RBDBench: b.RBDBench, Fio: b.Fio}
 }
 

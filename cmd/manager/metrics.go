@@ -11,14 +11,14 @@ import (
 // newCollector tells what CRs, locks and journals are at.
 func newCollector(mgr ctrl.Manager, opts *options, p *platform) *exporter.Collector {
 	return exporter.NewCollector(exporter.Options{
-		Reader:      mgr.GetClient(),
-		Clusters:    opts.settings.Clusters,
-		Rook:        p.rook,
-		Lock:        p.lock,
-		Journals:    p.journals,
-		Disruptions: p.journals.ForDisruptions(),
-		Leads:       mgr.Elected(),
-		Log:         mgr.GetLogger().WithName("metrics"),
-		Now:         time.Now,
+		Reader:   mgr.GetClient(),
+		Clusters: opts.settings.Clusters,
+		Rook:     p.rook,
+		Lock:     p.lock,
+		Journals: p.journals,
+		Outages:  p.journals.ForOutages(),
+		Leads:    mgr.Elected(),
+		Log:      mgr.GetLogger().WithName("metrics"),
+		Now:      time.Now,
 	})
 }

@@ -73,7 +73,7 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 
 // stoppedOSDs are those that are kept down, which nobody else would let up.
 func (c *uninstallCheck) stoppedOSDs(ctx context.Context) ([]string, error) {
-	all, err := c.journals.ForDisruptions().List(ctx)
+	all, err := c.journals.ForOutages().List(ctx)
 	if err != nil {
 		return nil, err
 	}

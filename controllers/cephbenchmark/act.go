@@ -32,8 +32,8 @@ type effect struct {
 	told *kstatus.Outcome
 	// invalid is why a run that has ended is no evidence, in one word, for counting.
 	invalid string
-	// disrupted is what came of the disruption of a run that has ended, for counting.
-	disrupted disruptionEnd
+	// withOutage is what came of the outage of a run that has ended, for counting.
+	outage outageEnd
 }
 
 // now is an effect after which the next step can be taken at once.
@@ -89,15 +89,15 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.replaceJob(ctx, seen, p)
 	case stepMove:
 		return r.makeMove(ctx, seen, p)
-	case stepDisrupt, stepLetOSDsUp:
-		return r.carryOutDisruption(ctx, seen, p)
+	case stepTakeOSDsDown, stepRestoreOSDs:
+		return r.carryOutOutage(ctx, seen, p)
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
 	case stepFail:
 		return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, p.outcome) }}, nil
 	case stepTearDown:
 		return r.tearDown(ctx, seen, p)
-	case stepLetGo:
+	case stepRemoveFinalizer:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.step)
@@ -106,7 +106,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 
 // waitFor looks more often at a cluster that is to become quiet.
 func waitFor(seen facts, p plan) effect {
-	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiet {
+	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
 		seen.live.hurry()
 	}
 	return effect{again: p.again}
@@ -195,7 +195,7 @@ func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask
 	return group.Wait()
 }
 
-// start gives all clients, or the background, the signal to measure, and notes how far
+// start gives all clients, or the background load, the signal to measure, and notes how far
 // apart they began at most.
 func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runnerView, id string) (effect, error) {
 	seen.memory.startedAt[id] = r.now()

@@ -79,8 +79,8 @@ func (f facts) whyNotAlone() string {
 	case f.spec.Template.Clients.Count != 1:
 		return "only the manager can start several clients together"
 	case f.script.background != nil:
-		return "only the manager can stop the background when the phases have ended"
-	case f.spec.Template.Disruption != nil:
+		return "only the manager can stop the background load when the phases have ended"
+	case f.spec.Template.Outage != nil:
 		return "only the manager can stop OSDs"
 	case f.script.dropCaches:
 		return "only the manager can drop the caches of OSDs"

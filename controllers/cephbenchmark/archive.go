@@ -64,7 +64,7 @@ func evidenceOf(run *archive.Run) runEvidence {
 	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime, initialState: run.InitialState}
 	for _, p := range run.Phases {
 		e.phases = append(e.phases, phaseEvidence{
-			name: p.Name, observation: p.Observation, background: p.Background, slow: p.SlowOSDs, disruption: p.Disruption,
+			name: p.Name, observation: p.Observation, background: p.Background, slow: p.SlowOSDs, outage: p.Outage,
 		})
 		if p.StartSpreadSeconds != nil {
 			e.spread = max(e.spread, time.Duration(*p.StartSpreadSeconds*float64(time.Second)))
@@ -119,7 +119,7 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
 		OSDIO:        e.io,
 		SlowOSDs:     e.slow,
-		Disruption:   e.disruption,
+		Outage:       e.outage,
 		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
 	}
 	if !e.start.IsZero() {
@@ -250,7 +250,7 @@ func (e runEvidence) slowOSDs() slowosd.Named {
 	return named
 }
 
-// observed is what a run has measured: of each phase, and of the background in its time.
+// observed is what a run has measured: of each phase, and of the background load in its time.
 type observed struct {
 	phases, background map[v1alpha1.PhaseName]figure.Observation
 }

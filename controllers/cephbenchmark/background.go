@@ -27,7 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A background is a load beside the phases. It has a Job, a pod and a runner of its
+// A background load is a load beside the phases. It has a Job, a pod and a runner of its
 // own: a runner does one thing at a time, and in a client's pod the load would take
 // CPU from what is measured. Its Job belongs to that of the clients and goes with it,
 // which costs one API write and not two.
@@ -39,7 +39,7 @@ type background struct {
 	ramp  time.Duration
 }
 
-// beside is what was seen of the background; all of it is empty without one.
+// beside is what was seen of the background load; all of it is empty without one.
 type beside struct {
 	job  *batchv1.Job
 	lost bool // it was made, and somebody else has deleted it
@@ -49,10 +49,10 @@ type beside struct {
 	tasks   clientTasks // nil if the runner has not answered yet
 }
 
-// besideIndex is that of the background among those that are followed.
+// besideIndex is that of the background load among those that are followed.
 const besideIndex = -1
 
-// background is the session of the background: a name for its Job, and the first part
+// background is the session of the background load: a name for its Job, and the first part
 // of the names of everything that it makes, by which it is removed with the rest.
 func (s session) background() session { return session{name: s.name + "-bg"} }
 
@@ -66,7 +66,7 @@ func (s session) backgroundPlace(places []place.Place) place.Place {
 }
 
 // newBackground is nil where the template has none.
-func newBackground(spec *v1alpha1.Background, p place.Place) (*background, error) {
+func newBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*background, error) {
 	if spec == nil {
 		return nil, nil //nolint:nilnil // Documented: there is none.
 	}
@@ -94,14 +94,14 @@ func (s *script) prepareBackground(beside clientTasks) (move, bool) {
 		todo := s.background.only(func(c place.Place) (task.Task, error) {
 			return prefillTask(id, s.background.load, c, dataset.Key), nil
 		})
-		if mv, done := carryOut(id, "prefilling "+dataset.Key+" of the background", todo, beside); !done {
+		if mv, done := carryOut(id, "prefilling "+dataset.Key+" of the background load", todo, beside); !done {
 			return mv.aside(), false
 		}
 	}
 	return move{}, true
 }
 
-// beginBackground has the background at work before the first phase of a run is handed
+// beginBackground has the background load at work before the first phase of a run is handed
 // over, for as long as its ramp; from then on it only makes sure that it still is. One
 // that was stopped is fine where the phases are done, or where one has failed: then that
 // is the cause.
@@ -150,7 +150,7 @@ func (s *script) tidyBackground(run int32, beside clientTasks) (move, bool) {
 		todo := s.background.only(func(place.Place) (task.Task, error) {
 			return task.Task{ID: tidyID(id), Steps: steps, StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
 		})
-		if mv, done := carryOut(tidyID(id), "tidying up after the background", todo, beside); !done {
+		if mv, done := carryOut(tidyID(id), "tidying up after the background load", todo, beside); !done {
 			return mv.aside(), false
 		}
 	}
@@ -163,7 +163,7 @@ func (s *script) endBackground(run int32, beside clientTasks) (move, bool) {
 	if s.background == nil || beside[0][id].State.Ended() { // Done: beginBackground has seen to that.
 		return move{}, true
 	}
-	return move{kind: moveCancel, id: id, step: "stopping the background", beside: true, measured: true}, false
+	return move{kind: moveCancel, id: id, step: "stopping the background load", beside: true, measured: true}, false
 }
 
 // allDone reports whether all phases of a run are.
@@ -178,7 +178,7 @@ func (s *script) anyFailed(run int32, tasks clientTasks) bool {
 	return slices.ContainsFunc(s.phases, func(p phase) bool { return tasks.failed(taskID(run, p.name)) != nil })
 }
 
-// only makes the task of the one client that the background is.
+// only makes the task of the one client that the background load is.
 func (b *background) only(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made, err := of(b.place)
@@ -186,7 +186,7 @@ func (b *background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 	}
 }
 
-// aside makes a move one of the background.
+// aside makes a move one of the background load.
 func (mv move) aside() move {
 	mv.beside = true
 	if mv.failure != nil {
@@ -195,7 +195,7 @@ func (mv move) aside() move {
 	return mv
 }
 
-// failBackground ends a run without its background. One that was cancelled has ended
+// failBackground ends a run without its background load. One that was cancelled has ended
 // too: nobody but endBackground may do that.
 func failBackground(id, step string, status task.Status) move {
 	failure := task.Failure{Reason: cancelledReason, Message: "it was stopped before the last phase"}
@@ -211,12 +211,12 @@ func failBackground(id, step string, status task.Status) move {
 // spoiltByBackground is why a run is no evidence whose background has failed, beginning
 // with its reason.
 func spoiltByBackground(f failedTask) string {
-	reason := v1alpha1.ReasonBackgroundFailed
+	reason := v1alpha1.ReasonBackgroundLoadFailed
 	switch why := f.failure.Reason; {
 	case slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, why):
-		reason = v1alpha1.ReasonBackgroundEndedEarly
+		reason = v1alpha1.ReasonBackgroundLoadEndedEarly
 	case why == task.FailureReason(parse.NoIO):
-		reason = v1alpha1.ReasonBackgroundNoIO
+		reason = v1alpha1.ReasonBackgroundLoadNoIO
 	}
 	return reason + ": " + describeFailure(f)
 }
@@ -225,14 +225,14 @@ func spoiltByBackground(f failedTask) string {
 // something else.
 func backgroundReason(wrong string) string {
 	reason, _, _ := strings.Cut(wrong, ":")
-	if slices.Contains([]string{v1alpha1.ReasonBackgroundFailed, v1alpha1.ReasonBackgroundEndedEarly, v1alpha1.ReasonBackgroundNoIO}, reason) {
+	if slices.Contains([]string{v1alpha1.ReasonBackgroundLoadFailed, v1alpha1.ReasonBackgroundLoadEndedEarly, v1alpha1.ReasonBackgroundLoadNoIO}, reason) {
 		return reason
 	}
 	return ""
 }
 
 // hasBackground reports whether the session has one.
-func (f facts) hasBackground() bool { return f.spec.Template.Background != nil }
+func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
 
 // heard reports whether all runners have answered.
 func (f facts) heard() bool { return f.tasks != nil && (!f.hasBackground() || f.beside.tasks != nil) }
@@ -242,7 +242,7 @@ func (f facts) begun(run int32) bool {
 	return f.tasks.begun(run) || f.beside.tasks.has(backgroundID(run))
 }
 
-// everyone are the clients and the background.
+// everyone are the clients and the background load.
 func (f facts) everyone() []runnerView {
 	all := make([]runnerView, 0, len(f.runners)+1)
 	for i := range int(f.spec.Template.Clients.Count) {
@@ -264,7 +264,7 @@ func (f facts) party(mv move) (map[int]runnerView, clientTasks) {
 	return f.runners, f.tasks
 }
 
-// observeBeside looks at the Job of the background and its pod.
+// observeBeside looks at the Job of the background load and its pod.
 func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
 	if !seen.hasBackground() {
 		return nil
@@ -280,7 +280,7 @@ func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the Job of the background: %w", err)
+		return fmt.Errorf("read the Job of the background load: %w", err)
 	}
 	if !metav1.IsControlledBy(job, seen.job) {
 		return nil // Of an earlier session, and about to go; or somebody else's, which prepare says.
@@ -288,7 +288,7 @@ func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
 	seen.beside.job, seen.memory.besideMade = job, job.UID
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: job.Name}); err != nil {
-		return fmt.Errorf("list the pods of the background: %w", err)
+		return fmt.Errorf("list the pods of the background load: %w", err)
 	}
 	seen.beside.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
 	if stuck := stuckObject(job, seen.beside.pods); stuck != nil && seen.hint == "" && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
@@ -305,21 +305,21 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 	}
 	job := backgroundJobOf(spec)
 	if err := controllerutil.SetControllerReference(clients, job, r.client.Scheme()); err != nil {
-		return fmt.Errorf("own the Job of the background: %w", err)
+		return fmt.Errorf("own the Job of the background load: %w", err)
 	}
 	err := r.client.Create(ctx, job)
 	if apierrors.IsAlreadyExists(err) {
 		there := &batchv1.Job{}
 		if err := r.reader.Get(ctx, client.ObjectKeyFromObject(job), there); err != nil {
-			return fmt.Errorf("read the Job of the background: %w", err)
+			return fmt.Errorf("read the Job of the background load: %w", err)
 		}
 		if !metav1.IsControlledBy(there, clients) {
-			return fmt.Errorf("the Job %s is in the way of the background: delete it, or wait until it is gone", job.Name)
+			return fmt.Errorf("the Job %s is in the way of the background load: delete it, or wait until it is gone", job.Name)
 		}
 		job, err = there, nil
 	}
 	if err != nil {
-		return fmt.Errorf("make the Job of the background: %w", err)
+		return fmt.Errorf("make the Job of the background load: %w", err)
 	}
 	seen.memory.besideMade = job.UID
 	return nil
@@ -328,7 +328,7 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 // backgroundJobOf returns its Job: that of one client, under another name, with its own
 // resources and nodes, and by preference where no client is.
 func backgroundJobOf(j jobSpec) *batchv1.Job {
-	spec := j.spec.Template.Background
+	spec := j.spec.Template.BackgroundLoad
 	j.spec = *j.spec.DeepCopy()
 	clients := &j.spec.Template.Clients
 	clients.Count, clients.Spread, clients.Nodes, clients.Resources = 1, v1alpha1.SpreadNone, spec.Nodes, spec.Resources
@@ -353,23 +353,23 @@ func backgroundJobOf(j jobSpec) *batchv1.Job {
 	return job
 }
 
-// besideWaiting says why the background does not run yet; "" if it does.
+// besideWaiting says why the background load does not run yet; "" if it does.
 func (f facts) besideWaiting() (reason, message string) {
 	for i := range f.beside.pods {
 		if reason, message := podWaiting(&f.beside.pods[i]); reason != "" {
-			return reason, fmt.Sprintf("Pod %s, of the background: %s", f.beside.pods[i].Name, message)
+			return reason, fmt.Sprintf("Pod %s, of the background load: %s", f.beside.pods[i].Name, message)
 		}
 	}
 	switch {
 	case len(addressesOf(f.beside.pods)) > 0:
 		return "", ""
 	case f.hint != "":
-		return v1alpha1.ReasonClientsNotStarted, "The pod of the background does not run. Kubernetes warns: " + f.hint
+		return v1alpha1.ReasonClientsNotStarted, "The pod of the background load does not run. Kubernetes warns: " + f.hint
 	}
-	return v1alpha1.ReasonPreparing, "The pod of the background is being started."
+	return v1alpha1.ReasonPreparing, "The pod of the background load is being started."
 }
 
-// backgroundEvidence is what the background of a run has come to.
+// backgroundEvidence is what the background load of a run has come to.
 type backgroundEvidence struct {
 	digest     string
 	start, end time.Time
@@ -381,7 +381,7 @@ type backgroundEvidence struct {
 	wholeRun bool
 }
 
-// observeBackground fetches what the background has to tell of a run, and gives each
+// observeBackground fetches what the background load has to tell of a run, and gives each
 // phase its figures. What it returns beside is why the run is no evidence. Nothing is
 // told of one that has not ended, because a run was given up before.
 func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundEvidence, string, error) {
@@ -394,7 +394,7 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 		return nil, "", err
 	}
 	e := &backgroundEvidence{
-		digest: digestOf(seen.spec.Template.Background),
+		digest: digestOf(seen.spec.Template.BackgroundLoad),
 		start:  cmp.Or(seen.memory.startedAt[id], seen.beside.tasks.startTime(id)),
 		end:    cmp.Or(seen.memory.endedAt[id], seen.beside.tasks.endTime(id)),
 		report: report,
@@ -404,13 +404,13 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 	}
 	observation, err := figure.Observe([]task.Report{*report}, engine.Timing{})
 	if err != nil {
-		return e, fmt.Sprintf("%s: %v", v1alpha1.ReasonBackgroundFailed, err), nil
+		return e, fmt.Sprintf("%s: %v", v1alpha1.ReasonBackgroundLoadFailed, err), nil
 	}
 	e.observation = &observation
 	return e, e.duringPhases(seen, id, run, phases), nil
 }
 
-// duringPhases gives each phase the figures of the background in its time, and returns
+// duringPhases gives each phase the figures of the background load in its time, and returns
 // why the run is no evidence.
 func (e *backgroundEvidence) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
 	for i := range phases {
@@ -422,7 +422,7 @@ func (e *backgroundEvidence) duringPhases(seen facts, id string, run int32, phas
 			e.wholeRun = true
 			p.background = e.observation.Figures
 		case len(figures) == 0:
-			wrong = cmp.Or(wrong, fmt.Sprintf("%s: the background did nothing while phase %s was measured", v1alpha1.ReasonBackgroundNoIO, p.name))
+			wrong = cmp.Or(wrong, fmt.Sprintf("%s: the background load did nothing while phase %s was measured", v1alpha1.ReasonBackgroundLoadNoIO, p.name))
 		default:
 			p.background = figures
 		}
@@ -444,7 +444,7 @@ func (f facts) whileMeasured(background, phase string, timing engine.Timing) (fr
 
 // describeBackground is the load beside the phases as results are compared by it: where
 // it ran is told apart from that.
-func describeBackground(spec *v1alpha1.Background) string {
+func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	if spec == nil {
 		return ""
 	}
@@ -457,7 +457,7 @@ func describeBackground(spec *v1alpha1.Background) string {
 	return string(text)
 }
 
-// cleanUpByBackground has the background end what it does and remove what it has made,
+// cleanUpByBackground has the background load end what it does and remove what it has made,
 // if it still answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (string, error) {
 	tasks, runners := seen.beside.tasks, seen.beside.runners
@@ -469,7 +469,7 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 		seen.memory.besideLeft = true
 	}
 	if id, busy := tasks.unfinished(); busy && (id != cleanupID || seen.memory.besideLeft) {
-		return "The background is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
+		return "The background load is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 	}
 	steps := seen.leftoversOf(seen.script.background.place, []engine.Load{seen.script.background.load})
 	if seen.memory.besideLeft || tasks.all(cleanupID, task.State.Ended) || len(steps) == 0 {
@@ -482,5 +482,5 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 		})
 		seen.memory.besideLeft = err != nil // Then the manager does it.
 	}
-	return "The background removes what it has written.", nil
+	return "The background load removes what it has written.", nil
 }

@@ -27,7 +27,7 @@ func withBackground(load engine.Load) *script {
 	return s
 }
 
-// playBeside is play with a background, which runs until it is stopped. Moves of the
+// playBeside is play with a background load, which runs until it is stopped. Moves of the
 // background are marked with a plus.
 func playBeside(t *testing.T, s *script, run int32, tasks, beside clientTasks, m *memory, clock *time.Time) []string {
 	t.Helper()
@@ -103,14 +103,14 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 		wantReason string // of the run
 	}{
 		"both are at work":                          {second: task.Measuring, background: task.Status{State: task.Measuring}, want: moveWait},
-		"the background has failed":                 {second: task.Measuring, background: failed, want: moveFail, wantBeside: true, wantReason: "BackgroundFailed: "},
-		"the background did nothing":                {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: moveFail, wantBeside: true, wantReason: "BackgroundNoIO: "},
-		"the background has ended by itself":        {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: moveFail, wantBeside: true, wantReason: "BackgroundEndedEarly: "},
-		"somebody has stopped the background":       {second: task.Measuring, background: task.Status{State: task.Done}, want: moveFail, wantBeside: true, wantReason: "BackgroundEndedEarly: "},
-		"its runner has never heard of it":          {second: task.Measuring, want: moveFail, wantBeside: true, wantReason: "BackgroundEndedEarly: "},
+		"the background load has failed":            {second: task.Measuring, background: failed, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadFailed: "},
+		"the background load did nothing":           {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadNoIO: "},
+		"the background load has ended by itself":   {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"somebody has stopped the background load":  {second: task.Measuring, background: task.Status{State: task.Done}, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"its runner has never heard of it":          {second: task.Measuring, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadEndedEarly: "},
 		"the phases are done":                       {second: task.Done, background: task.Status{State: task.Measuring}, want: moveCancel, wantBeside: true},
 		"all is done":                               {second: task.Done, background: task.Status{State: task.Done}, want: moveEnd},
-		"it fails when it is stopped":               {second: task.Done, background: failed, want: moveFail, wantBeside: true, wantReason: "BackgroundFailed: "},
+		"it fails when it is stopped":               {second: task.Done, background: failed, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadFailed: "},
 		"a phase has failed, and both were stopped": {second: task.Failed, background: task.Status{State: task.Done}, want: moveFail},
 		"that of an earlier run is still at work":   {second: task.Done, background: task.Status{State: task.Measuring}, run: 2, want: moveCancel, wantBeside: true},
 	}
@@ -138,7 +138,7 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 	}
 }
 
-// A manager that was restarted does not know when the background began, but its runner
+// A manager that was restarted does not know when the background load began, but its runner
 // does.
 func TestTheRampIsThatOfTheRunner(t *testing.T) {
 	began := time.Unix(1000, 0)
@@ -150,8 +150,8 @@ func TestTheRampIsThatOfTheRunner(t *testing.T) {
 	}
 }
 
-func aBackground() *v1alpha1.Background {
-	return &v1alpha1.Background{
+func aBackground() *v1alpha1.BackgroundLoad {
+	return &v1alpha1.BackgroundLoad{
 		Fio: &v1alpha1.Fio{
 			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, RateIOPS: new(int64(100)),
 			Duration: metav1.Duration{Duration: time.Minute},
@@ -165,7 +165,7 @@ func aBackground() *v1alpha1.Background {
 func TestTheJobOfTheBackground(t *testing.T) {
 	s := session{name: "cephtune-0123456789"}
 	spec := v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{
-		Background: aBackground(),
+		BackgroundLoad: aBackground(),
 		Clients: v1alpha1.Clients{
 			Count: 3, Spread: v1alpha1.SpreadRequired, Nodes: []v1alpha1.NodeName{"a"}, NodeSelector: map[string]v1alpha1.LabelValue{"disk": "fast"},
 			Resources: v1alpha1.ClientResources{CPU: resource.MustParse("2"), Memory: resource.MustParse("1Gi")},
@@ -204,7 +204,7 @@ func TestTheJobOfTheBackground(t *testing.T) {
 	}
 }
 
-// Nothing that the background makes has the name of something of a client's, and all of
+// Nothing that the background load makes has the name of something of a client's, and all of
 // it begins with that of the session, by which it is found.
 func TestThePlaceOfTheBackground(t *testing.T) {
 	s := session{name: "cephtune-0123456789"}
@@ -222,7 +222,7 @@ func TestThePlaceOfTheBackground(t *testing.T) {
 
 func TestDecideAboutTheBackground(t *testing.T) {
 	background := func(f *facts) {
-		f.spec.Template.Background = aBackground()
+		f.spec.Template.BackgroundLoad = aBackground()
 		f.script = withBackground(fakeLoad{})
 		f.beside = beside{job: &batchv1.Job{}, tasks: newTasks(1), pods: []corev1.Pod{*f.pods[0].DeepCopy()}}
 		f.memory.besideMade = "2"
@@ -239,7 +239,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 		},
 		"its Job was deleted": {
 			change: []func(*facts){func(f *facts) { f.beside = beside{lost: true} }},
-			want:   stepFail, wantReason: v1alpha1.ReasonBackgroundLost, wantMessage: "not by the operator",
+			want:   stepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "not by the operator",
 		},
 		"its pod was killed": {
 			change: []func(*facts){withTask(task.Measuring, ""), func(f *facts) {
@@ -247,7 +247,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 					Name: "client", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 				}}}
 			}},
-			want: stepFail, wantReason: v1alpha1.ReasonBackgroundLost, wantMessage: "OOMKilled",
+			want: stepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "OOMKilled",
 		},
 		"its pod has no node": {
 			change: []func(*facts){withTask(task.Ready, ""), func(f *facts) {
@@ -255,7 +255,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available",
 				}}}
 			}},
-			want: stepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "of the background: 0/3 nodes",
+			want: stepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "of the background load: 0/3 nodes",
 		},
 		"it has not answered yet": {
 			change: []func(*facts){func(f *facts) { f.beside.tasks = nil }},
@@ -310,7 +310,7 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 		for id, from := range map[string]time.Duration{"r1-p1": time.Minute, "r1-p2": 110 * time.Second} {
 			f.memory.startedAt[id], f.memory.endedAt[id] = began.Add(from), began.Add(from+30*time.Second)
 		}
-		f.spec.Template.Background, f.beside.tasks = aBackground(), newTasks(1)
+		f.spec.Template.BackgroundLoad, f.beside.tasks = aBackground(), newTasks(1)
 	})
 	observation, err := figure.Observe([]task.Report{{Status: task.Status{ID: "b", State: task.Done}, Result: measured}}, engine.Timing{})
 	if err != nil {
@@ -323,7 +323,7 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 	e := backgroundEvidence{observation: &observation}
 	phases := []phaseEvidence{{name: "p1"}, {name: "p2"}}
 	wrong := e.duringPhases(f, "background-r1", 1, phases)
-	if !strings.HasPrefix(wrong, "BackgroundNoIO: ") || !strings.Contains(wrong, "phase p2") {
+	if !strings.HasPrefix(wrong, "BackgroundLoadNoIO: ") || !strings.Contains(wrong, "phase p2") {
 		t.Errorf("what is wrong is %q", wrong)
 	}
 	if got := iopsOf(phases[0].background); got != 20 || len(phases[1].background) != 0 {

@@ -29,7 +29,7 @@ func (f facts) obstacles() []quiescence.Obstacle {
 		return []quiescence.Obstacle{{Code: v1alpha1.ReasonClusterUnreachable, Message: message, Waits: true}}
 	}
 	if why := f.rook.Unsettled(); why != "" {
-		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiet, Message: why, Waits: true}}
+		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiescence, Message: why, Waits: true}}
 	}
 	latest := f.samples[len(f.samples)-1]
 	found := quiescence.Check(quiescence.Facts{
@@ -205,7 +205,7 @@ func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	}
 	return quiescence.Judge(quiescence.Observation{
 		Start: start, End: end, Samples: samplesUntil(f.samples, end),
-		OwnPools: f.targetPools(), Expected: f.expectedWarnings(), Disruption: f.expectedDisruption(run),
+		OwnPools: f.targetPools(), Expected: f.expectedWarnings(), Outage: f.expectedOutage(run),
 	}, f.spec.Quiescence)
 }
 
@@ -317,7 +317,7 @@ func (f facts) detail() quiescence.Detail {
 		FSID: f.survey.osdMap.FSID, Versions: f.survey.versions, RookVersion: f.rook.RookVersion,
 		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
 		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods), ConfinedTo: f.osds(),
-		Background: describeBackground(f.spec.Template.Background), BackgroundNodes: nodesOf(f.beside.pods),
+		Background: describeBackground(f.spec.Template.BackgroundLoad), BackgroundNodes: nodesOf(f.beside.pods),
 		InitialState: f.spec.Template.InitialState, OSDCaches: f.spec.Template.OSDCaches,
 	})
 }

@@ -52,7 +52,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	}
 	invalid := evidence.whyInvalid() // Before its reports are dropped.
 	seen.memory.conclude(evidence)
-	came := effect{again: reconcile.AtOnce, told: evidence.told(), invalid: invalid, disrupted: seen.disruptionEnd(evidence)}
+	came := effect{again: reconcile.AtOnce, told: evidence.told(), invalid: invalid, outage: seen.outageEnd(evidence)}
 	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
 	switch {
 	case p.fatal:
@@ -138,7 +138,7 @@ type phaseEvidence struct {
 	reports      []task.Report   // without what the archive has no room for
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
-	disruption   *archive.Disruption // of the phase in which it happened
+	outage       *archive.Outage // of the phase in which it happened
 	start, end   time.Time
 	// io is what OSDs did for clients.
 	io []archive.OSDIO
@@ -269,8 +269,8 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 		observation.Mark(v1alpha1.MarkDisturbed)
 	}
 	e.observation = &observation
-	disrupted := seen.disruptionOf(run, p.name, &e)
-	return e, cmp.Or(disrupted, e.wrong(len(told.reports)))
+	failed := seen.outageOf(run, p.name, &e)
+	return e, cmp.Or(failed, e.wrong(len(told.reports)))
 }
 
 // wrong says why a phase makes its run no evidence; "" if it does not.
@@ -290,20 +290,20 @@ func (e phaseEvidence) wrong(clients int) string {
 }
 
 // phaseDigest is the same for phases that were specified alike, for as many clients with the
-// same data, and with the same disruption. Pools, OSDs, nodes and the background are of the
+// same data, and with the same outage. Pools, OSDs, nodes and the background load are of the
 // environment.
 func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 	asked := struct {
-		Phase      v1alpha1.Phase
-		Clients    int32
-		Resources  v1alpha1.ClientResources
-		Dataset    v1alpha1.Dataset
-		Image      v1alpha1.Image
-		Claim      *v1alpha1.PersistentVolumeClaimTarget
-		Disruption *v1alpha1.Disruption
+		Phase     v1alpha1.Phase
+		Clients   int32
+		Resources v1alpha1.ClientResources
+		Dataset   v1alpha1.Dataset
+		Image     v1alpha1.Image
+		Claim     *v1alpha1.PersistentVolumeClaimTarget
+		Outage    *v1alpha1.Outage `json:"Disruption"` // Digests that are in status stay as they are.
 	}{
 		Phase: spec, Clients: t.Clients.Count, Resources: t.Clients.Resources, Dataset: t.Dataset,
-		Claim: t.Target.PersistentVolumeClaim, Disruption: t.Disruption,
+		Claim: t.Target.PersistentVolumeClaim, Outage: t.Outage,
 	}
 	switch {
 	case t.Target.ScratchPool != nil:
@@ -392,7 +392,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 // used does not belong to what is stored: OSDs that are down do not tell what they hold, and
 // a snapshot shares its room with the image while Ceph counts both as stored.
 func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
-	if t := &seen.spec.Template; t.Disruption != nil || t.InitialState == v1alpha1.InitialStateRollback {
+	if t := &seen.spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil
 	}
 	space := spaceWithin(seen.extras, seen.targetPools(), time.Time{}, seen.now)

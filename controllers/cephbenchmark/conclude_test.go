@@ -17,7 +17,7 @@ func TestSpaceEfficiency(t *testing.T) {
 		"prefilled":   {func(*v1alpha1.BenchmarkTemplate) {}, 290},
 		"fresh":       {func(b *v1alpha1.BenchmarkTemplate) { b.InitialState = v1alpha1.InitialStateFresh }, 290},
 		"rolled back": {func(b *v1alpha1.BenchmarkTemplate) { b.InitialState = v1alpha1.InitialStateRollback }, 0},
-		"disrupted":   {func(b *v1alpha1.BenchmarkTemplate) { b.Disruption = &v1alpha1.Disruption{Phase: "write"} }, 0},
+		"an outage":   {func(b *v1alpha1.BenchmarkTemplate) { b.Outage = &v1alpha1.Outage{Phase: "write"} }, 0},
 	} {
 		df := &ceph.DF{Pools: []ceph.PoolDF{{Name: settings.ScratchPool, StoredBytes: 100, UsedBytes: 290}}}
 		seen := facts{memory: &memory{}, watchView: watchView{extras: []extra{{df: df}}}}

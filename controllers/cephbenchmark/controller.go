@@ -55,8 +55,8 @@ type Options struct {
 	Ceph     tuning.Ceph
 	Lock     Lock
 	Journals Journals
-	// Disruptions keeps the journals of OSDs that are kept down.
-	Disruptions tuning.Store
+	// Outages keeps the journals of OSDs that are kept down.
+	Outages tuning.Store
 	// Writer names this process, and no earlier or later one.
 	Writer string
 	// Doubts are what this process may not have heard the end of, in both controllers.
@@ -82,24 +82,24 @@ type Options struct {
 
 // Reconciler moves one CephBenchmark one step forward.
 type Reconciler struct {
-	client      client.Client
-	reader      client.Reader
-	recorder    events.EventRecorder
-	settings    *settings.Settings
-	rook        Rook
-	ceph        tuning.Ceph
-	lock        Lock
-	journals    Journals
-	disruptions tuning.Store
-	places      Namespaces
-	writer      string
-	doubts      *tuning.Doubts
-	reached     func(tuning.Step) error
-	keepEvery   time.Duration
-	logs        Logs
-	masterKey   []byte
-	counts      *exporter.Events
-	now         func() time.Time
+	client    client.Client
+	reader    client.Reader
+	recorder  events.EventRecorder
+	settings  *settings.Settings
+	rook      Rook
+	ceph      tuning.Ceph
+	lock      Lock
+	journals  Journals
+	outages   tuning.Store
+	places    Namespaces
+	writer    string
+	doubts    *tuning.Doubts
+	reached   func(tuning.Step) error
+	keepEvery time.Duration
+	logs      Logs
+	masterKey []byte
+	counts    *exporter.Events
+	now       func() time.Time
 	// poolSettle is for how long the PGs of a new pool have to be clean.
 	poolSettle time.Duration
 	live       *live
@@ -114,7 +114,7 @@ func New(o Options) *Reconciler {
 	}
 	o.Doubts = cmp.Or(o.Doubts, &tuning.Doubts{})
 	r := &Reconciler{
-		disruptions: o.Disruptions, writer: o.Writer, doubts: o.Doubts, reached: o.Reached, keepEvery: o.KeepEvery,
+		outages: o.Outages, writer: o.Writer, doubts: o.Doubts, reached: o.Reached, keepEvery: o.KeepEvery,
 		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
 		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),

@@ -221,7 +221,7 @@ func TestRoomForSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 		if beside := f.session.backgroundPlace(places); beside.Image.RolledBack {
-			t.Error("the background is rolled back, too")
+			t.Error("the background load is rolled back, too")
 		}
 		return bytes, f.demand().Bytes
 	}

@@ -35,10 +35,10 @@ const (
 	stepReplace step = "Replace"
 	// stepMove does the next thing with the clients.
 	stepMove step = "Move"
-	// stepDisrupt stops OSDs in mid-phase, or looks at what follows.
-	stepDisrupt step = "Disrupt"
-	// stepLetOSDsUp lets them up again.
-	stepLetOSDsUp step = "LetOSDsUp"
+	// stepTakeOSDsDown stops OSDs in mid-phase, or looks at what follows.
+	stepTakeOSDsDown step = "TakeOSDsDown"
+	// stepRestoreOSDs lets them up again.
+	stepRestoreOSDs step = "RestoreOSDs"
 	// stepConcludeRun turns the reports of a run into evidence, or says why it is
 	// none.
 	stepConcludeRun step = "ConcludeRun"
@@ -48,8 +48,8 @@ const (
 	stepFail step = "Fail"
 	// stepTearDown removes everything that was made.
 	stepTearDown step = "TearDown"
-	// stepLetGo removes the finalizer, and nothing else.
-	stepLetGo step = "LetGo"
+	// stepRemoveFinalizer removes the finalizer, and nothing else.
+	stepRemoveFinalizer step = "RemoveFinalizer"
 )
 
 // plan is what a pass decided, and what to tell the user about it.

@@ -136,13 +136,13 @@ func TestDecide(t *testing.T) {
 		"nothing is made before the finalizer": {
 			seen: atWork(func(f *facts) { f.benchmark.Finalizers = nil }), want: stepProtect,
 		},
-		"a deleted one is cleaned up": {seen: atWork(deleted), want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp},
+		"a deleted one is cleaned up": {seen: atWork(deleted), want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown},
 		"a deleted one that has ended and cleaned up goes at once": {
-			seen: atWork(idle, deleted, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }), want: stepLetGo,
+			seen: atWork(idle, deleted, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }), want: stepRemoveFinalizer,
 		},
 		"and one that is at its cleaning up goes on with it": {
 			seen: atWork(deleted, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }),
-			want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp,
+			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown,
 		},
 		"a deleted one without finalizer is gone": {
 			seen: atWork(deleted, func(f *facts) { f.benchmark.Finalizers = nil }), want: stepNone,
@@ -182,7 +182,7 @@ func TestDecide(t *testing.T) {
 		},
 		"one at a time": {seen: atWork(func(f *facts) { f.locked = false }), want: stepLock},
 		"a run does not begin while Ceph is silent": {
-			seen: atWork(), want: stepWait, wantReason: v1alpha1.ReasonWaitingForQuiet,
+			seen: atWork(), want: stepWait, wantReason: v1alpha1.ReasonWaitingForQuiescence,
 		},
 		"a Job that was deleted is the end": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) { f.job.DeletionTimestamp = &metav1.Time{Time: today()} }),
@@ -309,7 +309,7 @@ func TestDecide(t *testing.T) {
 		},
 		"unless that has left something, which goes first": {
 			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID, f.leftBehind = nil, "2", true }),
-			want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "the run before",
+			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "the run before",
 		},
 		"a read that ran out of objects spoils its run": {
 			seen: atWork(withTask(task.Failed, "EndedEarly")), want: stepConcludeRun,
@@ -321,7 +321,7 @@ func TestDecide(t *testing.T) {
 		},
 		"results are in status, the rest goes": {
 			seen: atWork(func(f *facts) { condition(f, v1alpha1.ConditionComplete) }),
-			want: stepTearDown, wantReason: v1alpha1.ReasonCleaningUp,
+			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown,
 		},
 		"a benchmark that has ended is left alone": {
 			seen: atWork(idle, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }),

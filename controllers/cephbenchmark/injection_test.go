@@ -36,7 +36,7 @@ func FuzzTarget(f *testing.F) {
 			"sharing":   {ScratchPool: &v1alpha1.ScratchPool{Image: v1alpha1.Image{Sharing: v1alpha1.ImageSharing(text)}}},
 			"claim":     {PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: text}},
 		} {
-			template := v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{Count: 2}, Background: aBackground()}
+			template := v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{Count: 2}, BackgroundLoad: aBackground()}
 			if err := yaml.UnmarshalStrict([]byte(phasesOnPools), &template.Phases); err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// tasksBeside is what the background is told, if anything.
+// tasksBeside is what the background load is told, if anything.
 func tasksBeside(b *background) []task.Task {
 	var all []task.Task
 	for _, dataset := range b.load.Datasets(b.place) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -80,7 +80,7 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	if err != nil || info.FSID == "" {
 		return err
 	}
-	left, err := k.disruptions.Load(ctx, info.FSID)
+	left, err := k.outages.Load(ctx, info.FSID)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 
 // letUp puts a journal back, for the object that it is of.
 func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
-	osds := disruption.Names(disruption.OSDsOf(left))
+	osds := outage.Names(outage.OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s has %s down, and the settings name no identity that may let them up again: "+
 			"put identities.osdStopper back, or `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
@@ -122,7 +122,7 @@ func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuni
 	if err != nil {
 		return err
 	}
-	waits, err := disruption.PutBack(ctx, engine, k.ceph, observer)
+	waits, err := outage.Restore(ctx, engine, k.ceph, observer)
 	if err != nil || waits != "" {
 		return err
 	}
@@ -179,7 +179,7 @@ func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid stri
 	}
 	known.to = to
 	known.engine = tuning.NewEngine(k.ceph, to, tuning.Options{
-		Store: k.bothDisruptions(observer),
+		Store: k.bothOutages(observer),
 		Guard: func(ctx context.Context) (ceph.Fence, error) {
 			grant, err := k.lock.Acquire(ctx, observer, fsid, holder, k.now())
 			if err != nil {

@@ -62,7 +62,7 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 	w := &keepersWorld{t: t, ceph: quietCeph(), store: &tuning.Memory{}, holders: &holders{}, clock: today(), cluster: allowances().Clusters[0]}
 	r := New(Options{
 		Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(),
-		Rook:   &fakeRook{}, Ceph: w.ceph, Lock: w.holders, Disruptions: w.store, Writer: "this",
+		Rook:   &fakeRook{}, Ceph: w.ceph, Lock: w.holders, Outages: w.store, Writer: "this",
 		Now: func() time.Time { return w.clock },
 	})
 	w.keeper = newKeeper(r, time.Minute)
@@ -73,7 +73,7 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 func (w *keepersWorld) stop(name, writer string, until time.Time) {
 	w.t.Helper()
 	engine := tuning.NewEngine(w.ceph, tuning.Cluster{FSID: fsid}, tuning.Options{
-		Store:  tuning.NewMirrored(w.store, tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForDisruptions()),
+		Store:  tuning.NewMirrored(w.store, tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForOutages()),
 		Guard:  func(context.Context) (ceph.Fence, error) { return ceph.Fence{FSID: fsid, Epoch: 1}, nil },
 		Writer: writer, Now: func() time.Time { return w.clock }, Until: until,
 	})

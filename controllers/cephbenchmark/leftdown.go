@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -18,7 +18,7 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 	}
 	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep has looked itself.
 	left, err := r.leftDown(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
-	if err != nil || left == nil || left.Done() && left.Writer == r.writer && left.Sweep == seen.disruptor() {
+	if err != nil || left == nil || left.Done() && left.Writer == r.writer && left.Sweep == seen.stopper() {
 		return "", err // What this process has let up itself may take its time to come up.
 	}
 	return r.putOSDsBack(ctx, seen)
@@ -30,8 +30,8 @@ func (r *Reconciler) letOwnUp(ctx context.Context, seen facts) (string, error) {
 	if seen.fsid() == "" {
 		return "", seen.rookErr
 	}
-	left, err := r.leftDown(ctx, seen, seen.spec.Template.Disruption != nil)
-	if err != nil || left == nil || left.Sweep != seen.disruptor() {
+	left, err := r.leftDown(ctx, seen, seen.spec.Template.Outage != nil)
+	if err != nil || left == nil || left.Sweep != seen.stopper() {
 		return "", err
 	}
 	return r.putOSDsBack(ctx, seen)
@@ -41,26 +41,26 @@ func (r *Reconciler) letOwnUp(ctx context.Context, seen facts) (string, error) {
 // as well takes a process.
 func (r *Reconciler) leftDown(ctx context.Context, seen facts, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
-		return r.disruptions.Load(ctx, seen.fsid())
+		return r.outages.Load(ctx, seen.fsid())
 	}
 	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
 		return nil, err
 	}
-	return r.bothDisruptions(observer).Load(ctx, seen.fsid())
+	return r.bothOutages(observer).Load(ctx, seen.fsid())
 }
 
-// bothDisruptions is where journals of disruptions are, in Kubernetes and in Ceph.
-func (r *Reconciler) bothDisruptions(observer ceph.Connection) *tuning.Mirrored {
-	return tuning.NewMirrored(r.disruptions, tuning.NewConfigKey(r.ceph, observer).ForDisruptions())
+// bothOutages is where journals of outages are, in Kubernetes and in Ceph.
+func (r *Reconciler) bothOutages(observer ceph.Connection) *tuning.Mirrored {
+	return tuning.NewMirrored(r.outages, tuning.NewConfigKey(r.ceph, observer).ForOutages())
 }
 
 func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error) {
-	if err := r.connectDisruption(ctx, seen, time.Time{}); err != nil {
+	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
 		return "", err
 	}
-	d := &seen.memory.disruption
-	waits, err := disruption.PutBack(ctx, d.engine, r.ceph, d.connected.Observer)
+	d := &seen.memory.outage
+	waits, err := outage.Restore(ctx, d.engine, r.ceph, d.connected.Observer)
 	if err == nil && waits == "" && d.so.Outstanding() {
 		d.so.LetBack = r.now()
 	}

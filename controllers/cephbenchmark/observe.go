@@ -61,7 +61,7 @@ type facts struct {
 	// not get on.
 	hint string
 
-	beside beside // what was seen of the background
+	beside beside // what was seen of the background load
 
 	live   *liveSession
 	memory *memory
@@ -76,7 +76,7 @@ type facts struct {
 	script    *script
 	scriptErr error // the spec cannot be carried out on this cluster
 
-	disruption disruptionView
+	outage outageView
 
 	// leftBehind tells of a run that is replaced whether it may have left something.
 	leftBehind bool
@@ -127,7 +127,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if err := r.observeRunners(ctx, &seen); err != nil {
 		return facts{}, err
 	}
-	seen.noteDisruption()
+	seen.noteOutage()
 	seen.live.lookBetweenRuns(seen.betweenRuns())
 	return seen, nil
 }

@@ -69,7 +69,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant) (effect, error) {
 	waits, err := r.letLeftUp(ctx, seen)
 	if err != nil || waits != "" {
-		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waits}}, err
+		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}, err
 	}
 	if left, err := r.leftInCeph(ctx, seen); err != nil || left != "" {
 		return queued(left), err

@@ -20,7 +20,7 @@ import (
 // record writes what the pass came to into status, and then tells it as an event,
 // if it is news.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
-	if p.step == stepNone || p.step == stepLetGo || (p.step == stepTearDown && p.last == endsGone && e.finished) {
+	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsGone && e.finished) {
 		return nil
 	}
 	after := statusAfter(seen, p, e, failure)
@@ -36,7 +36,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		seen.memory.toldAt = seen.now
 	}
 	r.counts.BenchmarkRecorded(seen.benchmark, after, e.invalid)
-	r.counts.DisruptionEnded(e.disrupted.outcome, e.disrupted.cost)
+	r.counts.OutageEnded(e.outage.outcome, e.outage.cost)
 	if e.told != nil {
 		kind := corev1.EventTypeNormal
 		if e.told.Reason == "RunInvalid" {
@@ -78,7 +78,7 @@ const (
 )
 
 func tellAgain(seen facts) time.Duration {
-	if hasEnded(seen.benchmark.Status) && !seen.deleted() && reasonOf(seen.benchmark) != v1alpha1.ReasonLettingOSDsBack {
+	if hasEnded(seen.benchmark.Status) && !seen.deleted() && reasonOf(seen.benchmark) != v1alpha1.ReasonRestoringOSDs {
 		return tellEveryAfter
 	}
 	return tellEvery

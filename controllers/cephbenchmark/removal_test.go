@@ -38,12 +38,12 @@ func TestWaitForRemoval(t *testing.T) {
 		wantReason string
 	}{
 		"nothing is left":                        {seen: atWork(stillRemoved(0))},
-		"PGs are left before anything is made":   {seen: atWork(nothingMade, stillRemoved(48)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
-		"PGs are left before a run":              {seen: atWork(stillRemoved(48)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
-		"for a while":                            {seen: atWork(stillRemoved(48), since(1, time.Minute)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
+		"PGs are left before anything is made":   {seen: atWork(nothingMade, stillRemoved(48)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiescence},
+		"PGs are left before a run":              {seen: atWork(stillRemoved(48)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiescence},
+		"for a while":                            {seen: atWork(stillRemoved(48), since(1, time.Minute)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiescence},
 		"and no longer":                          {seen: atWork(stillRemoved(48), since(1, quiescence.RemovalWait))},
 		"nor again, once the pool is made":       {seen: atWork(stillRemoved(48), since(1, 10*time.Minute))},
-		"each run has its own while":             {seen: atWork(second, stillRemoved(48), since(1, 10*time.Minute)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiet},
+		"each run has its own while":             {seen: atWork(second, stillRemoved(48), since(1, 10*time.Minute)), waits: true, wantReason: v1alpha1.ReasonWaitingForQuiescence},
 		"OSDs were not asked":                    {seen: atWork(stillRemoved(-1)), waits: true},
 		"a run is at work":                       {seen: atWork(stillRemoved(48), withTask(task.Measuring, ""))},
 		"clients have not answered":              {seen: atWork(stillRemoved(48), func(f *facts) { f.tasks = nil })},

@@ -118,7 +118,7 @@ func (g *gathering) boundMerged(of *gathered) {
 	}
 }
 
-// besideReport fetches what the background has to tell of a run, once.
+// besideReport fetches what the background load has to tell of a run, once.
 func (r *Reconciler) besideReport(ctx context.Context, seen facts, id string) (*task.Report, error) {
 	if known := seen.memory.beside; known != nil && known.ID == id {
 		return known, nil

@@ -69,7 +69,7 @@ func (f facts) dataPool() string {
 	return pools[len(pools)-1]
 }
 
-// room is how much each client, and the background, may write beside the datasets, at least
+// room is how much each client, and the background load, may write beside the datasets, at least
 // a byte; 0 if that is not known.
 func (f facts) room(s *script) int64 {
 	if f.survey == nil || f.dataPool() == "" {
@@ -78,7 +78,7 @@ func (f facts) room(s *script) int64 {
 	return max(f.roomInAll(s)/s.writers(), 1)
 }
 
-// writers are the clients and the background.
+// writers are the clients and the background load.
 func (s *script) writers() int64 {
 	if s.background != nil {
 		return int64(len(s.places)) + 1
@@ -137,10 +137,10 @@ func (f facts) noRoom() []quiescence.Obstacle {
 
 func (f facts) writesNewObjects() bool { return slices.ContainsFunc(f.radosBenches(), newObjects) }
 
-// radosBenches are those of the phases and of the background, and nil for other engines.
+// radosBenches are those of the phases and of the background load, and nil for other engines.
 func (f facts) radosBenches() []*v1alpha1.RadosBench {
 	var benches []*v1alpha1.RadosBench
-	if b := f.spec.Template.Background; b != nil {
+	if b := f.spec.Template.BackgroundLoad; b != nil {
 		benches = append(benches, b.RadosBench)
 	}
 	for _, p := range f.spec.Template.Phases {
@@ -170,7 +170,7 @@ func (f facts) stoppedByRoom(run int32, failed failedTask) (plan, bool) {
 // boundByRoom reports whether nothing else ends a task before its time.
 func (f facts) boundByRoom(run int32, failed failedTask) bool {
 	if failed.beside {
-		return f.spec.Template.Background != nil && newObjects(f.spec.Template.Background.RadosBench)
+		return f.spec.Template.BackgroundLoad != nil && newObjects(f.spec.Template.BackgroundLoad.RadosBench)
 	}
 	return slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool {
 		return taskID(run, p.Name) == failed.id && newObjects(p.RadosBench)

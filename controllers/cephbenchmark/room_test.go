@@ -56,7 +56,7 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 	}
 }
 
-// Several clients and a background share it.
+// Several clients and a background load share it.
 func TestRoomIsShared(t *testing.T) {
 	f := atWork(func(f *facts) {
 		f.job = nil

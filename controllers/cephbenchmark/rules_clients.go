@@ -43,7 +43,7 @@ func (f facts) lacksSecret() bool {
 	return !f.memory.secretMade && len(addressesOf(f.pods)) < int(f.spec.Template.Clients.Count)
 }
 
-// lacksBackground reports whether the Job of the background is still to be made.
+// lacksBackground reports whether the Job of the background load is still to be made.
 func (f facts) lacksBackground() bool {
 	return f.hasBackground() && f.memory.besideMade == "" && f.job.DeletionTimestamp.IsZero()
 }
@@ -70,7 +70,7 @@ func followLog(seen facts) (plan, bool) {
 }
 
 // concludeFromLogs saves a run whose phases had all ended when a pod did: their
-// reports are in its log, though nobody had fetched them. With a background it does not:
+// reports are in its log, though nobody had fetched them. With a background load it does not:
 // what that has done is told when it is stopped, and that has to be in time.
 func concludeFromLogs(seen facts) (plan, bool) {
 	if seen.alone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
@@ -103,20 +103,20 @@ func failWithJob(seen facts) (plan, bool) {
 	return fail(reason, message), reason != ""
 }
 
-// failWithoutBackground ends what cannot have its background any more.
+// failWithoutBackground ends what cannot have its background load any more.
 func failWithoutBackground(seen facts) (plan, bool) {
 	switch {
 	case !seen.hasBackground() || seen.allRunsEnded():
 		return plan{}, false
 	case seen.beside.lost:
-		return fail(v1alpha1.ReasonBackgroundLost, "The Job of the background was deleted, and not by the operator."), true
+		return fail(v1alpha1.ReasonBackgroundLoadLost, "The Job of the background load was deleted, and not by the operator."), true
 	case seen.beside.job == nil:
 		return plan{}, false
 	case !seen.beside.job.DeletionTimestamp.IsZero():
-		return fail(v1alpha1.ReasonBackgroundLost, "The Job of the background is being deleted, and not by the operator."), true
+		return fail(v1alpha1.ReasonBackgroundLoadLost, "The Job of the background load is being deleted, and not by the operator."), true
 	}
 	reason, message := jobFailure(seen.beside.job, seen.beside.pods)
-	return fail(v1alpha1.ReasonBackgroundLost, "The background is lost. "+message), reason != ""
+	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), reason != ""
 }
 
 func waitForPods(seen facts) (plan, bool) {

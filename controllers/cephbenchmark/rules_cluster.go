@@ -90,7 +90,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 	if hopeless >= 0 {
 		return fail(obstacles[hopeless].Code, obstacles[hopeless].Message), true
 	}
-	p := waiting(v1alpha1.ReasonWaitingForQuiet, first.Message, 2*time.Second)
+	p := waiting(v1alpha1.ReasonWaitingForQuiescence, first.Message, 2*time.Second)
 	p.progress = "waiting for a quiet cluster"
 	limit := seen.spec.Quiescence.Timeout.Duration
 	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
@@ -113,7 +113,7 @@ func waitForRemoval(seen facts) (plan, bool) {
 	if why == "" {
 		return plan{}, false
 	}
-	p := waiting(v1alpha1.ReasonWaitingForQuiet, why, 2*time.Second)
+	p := waiting(v1alpha1.ReasonWaitingForQuiescence, why, 2*time.Second)
 	p.progress, p.removes, p.run = "waiting for OSDs to remove PGs", true, run
 	return p, true
 }

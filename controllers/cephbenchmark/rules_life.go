@@ -17,12 +17,12 @@ func leaveDeletedAlone(seen facts) (plan, bool) {
 // releaseDeleted asks neither Ceph nor Rook: a sweep that is deleted takes hundreds of
 // benchmarks with it that have removed long ago what they made.
 func releaseDeleted(seen facts) (plan, bool) {
-	return plan{step: stepLetGo}, seen.deleted() && seen.tidied()
+	return plan{step: stepRemoveFinalizer}, seen.deleted() && seen.tidied()
 }
 
 func tearDownDeleted(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsGone, outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing everything that the benchmark made, because it is deleted.",
+		Reason: v1alpha1.ReasonTearingDown, Message: "Removing everything that the benchmark made, because it is deleted.",
 	}}, seen.deleted()
 }
 
@@ -33,7 +33,7 @@ func tearDownEnded(seen facts) (plan, bool) {
 
 func cleaningUp() kstatus.Outcome {
 	return kstatus.Outcome{
-		Reason: v1alpha1.ReasonCleaningUp, Message: "The outcome is in status. Removing everything that was made for it.",
+		Reason: v1alpha1.ReasonTearingDown, Message: "The outcome is in status. Removing everything that was made for it.",
 	}
 }
 
@@ -97,7 +97,7 @@ func stallInNamespace(seen facts) (plan, bool) {
 // this one has called its images and objects.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the run before has left", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonCleaningUp, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",
+		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",
 	}}, seen.replaced() && seen.leftBehind
 }
 

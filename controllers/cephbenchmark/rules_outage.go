@@ -2,55 +2,55 @@ package cephbenchmark
 
 import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/outage"
 )
 
 // refuseOutage looks before anything is made whether the cluster is one in which it may
 // ever be done.
 func refuseOutage(seen facts) (plan, bool) {
-	wanted, has := seen.disruptionPlan()
+	wanted, has := seen.outagePlan()
 	if !has || seen.job != nil {
 		return plan{}, false
 	}
-	why := wanted.Impossible(seen.disruptedCluster())
-	return fail(v1alpha1.ReasonDisruptionRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
+	why := wanted.Impossible(seen.outageCluster())
+	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
 }
 
 // endOutage comes before everything that may take its time, or has to wait.
 func endOutage(seen facts) (plan, bool) {
-	p := plan{step: stepLetOSDsUp, progress: "letting OSDs up again", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonLettingOSDsBack, Message: "OSDs that were stopped are let up again.",
+	p := plan{step: stepRestoreOSDs, progress: "letting OSDs up again", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonRestoringOSDs, Message: "OSDs that were stopped are let up again.",
 	}}
-	return p, seen.osdsStopped() && (seen.disruption.step == disruption.StepLetBack || seen.whyAbort() != "")
+	return p, seen.osdsStopped() && (seen.outage.step == outage.StepLetBack || seen.whyAbort() != "")
 }
 
-// concludeFailedOutage ends a run whose disruption has failed: what follows of its
+// concludeFailedOutage ends a run whose outage has failed: what follows of its
 // phase is nothing to measure.
 func concludeFailedOutage(seen facts) (plan, bool) {
-	d := seen.memory.disruption
+	d := seen.memory.outage
 	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.begun(d.run) {
 		return plan{}, false
 	}
-	p := conclude(d.run, "The disruption: "+d.so.Failed)
+	p := conclude(d.run, "The outage: "+d.so.Failed)
 	if d.refused {
-		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonDisruptionRefused, Message: "The OSDs were not stopped: " + d.so.Failed + "."}
+		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonOutageRefused, Message: "The OSDs were not stopped: " + d.so.Failed + "."}
 	}
 	return p, true
 }
 
 // runOutage stops OSDs when it is time, and looks closely at what follows.
 func runOutage(seen facts) (plan, bool) {
-	active := seen.disruption.step == disruption.StepStop || seen.disruption.step == disruption.StepWait
+	active := seen.outage.step == outage.StepStop || seen.outage.step == outage.StepWait
 	if !active || seen.next.kind != moveWait {
 		return plan{}, false
 	}
 	p, _ := nextMove(seen)
-	p.step, p.again = stepDisrupt, seen.disruption.again
-	switch d := seen.memory.disruption.so; {
+	p.step, p.again = stepTakeOSDsDown, seen.outage.again
+	switch d := seen.memory.outage.so; {
 	case d.Stop.IsZero():
 	case d.LetBack.IsZero():
-		p.progress += ", " + disruption.Names(seen.disruption.plan.OSDs) + " down"
+		p.progress += ", " + outage.Names(seen.outage.plan.OSDs) + " down"
 	default:
 		p.progress += ", recovering"
 	}

@@ -14,7 +14,7 @@ func abortDisturbedRun(seen facts) (plan, bool) {
 	}
 	for _, d := range seen.disturbances(run) {
 		if d.Action == v1alpha1.DisturbanceAbort {
-			return conclude(run, seen.forgottenDisruption(run)+string(d.Kind)+": "+d.Message), true
+			return conclude(run, seen.forgottenOutage(run)+string(d.Kind)+": "+d.Message), true
 		}
 	}
 	return plan{}, false

@@ -33,8 +33,8 @@ type script struct {
 	dropCaches, warm bool
 	// background is the load beside the phases; nil if there is none.
 	background *background
-	// disrupted is the phase in which OSDs go down; "" for none.
-	disrupted v1alpha1.PhaseName
+	// withOutage is the phase in which OSDs go down; "" for none.
+	outagePhase v1alpha1.PhaseName
 }
 
 // phase is a phase of the template with the load that it stands for.
@@ -55,11 +55,11 @@ func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place, backgr
 	if template.Rest != nil {
 		s.rest = template.Rest.Duration
 	}
-	if template.Disruption != nil {
-		s.disrupted = template.Disruption.Phase
+	if template.Outage != nil {
+		s.outagePhase = template.Outage.Phase
 	}
 	var err error
-	if s.background, err = newBackground(template.Background, backgroundPlace); err != nil {
+	if s.background, err = newBackground(template.BackgroundLoad, backgroundPlace); err != nil {
 		return nil, err
 	}
 	for _, p := range template.Phases {
@@ -81,7 +81,7 @@ func (s *script) loads() []engine.Load {
 	return loads
 }
 
-// datasetBytes is what all clients and the background prefill. Of what they share, one of
+// datasetBytes is what all clients and the background load prefill. Of what they share, one of
 // them prefills all.
 func (s *script) datasetBytes() int64 {
 	var bytes int64
@@ -94,7 +94,7 @@ func (s *script) datasetBytes() int64 {
 	return bytes
 }
 
-// limit bounds what each client and the background may write beside the datasets.
+// limit bounds what each client and the background load may write beside the datasets.
 func (s *script) limit(bytes int64, dataChunks int) {
 	for i := range s.places {
 		s.places[i].RoomBytes, s.places[i].DataChunks = bytes, dataChunks
@@ -122,7 +122,7 @@ type memory struct {
 	startedAt map[string]time.Time
 	spread    map[string]time.Duration
 	// gathering is what clients have told of the run that is being concluded, and beside the
-	// report of its background.
+	// report of its background load.
 	gathering gathering
 	beside    *task.Report
 	// evidence is what the runs of this session have come to.
@@ -170,7 +170,7 @@ type memory struct {
 	jobRemoved           bool
 	secretMade           bool
 	usedBefore           int64
-	// besideMade is the Job of the background, and besideLeft tells that it could not
+	// besideMade is the Job of the background load, and besideLeft tells that it could not
 	// remove what it had made.
 	besideMade types.UID
 	besideLeft bool
@@ -183,8 +183,8 @@ type memory struct {
 	logs    map[types.UID]*podLog
 	// leftToManager tells that the clients could not remove what they had made.
 	leftToManager bool
-	// disruption is that of the current run.
-	disruption disrupting
+	// outage is that of the current run.
+	outage outageState
 	// finished tells that the clients were told to end, and when.
 	finished   bool
 	finishedAt time.Time
@@ -217,7 +217,7 @@ type move struct {
 	step string
 	// failure is why, for moveFail and a run that failed.
 	failure *failedTask
-	// beside says that it is about the background, and not about the clients.
+	// beside says that it is about the background load, and not about the clients.
 	beside bool
 	// measured says that all phases of the run have ended, so that they count.
 	measured bool
@@ -228,7 +228,7 @@ type failedTask struct {
 	id      string
 	client  int
 	failure task.Failure
-	beside  bool // of the background
+	beside  bool // of the background load
 }
 
 // next names the next move of a run, counted from 1, given how far the clients are and
@@ -370,7 +370,7 @@ func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now ti
 // execution is one execution of a phase.
 func (s *script) execution(i int, run int32, m *memory) engine.Run {
 	return engine.Run{
-		ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.phases[i].name == s.disrupted,
+		ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.phases[i].name == s.outagePhase,
 	}
 }
 

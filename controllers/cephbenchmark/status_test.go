@@ -47,7 +47,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 				})
 			}
 		}
-		if n == 0 { // One phase may have a disruption.
+		if n == 0 { // One phase may have an outage.
 			for _, metric := range []v1alpha1.Metric{
 				"TimeToClean", "P50Before", "P99Before", "P50Outage", "P99Outage", "P50Recovery", "P99Recovery", "P50After", "P99After",
 			} {

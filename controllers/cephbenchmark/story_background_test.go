@@ -46,19 +46,19 @@ template:
   dataset: {size: 64Mi}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
-  background: {ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}
+  backgroundLoad: {ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}
 `
 
 var errNoMoreJobs = errors.New("exceeded quota: one Job")
 
-// The pods of the clients come first, and then that of the background.
+// The pods of the clients come first, and then that of the background load.
 const (
 	client0 = 0
 	aside   = 1
 )
 
 func measuredWithABackground(w *world) {
-	// What the background does is in the benchmark's own pool, and so nobody's else.
+	// What the background load does is in the benchmark's own pool, and so nobody's else.
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.PoolIO = []ceph.PoolIO{{Name: settings.ScratchPool, WriteOperationsPerSecond: 5000}}
 	})
@@ -76,13 +76,13 @@ func measuredWithABackground(w *world) {
 	}
 	if run.Background == nil || run.Background.Observation == nil || run.Background.StartTime.After(*run.Phases[0].StartTime) ||
 		run.Background.EndTime.Before(*run.Phases[0].EndTime) || run.Background.WholeRun {
-		w.t.Errorf("the archive has the background %+v, beside %+v", run.Background, run.Phases[0])
+		w.t.Errorf("the archive has the background load %+v, beside %+v", run.Background, run.Phases[0])
 	}
 	if len(run.Phases[0].Background) == 0 || len(run.Phases[0].Disturbances) > 0 {
-		w.t.Errorf("the phase has the background %+v, and disturbances %s", run.Phases[0].Background, run.Phases[0].Disturbances)
+		w.t.Errorf("the phase has the background load %+v, and disturbances %s", run.Phases[0].Background, run.Phases[0].Disturbances)
 	}
 	if !strings.Contains(string(run.Environment), `"rateIOPS":1000`) && !strings.Contains(string(run.Environment), `\"rateIOPS\":1000`) {
-		w.t.Errorf("the environment does not have the background: %s", run.Environment)
+		w.t.Errorf("the environment does not have the background load: %s", run.Environment)
 	}
 }
 
@@ -93,7 +93,7 @@ func isThousand(d v1alpha1.Decimal) bool {
 	return err == nil && rate > 990 && rate < 1010
 }
 
-// wantOrder checks what the background was told, by how tasks begin.
+// wantOrder checks what the background load was told, by how tasks begin.
 func (w *world) wantOrder(prefixes ...string) {
 	w.t.Helper()
 	var ids []string
@@ -115,10 +115,10 @@ func theBackgroundDies(w *world) {
 	w.kubelet.client(aside).Fail("background-r1", &task.Failure{Reason: task.ToolKilled, Message: "fio was killed by a signal"})
 	w.untilTask(client0, "r1-write", task.Cancelled) // There is no use in going on.
 	w.untilComplete(b)
-	if reason := b.Status.Runs[0].Reason; states(b) != "Invalid, Valid" || !strings.HasPrefix(reason, "BackgroundFailed: ") {
+	if reason := b.Status.Runs[0].Reason; states(b) != "Invalid, Valid" || !strings.HasPrefix(reason, "BackgroundLoadFailed: ") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
-	w.untilCounted(1, metrics.InvalidRuns, "CephBenchmark", v1alpha1.ReasonBackgroundFailed)
+	w.untilCounted(1, metrics.InvalidRuns, "CephBenchmark", v1alpha1.ReasonBackgroundLoadFailed)
 }
 
 func theBackgroundCannotBePrefilled(w *world) {
@@ -137,7 +137,7 @@ func (w *world) besideAtWork() *v1alpha1.CephBenchmark {
 	return b
 }
 
-// podAside is the pod of the background.
+// podAside is the pod of the background load.
 func (w *world) podAside() *corev1.Pod {
 	w.t.Helper()
 	var pods corev1.PodList
@@ -145,7 +145,7 @@ func (w *world) podAside() *corev1.Pod {
 		w.t.Fatal(err)
 	}
 	if len(pods.Items) != 1 {
-		w.t.Fatalf("%d pods of the background", len(pods.Items))
+		w.t.Fatalf("%d pods of the background load", len(pods.Items))
 	}
 	return &pods.Items[0]
 }
@@ -157,7 +157,7 @@ func thePodOfTheBackgroundIsLost(w *world) {
 	if err := w.Status().Update(w.t.Context(), pod); err != nil {
 		w.t.Fatal(err)
 	}
-	w.untilFailed(b, v1alpha1.ReasonBackgroundLost, "low on resource")
+	w.untilFailed(b, v1alpha1.ReasonBackgroundLoadLost, "low on resource")
 	if states(b) != "Failed" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
@@ -171,7 +171,7 @@ func theJobOfTheBackgroundIsDeleted(w *world) {
 		w.t.Fatal(err)
 	}
 	w.look()
-	w.untilFailed(b, v1alpha1.ReasonBackgroundLost, "not by the operator")
+	w.untilFailed(b, v1alpha1.ReasonBackgroundLoadLost, "not by the operator")
 }
 
 func restartedBesideABackground(w *world) {
@@ -186,7 +186,7 @@ func restartedBesideABackground(w *world) {
 	w.wantOrder("data-image-", "background-r1", cleanupID)
 }
 
-// The manager ends between the Job of the clients and that of the background.
+// The manager ends between the Job of the clients and that of the background load.
 func restartedBeforeTheBackground(w *world) {
 	b := w.besideNotMade()
 	w.restart()
@@ -240,12 +240,12 @@ func deletedBesideABackground(w *world) {
 	w.delete(b)
 	w.wantClean()
 	if !w.kubelet.client(aside).Finished() {
-		w.t.Error("the background was not told to end")
+		w.t.Error("the background load was not told to end")
 	}
 	w.untilTask(aside, cleanupID, task.Done)
 }
 
-// HEALTH_ERR stops a run at once, and the background with it.
+// HEALTH_ERR stops a run at once, and the background load with it.
 func abortedBesideABackground(w *world) {
 	b := w.besideAtWork()
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -269,7 +269,7 @@ func aPhaseFailsBesideABackground(w *world) {
 	}
 }
 
-// The manager looks for what the background has left, too.
+// The manager looks for what the background load has left, too.
 func aBackgroundInAPoolThatIsThere(w *world) {
 	b := w.benchmark("b", strings.Replace(besideOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })

@@ -225,7 +225,7 @@ func (w *world) heal() {
 func itIsNotQuiet(w *world) {
 	w.warn()
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "SLOW_OPS")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "SLOW_OPS")
 	w.heal()
 	w.untilComplete(b)
 }
@@ -233,7 +233,7 @@ func itIsNotQuiet(w *world) {
 func itDoesNotBecomeQuiet(w *world) {
 	w.warn()
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "SLOW_OPS")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "SLOW_OPS")
 	w.wait(31 * time.Minute)
 	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
 	w.until(b, "Stalled", func() bool {
@@ -412,7 +412,7 @@ func cephIsOutOfReachFromTheMiddleOn(w *world) {
 	w.untilTask(0, "r1-write", task.Measuring)
 	mend := w.cutCeph()
 	w.wait(time.Minute)
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "no monitor answers")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "no monitor answers")
 	if !isTrue(b, v1alpha1.ConditionComplete) {
 		w.t.Errorf("the results are not there: %+v", b.Status)
 	}

@@ -219,7 +219,7 @@ func notQuietAfterRollingBack(w *world) {
 		a.Status.PGsByState = map[string]int{"active+clean": 32, "active+recovering": 1}
 	})
 	w.untilTask(0, "initial-2-", task.Done)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence)
 	for _, t := range w.kubelet.client(0).Tasks() {
 		if t.ID == "r2-over" {
 			w.t.Error("the second run has begun")

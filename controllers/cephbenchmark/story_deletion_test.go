@@ -25,7 +25,7 @@ func deletionStories() map[string]story {
 		"waiting for quiet": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
 			w.warn()
 			b := w.benchmark("b", oneWrite)
-			w.untilReason(b, v1alpha1.ReasonWaitingForQuiet)
+			w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence)
 			return b
 		}),
 		"while the pool is made": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
@@ -141,7 +141,7 @@ func deletedWhileCephIsNotThere(w *world) {
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "no monitor answers")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "no monitor answers")
 	mend()
 	w.look()
 	w.untilGone(b)

@@ -208,7 +208,7 @@ func aNewRunIDAndClientsAreGone(w *world) {
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
 	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["RemoveImage"] = errors.New("it has a watcher") })
 	w.start()
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "it has a watcher")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "it has a watcher")
 	if b.Status.ObservedRunID != "1" {
 		w.t.Errorf("run %s has begun", b.Status.ObservedRunID)
 	}

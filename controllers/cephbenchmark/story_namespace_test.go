@@ -134,7 +134,7 @@ func jobsGoLast(w *world) {
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&v1alpha1.CephBenchmark{})
 	w.untilTask(0, cleanupID, task.Done)
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "The Job of the clients is being removed")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "The Job of the clients is being removed")
 	w.wantPoolOfOthers()
 	w.deleteAllOf(&batchv1.Job{}, &corev1.Secret{}, &corev1.Pod{})
 	w.untilGone(b)
@@ -147,7 +147,7 @@ func podsEndAfterTheNamespace(w *world) {
 	w.kubelet.set(func(k *kubelet) { k.keeps = true })
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "whose Job is gone")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "whose Job is gone")
 	if calls := w.ceph.Calls("RemoveImage"); len(calls) > 0 {
 		w.t.Errorf("%v while a client may write", calls)
 	}
@@ -163,7 +163,7 @@ func podsOutliveTheNamespace(w *world) {
 	w.kubelet.set(func(k *kubelet) { k.keeps = true })
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "whose Job is gone")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "whose Job is gone")
 	w.wait(orphansWithin + time.Second)
 	w.untilGone(b)
 	w.wantPoolOfOthers()
@@ -214,7 +214,7 @@ func theRightsAreTaken(w *world) {
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "forbidden")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "forbidden")
 	if message := messageOf(b); !strings.Contains(message, "jobs") || !strings.Contains(message, w.namespace) {
 		w.t.Errorf("it says %q, want which right is missing", message)
 	}

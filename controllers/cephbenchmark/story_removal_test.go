@@ -24,7 +24,7 @@ func (w *world) strays(osds, pgs int) {
 func aDeletedPoolIsStillRemoved(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 48 PGs")
 	if w.rook.poolOwner().UID != "" {
 		w.t.Error("a pool was made beside one that is still removed")
 	}
@@ -36,7 +36,7 @@ func aDeletedPoolIsStillRemoved(w *world) {
 func aDeletedPoolIsRemovedForTooLong(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs", "after 2m0s")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 48 PGs", "after 2m0s")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)
 	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 48 PGs")
@@ -108,7 +108,7 @@ func dataThatWasMovedIsStillRemoved(w *world) {
 		}
 		return ""
 	})
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "1 OSDs still remove 5 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "1 OSDs still remove 5 PGs")
 	w.strays(0, 0)
 	w.untilComplete(b)
 	if states(b) != "Valid, Valid" {
@@ -121,11 +121,11 @@ func movedDataIsRemovedBeforeEachRun(w *world) {
 	w.strays(1, 5)
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
 	b := w.benchmark("b", oneWrite, runs(2))
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "1 OSDs still remove 5 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "1 OSDs still remove 5 PGs")
 	w.wait(quiescence.RemovalWait)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.strays(2, 7)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "2 OSDs still remove 7 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "2 OSDs still remove 7 PGs")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)
 	w.wantMarkedWithRemoval(b, 2, "2 OSDs still remove 7 PGs")

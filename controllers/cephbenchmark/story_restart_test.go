@@ -56,12 +56,12 @@ func restartedInTheQueue(w *world) {
 func restartedWhileADeletedPoolIsRemoved(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 48 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 48 PGs")
 	w.wait(quiescence.RemovalWait / 2)
 	w.stop()
 	w.strays(3, 17)
 	w.start()
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "3 OSDs still remove 17 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 17 PGs")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)
 	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 17 PGs")
@@ -186,7 +186,7 @@ func restartedBetweenRuns(w *world) {
 func restartedWhileEverythingIsRemoved(w *world) {
 	w.rook.removing = "Rook is slow"
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "slow")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "slow")
 	if !isTrue(b, v1alpha1.ConditionComplete) || b.Status.Headline == "" {
 		w.t.Errorf("there are no results yet: %+v", b.Status)
 	}
@@ -241,7 +241,7 @@ func (w *world) longTeardown() *v1alpha1.CephBenchmark {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{sessionOf(b.UID, "1").name + "-0-w1x64m-0"}
 	})
-	w.untilReason(b, v1alpha1.ReasonCleaningUp)
+	w.untilReason(b, v1alpha1.ReasonTearingDown)
 	w.untilItTriesAgain()
 	return b
 }
@@ -291,7 +291,7 @@ func restartedInALongTeardown(w *world) {
 		})
 	}
 	w.untilReason(next, v1alpha1.ReasonQueued, "CephBenchmark/"+w.namespace+"/b/")
-	if reasonOf(b) != v1alpha1.ReasonCleaningUp {
+	if reasonOf(b) != v1alpha1.ReasonTearingDown {
 		w.t.Errorf("%+v", b.Status)
 	}
 	w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) })

@@ -91,7 +91,7 @@ func rookKeepsAFullPool(w *world) {
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
-	w.untilReason(b, v1alpha1.ReasonCleaningUp, "Rook waits until Ceph is not in HEALTH_ERR")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "Rook waits until Ceph is not in HEALTH_ERR")
 	w.ceph.Change(func(a *cephtest.Answers) {
 		if left := a.Objects[objects]; len(left) > 0 {
 			w.t.Errorf("%d objects are left", len(left))
@@ -179,7 +179,7 @@ func (w *world) limitOf(id string) string {
 func roomThatComesBack(w *world) {
 	w.fill((1<<40)/100*85 - quiescence.LeastRoom) // of 1 TiB: little below the nearfull ratio
 	b := w.benchmark("b", endlessWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "each client that writes new objects has room for")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "each client that writes new objects has room for")
 	w.fill(0)
 	w.wait(extraEvery)
 	w.untilComplete(b)

@@ -45,20 +45,20 @@ func TestStories(t *testing.T) {
 	config := apiserver.Start(t)
 	number := 0
 	for topic, stories := range map[string]map[string]story{
-		"life":        lifeStories(),
-		"results":     resultStories(),
-		"failures":    failureStories(),
-		"restarts":    restartStories(),
-		"cluster":     clusterStories(),
-		"deletion":    deletionStories(),
-		"namespace":   namespaceStories(),
-		"logs":        logStories(),
-		"beside":      backgroundStories(),
-		"osds":        osdStories(),
-		"disruptions": disruptionStories(),
-		"data":        dataStories(),
-		"room":        roomStories(),
-		"shared":      sharedStories(),
+		"life":      lifeStories(),
+		"results":   resultStories(),
+		"failures":  failureStories(),
+		"restarts":  restartStories(),
+		"cluster":   clusterStories(),
+		"deletion":  deletionStories(),
+		"namespace": namespaceStories(),
+		"logs":      logStories(),
+		"beside":    backgroundStories(),
+		"osds":      osdStories(),
+		"outages":   outageStories(),
+		"data":      dataStories(),
+		"room":      roomStories(),
+		"shared":    sharedStories(),
 	} {
 		for name, tell := range stories {
 			number++

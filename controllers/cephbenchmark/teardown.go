@@ -50,7 +50,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 			return effect{}, err
 		}
 		if waitsFor != "" {
-			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waitsFor}}, nil
+			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waitsFor}}, nil
 		}
 	}
 	for _, part := range r.parts(inCeph) {

@@ -67,7 +67,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.makePlan(ctx, seen)
 	case stepFail:
 		return failed(p.outcome), nil
-	case stepStandDown:
+	case stepRestore:
 		return r.standDown(ctx, seen, p)
 	default:
 		return r.carryOutRun(ctx, seen, p)

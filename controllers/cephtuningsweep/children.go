@@ -100,11 +100,11 @@ func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// ofBackground is before the name of the node that the background was on. No name of a
+// ofBackground is before the name of the node that the background load was on. No name of a
 // node has a colon.
 const ofBackground = "background:"
 
-// backgroundNodesOfRun is where the background of the run ID's first run was.
+// backgroundNodesOfRun is where the background load of the run ID's first run was.
 func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
@@ -147,7 +147,7 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// nodesOf are the nodes of a benchmark's clients, and that of its background, if it has
+// nodesOf are the nodes of a benchmark's clients, and that of its background load, if it has
 // one, once all of them have one.
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) (nodes []v1alpha1.NodeName, background v1alpha1.NodeName, err error) {
 	var pods corev1.PodList
@@ -173,7 +173,7 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 			nodes = append(nodes, node)
 		}
 	}
-	if placed < child.Spec.Template.Clients.Count || (child.Spec.Template.Background != nil && background == "") {
+	if placed < child.Spec.Template.Clients.Count || (child.Spec.Template.BackgroundLoad != nil && background == "") {
 		return nil, "", nil
 	}
 	slices.Sort(nodes)

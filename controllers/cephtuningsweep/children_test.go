@@ -37,7 +37,7 @@ func TestNodesOfTheFirstRun(t *testing.T) {
 				t.Errorf("nodes of clients (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.wantBackground, backgroundNodesOfRun(s)); diff != "" {
-				t.Errorf("nodes of the background (-want +got):\n%s", diff)
+				t.Errorf("nodes of the background load (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -52,8 +52,8 @@ type Options struct {
 	Lock     Lock
 	// Journals keeps journals in Kubernetes. They are mirrored into Ceph.
 	Journals tuning.Store
-	// Disruptions keeps those of OSDs that benchmarks keep down.
-	Disruptions tuning.Store
+	// Outages keeps those of OSDs that benchmarks keep down.
+	Outages tuning.Store
 	// Namespaces are asked before anything is begun.
 	Namespaces Namespaces
 	// Writer names this process, and no earlier or later one.

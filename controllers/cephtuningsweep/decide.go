@@ -53,10 +53,10 @@ const (
 	stepKeep step = "Keep"
 	// stepGiveUpKeeping leaves the winner to people.
 	stepGiveUpKeeping step = "GiveUpKeeping"
-	// stepFail gives the run up; what follows is stepStandDown.
+	// stepFail gives the run up; what follows is stepRestore.
 	stepFail step = "Fail"
-	// stepStandDown ends what goes on and puts everything back.
-	stepStandDown step = "StandDown"
+	// stepRestore ends what goes on and puts everything back.
+	stepRestore step = "Restore"
 )
 
 // plan is what a pass decided, and what to tell the user about it.
@@ -69,7 +69,7 @@ type plan struct {
 
 	// patience is how long the same plan may be made without getting on.
 	patience reconcile.Patience
-	// then is what follows stepStandDown.
+	// then is what follows stepRestore.
 	then ending
 }
 

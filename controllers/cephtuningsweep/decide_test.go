@@ -156,11 +156,11 @@ func TestDecide(t *testing.T) {
 		"a deleted one without finalizer is gone": {
 			seen: []func(*facts){deletedNow, func(f *facts) { f.sweep.Finalizers = nil }}, want: stepNone,
 		},
-		"a deleted one puts back": {seen: []func(*facts){deletedNow}, want: stepStandDown, wantThen: endsGone, wantReason: v1alpha1.ReasonRestoring},
+		"a deleted one puts back": {seen: []func(*facts){deletedNow}, want: stepRestore, wantThen: endsGone, wantReason: v1alpha1.ReasonRestoring},
 		"also one that has another run ID, fails and is suspended": {
-			seen: []func(*facts){deletedNow, anotherRun, suspendedNow, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepStandDown, wantThen: endsGone,
+			seen: []func(*facts){deletedNow, anotherRun, suspendedNow, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepRestore, wantThen: endsGone,
 		},
-		"also one that has ended":  {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), deletedNow}, want: stepStandDown, wantThen: endsGone},
+		"also one that has ended":  {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), deletedNow}, want: stepRestore, wantThen: endsGone},
 		"one that has ended rests": {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete")}, want: stepNone},
 		"one that has failed rests, also where nothing is allowed any more": {
 			seen: []func(*facts){idle, with(v1alpha1.ConditionFailed, "True", "X"), func(f *facts) { f.settings.Clusters = nil }}, want: stepNone,
@@ -172,10 +172,10 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), anotherRun}, want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"another run waits until everything is put back": {
-			seen: []func(*facts){anotherRun, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepStandDown, wantThen: endsReplaced, wantMessage: "before run 2 begins",
+			seen: []func(*facts){anotherRun, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepRestore, wantThen: endsReplaced, wantMessage: "before run 2 begins",
 		},
 		"one that fails puts back first, also if it is suspended": {
-			seen: []func(*facts){suspendedNow, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)}, want: stepStandDown, wantThen: endsFailed, wantMessage: "of X",
+			seen: []func(*facts){suspendedNow, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)}, want: stepRestore, wantThen: endsFailed, wantMessage: "of X",
 		},
 		"Ceph does not answer for too long": {
 			seen: []func(*facts){func(f *facts) {
@@ -223,12 +223,12 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){concluded, upgrade(func(i *rook.ClusterInfo) { i.RookVersion = "v1.17.3" }), func(f *facts) {
 				f.memory.noteTrouble(stepApply, errors.New("no monitor answers"), today().Add(-31*time.Minute))
 			}},
-			want: stepStandDown, wantThen: endsComplete,
+			want: stepRestore, wantThen: endsComplete,
 		},
 		"nothing was upgraded": {
 			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 4} })}, want: stepApply,
 		},
-		"a suspended one puts back": {seen: []func(*facts){suspendedNow, child()}, want: stepStandDown, wantThen: endsPaused},
+		"a suspended one puts back": {seen: []func(*facts){suspendedNow, child()}, want: stepRestore, wantThen: endsPaused},
 		"a suspended one waits":     {seen: []func(*facts){idle, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
 		"also a new one":            {seen: []func(*facts){fresh, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
 		"a cluster that is not allowed": {
@@ -258,11 +258,11 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){func(f *facts) { f.openErr = errors.New("window.timeZone") }}, want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "timeZone",
 		},
 		"the window closes while something is changed": {
-			seen: []func(*facts){outside, journalOf("s", false)}, want: stepStandDown, wantThen: endsClosed,
+			seen: []func(*facts){outside, journalOf("s", false)}, want: stepRestore, wantThen: endsClosed,
 		},
-		"the window closes while the lock is held":    {seen: []func(*facts){outside}, want: stepStandDown, wantThen: endsClosed},
+		"the window closes while the lock is held":    {seen: []func(*facts){outside}, want: stepRestore, wantThen: endsClosed},
 		"outside of the window a run goes on":         {seen: []func(*facts){outside, child()}, want: stepWatch},
-		"outside of the window one is concluded":      {seen: []func(*facts){outside, concluded}, want: stepStandDown, wantThen: endsComplete},
+		"outside of the window one is concluded":      {seen: []func(*facts){outside, concluded}, want: stepRestore, wantThen: endsComplete},
 		"outside of the window nothing begins":        {seen: []func(*facts){outside, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonWaitingForWindow, wantMessage: "2026-11-21T13:00:00Z"},
 		"who has to put something back gets the lock": {seen: []func(*facts){unlocked, journalOf("other", true)}, want: stepYield, wantReason: v1alpha1.ReasonQueued, wantMessage: "bench/other"},
 		"also if it was taken already":                {seen: []func(*facts){journalOf("other", true)}, want: stepYield},
@@ -273,8 +273,8 @@ func TestDecide(t *testing.T) {
 		"the plan":                                    {seen: []func(*facts){planless}, want: stepPlan, wantReason: v1alpha1.ReasonPreparing},
 		"a plan that did not come":                    {seen: []func(*facts){planless, waited("plan")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable},
 		"a cluster that did not become quiet": {
-			seen: []func(*facts){planless, waited("plan"), with(v1alpha1.ConditionReady, "False", v1alpha1.ReasonWaitingForQuiet)},
-			want: stepFail, wantReason: v1alpha1.ReasonWaitingForQuiet, wantMessage: "of X",
+			seen: []func(*facts){planless, waited("plan"), with(v1alpha1.ConditionReady, "False", v1alpha1.ReasonWaitingForQuiescence)},
+			want: stepFail, wantReason: v1alpha1.ReasonWaitingForQuiescence, wantMessage: "of X",
 		},
 		"a plan that cannot be carried out": {
 			seen: []func(*facts){func(f *facts) { f.sweep.Status.Plan.Refusals = []string{"No.", "Never."} }}, want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "No. Never.",
@@ -293,7 +293,7 @@ func TestDecide(t *testing.T) {
 			}},
 			want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "status.runs",
 		},
-		"a verdict":                           {seen: []func(*facts){concluded}, want: stepStandDown, wantThen: endsComplete},
+		"a verdict":                           {seen: []func(*facts){concluded}, want: stepRestore, wantThen: endsComplete},
 		"a run that has ended":                {seen: []func(*facts){child(v1alpha1.ConditionComplete)}, want: stepEnter, wantMessage: "Run 1: baseline"},
 		"a run that cannot begin":             {seen: []func(*facts){child(v1alpha1.ConditionStalled)}, want: stepEnter},
 		"a run that has failed and cleans up": {seen: []func(*facts){child(v1alpha1.ConditionFailed, v1alpha1.ConditionReconciling)}, want: stepWatch},
@@ -311,10 +311,10 @@ func TestDecide(t *testing.T) {
 			want: stepApply, wantMessage: "high_client_ops",
 		},
 		"a verdict, where nothing is allowed any more": {
-			seen: []func(*facts){concluded, func(f *facts) { f.settings.Clusters = nil }}, want: stepStandDown, wantThen: endsComplete,
+			seen: []func(*facts){concluded, func(f *facts) { f.settings.Clusters = nil }}, want: stepRestore, wantThen: endsComplete,
 		},
-		"a verdict, and the cluster is not there":   {seen: []func(*facts){concluded, notThere, waited("cluster")}, want: stepStandDown, wantThen: endsComplete},
-		"a verdict, and somebody else has the lock": {seen: []func(*facts){concluded, unlocked}, want: stepStandDown, wantThen: endsComplete},
+		"a verdict, and the cluster is not there":   {seen: []func(*facts){concluded, notThere, waited("cluster")}, want: stepRestore, wantThen: endsComplete},
+		"a verdict, and somebody else has the lock": {seen: []func(*facts){concluded, unlocked}, want: stepRestore, wantThen: endsComplete},
 		"a winner to be kept, and the cluster is not there for too long": {
 			seen: []func(*facts){concluded, notThere, waited("cluster"), func(f *facts) {
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
@@ -325,7 +325,7 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){concluded, func(f *facts) {
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner, f.settings.Clusters = v1alpha1.CompletionKeepBest, 1, nil
 			}},
-			want: stepStandDown, wantThen: endsComplete,
+			want: stepRestore, wantThen: endsComplete,
 		},
 		"another Ceph cluster of the same name": {
 			seen: []func(*facts){func(f *facts) {
@@ -334,10 +334,10 @@ func TestDecide(t *testing.T) {
 			want: stepFail, wantReason: v1alpha1.ReasonClusterChanged, wantMessage: "Change runID",
 		},
 		"a suspension that has begun is ended, though it was taken back": {
-			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsPaused }}, want: stepStandDown, wantThen: endsPaused,
+			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsPaused }}, want: stepRestore, wantThen: endsPaused,
 		},
 		"so is the end of a window that is open again": {
-			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsClosed }}, want: stepStandDown, wantThen: endsClosed,
+			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsClosed }}, want: stepRestore, wantThen: endsClosed,
 		},
 		"a benchmark that removes what it has made": {
 			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), waited("plan")}, want: stepWatch,
@@ -346,14 +346,14 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), func(f *facts) {
 				f.memory.waits = reconcile.Waiting{For: "run 1 to be removed: ", Since: today().Add(-61 * time.Minute)}
 			}},
-			want: stepFail, wantReason: v1alpha1.ReasonCleaningUp, wantMessage: "has not got on",
+			want: stepFail, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "has not got on",
 		},
 		"a winner that was kept": {
 			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
 				f.journal.Entries = []tuning.Entry{{State: tuning.Kept}}
 			}},
-			want: stepStandDown, wantThen: endsComplete,
+			want: stepRestore, wantThen: endsComplete,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

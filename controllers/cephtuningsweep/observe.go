@@ -163,7 +163,7 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 // observeChildren looks for benchmarks that have not ended, where the sweep is about to
 // put back what they are measured with. A cache may not know of the latest one.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
-	if !seen.mustStandDown() {
+	if !seen.mustRestore() {
 		return nil
 	}
 	var all v1alpha1.CephBenchmarkList
@@ -315,8 +315,8 @@ func (f facts) failing() *metav1.Condition {
 // replaced reports whether the spec asks for another run than the one in status.
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
-// mustStandDown reports whether nothing of the sweep may go on.
-func (f facts) mustStandDown() bool {
+// mustRestore reports whether nothing of the sweep may go on.
+func (f facts) mustRestore() bool {
 	pauses := f.memory != nil && f.memory.pauses != ""
 	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil
 }

@@ -47,7 +47,7 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	}
 	spec := &seen.sweep.Spec
 	if waits := before.waitsFor(spec); waits != "" && spec.Mode != v1alpha1.SweepModePlan {
-		return effect{outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiet, Message: waits}}, nil
+		return effect{outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiescence, Message: waits}}, nil
 	}
 	plan, err := before.plan(spec, tuning.Permissions{Cluster: seen.cluster, Restarts: seen.mayRestart()})
 	if err != nil {

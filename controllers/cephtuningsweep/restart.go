@@ -12,8 +12,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -197,7 +197,7 @@ func (r *Reconciler) lookAtRestarts(ctx context.Context, seen facts, memory *res
 		if err != nil {
 			return restartLook{}, err
 		}
-		*memory = restartMemory{began: seen.now, so: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(disruption.LostAfter(config))}
+		*memory = restartMemory{began: seen.now, so: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(outage.LostAfter(config))}
 	}
 	look := restartLook{osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
 	look.due, look.down = memory.so.Due(osdMap)
@@ -280,7 +280,7 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 
 // whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Ceph's no counts
 // beside what its map and placement groups tell, and its yes does not: see
-// [disruption.Unavailable].
+// [outage.Unavailable].
 func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.OSDMap, osd int) (string, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -290,7 +290,7 @@ func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.O
 	if err != nil {
 		return "", err
 	}
-	if why := disruption.Unavailable(osdMap, pgs, []int{osd}); why != "" {
+	if why := outage.Unavailable(osdMap, pgs, []int{osd}); why != "" {
 		return why, nil
 	}
 	stop, err := r.Ceph.OKToStop(ctx, to.Observer, osd)

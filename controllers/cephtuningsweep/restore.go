@@ -29,7 +29,7 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	if err != nil {
 		return effect{}, err
 	}
-	seen.noteStandDown(p.then)
+	seen.noteRestore(p.then)
 	r.renewLock(ctx, seen)
 	came, done, err := r.cleared(ctx, seen, p)
 	if err != nil {
@@ -48,9 +48,9 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	return came, nil
 }
 
-// noteStandDown keeps in mind since when everything is put back, and that a pause is to be
+// noteRestore keeps in mind since when everything is put back, and that a pause is to be
 // ended. What the run that is next was brought to is not so any more.
-func (f facts) noteStandDown(then ending) {
+func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
 	if m.standsDownSince.IsZero() {

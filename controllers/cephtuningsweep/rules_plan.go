@@ -29,9 +29,9 @@ func (f facts) planning() plan {
 	late := kstatus.Outcome{
 		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v: %s", limit, messageOf(f.sweep)),
 	}
-	if reasonOf(f.sweep) == v1alpha1.ReasonWaitingForQuiet {
+	if reasonOf(f.sweep) == v1alpha1.ReasonWaitingForQuiescence {
 		late = kstatus.Outcome{
-			Reason: v1alpha1.ReasonWaitingForQuiet, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, messageOf(f.sweep)),
+			Reason: v1alpha1.ReasonWaitingForQuiescence, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, messageOf(f.sweep)),
 		}
 	}
 	return p.atMost(limit, "plan", late)

@@ -61,7 +61,7 @@ func (f facts) leftByGone() bool {
 }
 
 func (f facts) standDown(then ending, message string) plan {
-	return plan{step: stepStandDown, then: then, again: f.pace.Settle, progress: "restoring", outcome: kstatus.Outcome{
+	return plan{step: stepRestore, then: then, again: f.pace.Settle, progress: "restoring", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoring, Message: message,
 	}}
 }

@@ -98,7 +98,7 @@ func stoodDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	seen := atWork(t, change...)
 	p := decide(seen)
 	came, err := (&Reconciler{}).stoodDown(t.Context(), seen, p)
-	if err != nil || p.step != stepStandDown || !came.finished {
+	if err != nil || p.step != stepRestore || !came.finished {
 		t.Fatalf("%s came to %+v, %v; want the end of a stand-down", p.step, came, err)
 	}
 	return statusAfter(seen, p, came, nil)

@@ -81,7 +81,7 @@ func killedBeforeTheEntry(w *world) {
 func killedWhileDeleted(w *world) {
 	before := w.state()
 	s := w.inMidRun()
-	w.killAt(tuning.StepPutBack)
+	w.killAt(tuning.StepOriginalSent)
 	w.delete(s)
 	w.awaitDeath()
 	w.awaitGone(s)

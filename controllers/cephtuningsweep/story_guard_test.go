@@ -224,7 +224,7 @@ func anUnhealthyClusterIsWaitedFor(w *world) {
 	before := w.state()
 	w.warn("SLOW_OPS")
 	s := w.create("s", profile)
-	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForQuiet))
+	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForQuiescence))
 	if !strings.Contains(messageOf(s), "SLOW_OPS") {
 		w.t.Errorf("it says %q, want what it waits for", messageOf(s))
 	}
@@ -244,10 +244,10 @@ func anUnhealthyClusterStaysSo(w *world) {
 	before := w.state()
 	w.warn("SLOW_OPS")
 	s := w.create("s", profile+"quiescence: {timeout: 30m}\n")
-	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForQuiet))
+	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForQuiescence))
 	w.advance(s, 31*time.Minute)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
-	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonWaitingForQuiet, "SLOW_OPS")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonWaitingForQuiescence, "SLOW_OPS")
 	w.wantUntouched(before)
 }
 

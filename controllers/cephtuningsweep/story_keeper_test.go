@@ -128,7 +128,7 @@ func orphanedAndKilled(w *world) {
 	s := w.inMidRun()
 	w.stop()
 	w.orphan(s)
-	w.killAt(tuning.StepPutBack)
+	w.killAt(tuning.StepOriginalSent)
 	w.start()
 	for done := false; !done; {
 		select {

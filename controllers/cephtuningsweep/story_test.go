@@ -39,17 +39,17 @@ func TestStories(t *testing.T) {
 	config := apiserver.Start(t)
 	number := 0
 	for topic, stories := range map[string]map[string]story{
-		"keep":       keepStories(),
-		"restart":    restartStories(),
-		"life":       lifeStories(),
-		"queue":      queueStories(),
-		"guard":      guardStories(),
-		"disruption": disruptionStories(),
-		"inert":      inertStories(),
-		"crash":      crashStories(),
-		"restore":    restoreStories(),
-		"osds":       osdStories(),
-		"keeper":     keeperStories(),
+		"keep":    keepStories(),
+		"restart": restartStories(),
+		"life":    lifeStories(),
+		"queue":   queueStories(),
+		"guard":   guardStories(),
+		"outage":  outageStories(),
+		"inert":   inertStories(),
+		"crash":   crashStories(),
+		"restore": restoreStories(),
+		"osds":    osdStories(),
+		"keeper":  keeperStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -164,11 +164,11 @@ func (w *world) start() {
 	options := Options{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:        turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
-		Journals:    journals.New(direct, direct, w.namespace),
-		Disruptions: journals.New(direct, direct, w.namespace).ForDisruptions(),
-		Namespaces:  namespaces.New(direct, w.namespace),
-		Writer:      process, Kubernetes: "this-cluster",
+		Lock:       turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Journals:   journals.New(direct, direct, w.namespace),
+		Outages:    journals.New(direct, direct, w.namespace).ForOutages(),
+		Namespaces: namespaces.New(direct, w.namespace),
+		Writer:     process, Kubernetes: "this-cluster",
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},

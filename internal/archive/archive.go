@@ -75,7 +75,7 @@ type Benchmark struct {
 type Phase struct {
 	Name v1alpha1.PhaseName `json:"name"`
 	// SpecDigest is the same for phases that were specified alike, with their clients, data
-	// and disruption.
+	// and outage.
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`
@@ -96,8 +96,8 @@ type Phase struct {
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 	// Disturbances are those of quiescence, in the observer's format.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
-	// Disruption is what came of the one that happened in it.
-	Disruption *Disruption `json:"disruption,omitempty"`
+	// Outage is what came of the one that happened in it.
+	Outage *Outage `json:"disruption,omitempty"`
 	// Space is how much room the data took, at the end of the phase.
 	Space *Space `json:"space,omitempty"`
 }
@@ -238,7 +238,7 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
-// WrittenBytes counts the bytes that all clients and the background wrote in the phases of a
+// WrittenBytes counts the bytes that all clients and the background load wrote in the phases of a
 // run, as their engines report. It excludes prefills, pilots, and fio's writes in ramps, which
 // fio does not report.
 func (r *Run) WrittenBytes() int64 {

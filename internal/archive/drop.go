@@ -73,7 +73,7 @@ func (p Part) from(document *Run) bool {
 	return dropped
 }
 
-// fromBackground drops the part from the background, whose only client has the result
+// fromBackground drops the part from the background load, whose only client has the result
 // of all.
 func (p Part) fromBackground(b *Background) (dropped bool) {
 	switch {

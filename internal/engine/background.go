@@ -21,13 +21,13 @@ const (
 	endlessBytes = 100 << 50
 )
 
-// backgroundName is what fio calls the job of a background.
+// backgroundName is what fio calls the job of a background load.
 const backgroundName = "background"
 
-// BackgroundOf returns the load of a background that was admitted, defaults included.
+// BackgroundOf returns the load of a background load that was admitted, defaults included.
 // Its tasks end when they are cancelled, and not before. The error says what is
 // missing or out of range, should it not have been.
-func BackgroundOf(b v1alpha1.Background) (Load, error) {
+func BackgroundOf(b v1alpha1.BackgroundLoad) (Load, error) {
 	phase := v1alpha1.Phase{Name: backgroundName}
 	made := background{}
 	switch {

@@ -13,11 +13,11 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-func backgroundOf(p v1alpha1.Phase) v1alpha1.Background {
-	return v1alpha1.Background{RadosBench: p.RadosBench, RBDBench: p.RBDBench, Fio: p.Fio}
+func backgroundOf(p v1alpha1.Phase) v1alpha1.BackgroundLoad {
+	return v1alpha1.BackgroundLoad{RadosBench: p.RadosBench, RBDBench: p.RBDBench, Fio: p.Fio}
 }
 
-// A background runs for longer than any run, and is not measured by how long it took.
+// A background load runs for longer than any run, and is not measured by how long it took.
 func TestABackgroundHasNoEndOfItsOwn(t *testing.T) {
 	cases := map[string]struct {
 		phase     v1alpha1.Phase
@@ -68,7 +68,7 @@ func TestABackgroundHasNoEndOfItsOwn(t *testing.T) {
 }
 
 func TestABackgroundWithoutALoadIsRefused(t *testing.T) {
-	for name, b := range map[string]v1alpha1.Background{"none": {}, "no pattern": {Fio: &v1alpha1.Fio{}}} {
+	for name, b := range map[string]v1alpha1.BackgroundLoad{"none": {}, "no pattern": {Fio: &v1alpha1.Fio{}}} {
 		if l, err := BackgroundOf(b); l != nil || err == nil || !strings.HasPrefix(err.Error(), "background: ") {
 			t.Errorf("%s: got %v, %v", name, l, err)
 		}

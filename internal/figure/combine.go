@@ -30,7 +30,7 @@ const (
 // that, and Student's interval on their logarithms holds for those as for any. Where
 // one odd run draws the value out of the interval, that is widened to hold it.
 //
-// Of percentiles of a window of a disruption the value is the median of the runs: their
+// Of percentiles of a window of an outage the value is the median of the runs: their
 // histograms are not kept, and windows of runs are of different lengths, so that adding them
 // up would be about the run whose recovery took the longest.
 //

@@ -158,7 +158,7 @@ func TestAFigureThatARunLacksIsAbsent(t *testing.T) {
 	}
 }
 
-// Status takes 33 figures of a phase: reads, writes and both have eight, and a disruption
+// Status takes 33 figures of a phase: reads, writes and both have eight, and an outage
 // adds nine.
 func TestFiguresFitIntoStatus(t *testing.T) {
 	var o Observation

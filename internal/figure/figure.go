@@ -66,7 +66,7 @@ func Metrics() []v1alpha1.Metric {
 	}
 }
 
-// OfWindow tells whether a metric is a percentile of a part of a phase with a disruption.
+// OfWindow tells whether a metric is a percentile of a part of a phase with an outage.
 func OfWindow(metric v1alpha1.Metric) bool {
 	at := slices.Index(Metrics(), metric)
 	return at > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)

@@ -23,10 +23,10 @@ const (
 	// AnnotationState shows the remaining work.
 	AnnotationState = "cephtune.dev/state"
 
-	// sweepPrefix and disruptionPrefix begin the names of ConfigMaps, which end with the
+	// sweepPrefix and outagePrefix begin the names of ConfigMaps, which end with the
 	// FSID.
-	sweepPrefix      = "cephtune-journal-"
-	disruptionPrefix = "cephtune-disruption-"
+	sweepPrefix  = "cephtune-journal-"
+	outagePrefix = "cephtune-disruption-"
 )
 
 // ConfigMaps is the store. It remembers nothing, and is safe for concurrent use.
@@ -46,9 +46,9 @@ func New(reader client.Reader, writer client.Writer, namespace string) *ConfigMa
 	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace, prefix: sweepPrefix}
 }
 
-// ForDisruptions returns the store of the journals of OSDs that are kept down.
-func (s *ConfigMaps) ForDisruptions() *ConfigMaps {
-	return &ConfigMaps{reader: s.reader, writer: s.writer, namespace: s.namespace, prefix: disruptionPrefix}
+// ForOutages returns the store of the journals of OSDs that are kept down.
+func (s *ConfigMaps) ForOutages() *ConfigMaps {
+	return &ConfigMaps{reader: s.reader, writer: s.writer, namespace: s.namespace, prefix: outagePrefix}
 }
 
 // Load implements [tuning.Store].

@@ -19,7 +19,7 @@ type Found struct {
 	Err     error
 }
 
-// In returns the journals of a namespace, of sweeps and of disruptions, open or done. The
+// In returns the journals of a namespace, of sweeps and of outages, open or done. The
 // reader's errors are returned unchanged.
 func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, error) {
 	list := &corev1.ConfigMapList{}
@@ -30,7 +30,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	for i := range list.Items {
 		cm := &list.Items[i]
 		// By name and not by label, which may have been removed.
-		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, disruptionPrefix) {
+		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, outagePrefix) {
 			continue
 		}
 		found := Found{Name: cm.Name}

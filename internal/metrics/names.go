@@ -57,10 +57,10 @@ const (
 	APIRequest     = "cephtune_api_request_duration_seconds"
 
 	// What OSDs cost that benchmarks have down, since then.
-	Disruptions           = "cephtune_disruptions_total"
-	DisruptionDuration    = "cephtune_disruption_duration_seconds"
-	DegradedObjectSeconds = "cephtune_disruption_degraded_object_seconds_total"
-	RecoveredObjects      = "cephtune_disruption_recovered_objects_total"
+	Outages               = "cephtune_outages_total"
+	OutageDuration        = "cephtune_outage_duration_seconds"
+	DegradedObjectSeconds = "cephtune_outage_degraded_object_seconds_total"
+	RecoveredObjects      = "cephtune_outage_recovered_objects_total"
 
 	// Of the exporter itself.
 	DroppedSeries    = "cephtune_dropped_series"
@@ -92,7 +92,7 @@ const (
 	LabelKind          = "kind"
 	LabelOutcome       = "outcome"
 	LabelVerb          = "verb"
-	LabelPart          = "part" // of a disruption
+	LabelPart          = "part" // of an outage
 )
 
 // Values of LabelState: which condition an object has. One that has none of them is idle,

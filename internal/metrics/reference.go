@@ -143,9 +143,9 @@ func Labels() []Label {
 		{LabelEnvironment, "A digest of what the results depend on, such as versions and OSDs. It changes when they cannot be compared any more."},
 		{LabelHolder, "Who has the lock or the journal of a cluster, as kind/namespace/name."},
 		{LabelKind, "CephBenchmark or CephTuningSweep."},
-		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored: everything is as it was. LeftAlone: but for what others have changed. OSDsNotRestarted: but OSDs may run with what they had until they restart. Abandoned: a person gave it up. Failed: an attempt failed, and is made again. Of disruptions: Measured, Refused: nothing was stopped, or Failed."},
+		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored: everything is as it was. LeftAlone: but for what others have changed. OSDsNotRestarted: but OSDs may run with what they had until they restart. Abandoned: a person gave it up. Failed: an attempt failed, and is made again. Of outages: Measured, Refused: nothing was stopped, or Failed."},
 		{LabelVerb, "What was asked for."},
-		{LabelPart, "Of a disruption: outage, from the stop until OSDs were let up again, and from then on up, until they were up, active, until no placement group was inactive, and clean, until all had all their copies."},
+		{LabelPart, "Of an outage: down, from the stop until noup was unset, and from then on up, until they were up, active, until no placement group was inactive, and clean, until all had all their copies."},
 	}
 }
 

@@ -35,7 +35,7 @@ type Group struct {
 // Table is every metric, in the order of the documentation.
 func Table() []Group {
 	return []Group{
-		sweepGroup(), configurationGroup(), benchmarkGroup(), clusterGroup(), eventGroup(), disruptionGroup(), exporterGroup(),
+		sweepGroup(), configurationGroup(), benchmarkGroup(), clusterGroup(), eventGroup(), outageGroup(), exporterGroup(),
 	}
 }
 
@@ -218,7 +218,7 @@ func evidenceDescriptions() []Description {
 		},
 		{
 			Name: BenchmarkTimeToClean, Type: Gauge,
-			Help:    "How long all placement groups took to have all their copies again after OSDs that a disruption had stopped were let up, over all valid runs, in seconds. Only the phase of a disruption has it, of direction Total.",
+			Help:    "How long all placement groups took to have all their copies again after OSDs that an outage had taken down were let up, over all valid runs, in seconds. Only the phase of an outage has it, of direction Total.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
 			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be whole again",
 		},
@@ -256,7 +256,7 @@ func clusterGroup() Group {
 			},
 			{
 				Name: OSDsKeptDown, Type: Gauge,
-				Help:    "How many OSDs of a Ceph cluster are kept down for a disruption, by its journal. Label holder names the benchmark or sweep that stopped them, and is empty where there is none.",
+				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, by its journal. Label holder names the benchmark or sweep that stopped them, and is empty where there is none.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: OSDsKeptDown + ` > 0`, Answers: "which clusters have OSDs down on purpose",
 			},
@@ -314,31 +314,31 @@ func eventGroup() Group {
 	}
 }
 
-func disruptionGroup() Group {
+func outageGroup() Group {
 	return Group{
-		Title: "Disruptions",
+		Title: "Outages",
 		About: "What OSDs cost that benchmarks have down, those of sweeps among them, counted since the manager was started. Take rate() or increase() of them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and its report all of each run.",
 		Descriptions: []Description{
 			{
-				Name: Disruptions, Type: Counter,
-				Help:    "Disruptions whose run has ended, by outcome: Measured, Refused, which stopped nothing, or Failed.",
+				Name: Outages, Type: Counter,
+				Help:    "Outages whose run has ended, by outcome: Measured, Refused, which stopped nothing, or Failed.",
 				Labels:  []string{LabelOutcome},
-				Example: `increase(` + Disruptions + `{outcome="Refused"}[1d])`, Answers: "how often OSDs could not be stopped today",
+				Example: `increase(` + Outages + `{outcome="Refused"}[1d])`, Answers: "how often OSDs could not be stopped today",
 			},
 			{
-				Name: DisruptionDuration, Type: Histogram,
-				Help:    "How long the parts of disruptions took that were measured, in seconds: the outage, and until OSDs were up, placement groups active, and all of them clean.",
+				Name: OutageDuration, Type: Histogram,
+				Help:    "How long the parts of outages took that were measured, in seconds: the outage, and until OSDs were up, placement groups active, and all of them clean.",
 				Labels:  []string{LabelPart},
-				Example: `histogram_quantile(0.5, sum by (le) (rate(` + DisruptionDuration + `_bucket{part="clean"}[1d])))`, Answers: "within how many seconds half of the recoveries were over",
+				Example: `histogram_quantile(0.5, sum by (le) (rate(` + OutageDuration + `_bucket{part="clean"}[1d])))`, Answers: "within how many seconds half of the recoveries were over",
 			},
 			{
 				Name: DegradedObjectSeconds, Type: Counter,
-				Help:    "Copies of objects that were missing in disruptions that were measured, summed over the time for which they were: object-seconds.",
-				Example: `increase(` + DegradedObjectSeconds + `[1d])`, Answers: "how much redundancy disruptions have cost today",
+				Help:    "Copies of objects that were missing in outages that were measured, summed over the time for which they were: object-seconds.",
+				Example: `increase(` + DegradedObjectSeconds + `[1d])`, Answers: "how much redundancy outages have cost today",
 			},
 			{
 				Name: RecoveredObjects, Type: Counter,
-				Help:    "Copies of objects that were recovered in disruptions that were measured, of all pools.",
+				Help:    "Copies of objects that were recovered in outages that were measured, of all pools.",
 				Example: `increase(` + RecoveredObjects + `[1d])`, Answers: "how many copies had to be recovered today",
 			},
 		},

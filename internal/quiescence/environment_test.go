@@ -129,7 +129,7 @@ func TestFingerprintChanges(t *testing.T) {
 		},
 		"a load beside the phases": {
 			func(in *Inputs) { in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c"}} },
-			[]string{"background: fio, and was not there before", "node of the background c: with clients, and was not there before"},
+			[]string{"background: fio, and was not there before", "node of the background load c: with clients, and was not there before"},
 		},
 		"data that are rolled back": {
 			func(in *Inputs) { in.InitialState = v1alpha1.InitialStateRollback },

@@ -251,7 +251,7 @@ func (d Detail) facts() map[string]string {
 		facts["background"] = d.Background
 	}
 	for _, node := range d.BackgroundNodes {
-		facts["node of the background "+node.Name] = "with clients"
+		facts["node of the background load "+node.Name] = "with clients"
 	}
 	return facts
 }

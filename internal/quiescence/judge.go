@@ -53,8 +53,8 @@ type Observation struct {
 	OwnPools []string
 	// Expected are health warnings that the caller brings up itself.
 	Expected []Expectation
-	// Disruption is what the caller does to the cluster; nil for nothing.
-	Disruption *Disruption
+	// Outage is what the caller does to the cluster; nil for nothing.
+	Outage *Outage
 }
 
 // Disturbance is what may have spoilt a phase. There is at most one of each kind.
@@ -92,8 +92,8 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 		if sample.Time.Before(o.Start) {
 			continue
 		}
-		allowed := append(slices.Clip(allowed), o.Disruption.warnings(sample.Time)...)
-		for _, s := range o.Disruption.remainder(previous, sample, o.look(previous, sample, spec, allowed)) {
+		allowed := append(slices.Clip(allowed), o.Outage.warnings(sample.Time)...)
+		for _, s := range o.Outage.remainder(previous, sample, o.look(previous, sample, spec, allowed)) {
 			if found[s.kind] == nil {
 				found[s.kind] = &tally{last: -1}
 			}

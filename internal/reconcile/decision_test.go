@@ -17,7 +17,7 @@ func object(uid types.UID) client.Object {
 }
 
 func TestDecisionsLogChangesOnly(t *testing.T) {
-	first := Decision{RunID: "1", Run: 1, Rule: "waitForQuiet", Step: "Wait", Reason: "WaitingForQuiet"}
+	first := Decision{RunID: "1", Run: 1, Rule: "waitForQuiet", Step: "Wait", Reason: "WaitingForQuiescence"}
 	changed := func(change func(*Decision)) Decision {
 		d := first
 		change(&d)

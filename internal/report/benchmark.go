@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; those of a window of a disruption are the median of the runs', whose windows are of different lengths; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
+const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; those of a window of an outage are the median of the runs', whose windows are of different lengths; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
 
 // Benchmark is the report of a benchmark, whether it has ended or not. runs are those
 // whose full results are known, by number; without any, it is about status alone.
@@ -38,7 +38,7 @@ func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error
 	d.add("Expectations", Part{Table: expectations(b)})
 	d.add("Phases", Part{Table: phaseTable(phases)}, Part{Text: marksText(phases)})
 	d.add("Latency", latencyParts(phases, runs)...)
-	d.add("Disruption", disruptionParts(b, runs)...)
+	d.add("Outage", outageParts(b, runs)...)
 	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(phases, runs)...)...)
 	d.add("OSDs slower than their peers", slowOSDs(b, runs)...)
 	d.add("The course of each run", coursePlots(runs)...)
@@ -150,7 +150,7 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 	return table
 }
 
-// besidePhase is what is written for the direction of figures of the background.
+// besidePhase is what is written for the direction of figures of the background load.
 const besidePhase = "Background"
 
 // marksText says once what each mark means.
@@ -300,7 +300,7 @@ func detailTable(d *quiescence.Detail) *Table {
 		table.Rows = append(table.Rows, []string{"background", d.Background})
 	}
 	for _, node := range d.BackgroundNodes {
-		table.Rows = append(table.Rows, []string{"node of the background", node.Name})
+		table.Rows = append(table.Rows, []string{"node of the background load", node.Name})
 	}
 	names := make([]string, 0, len(d.Images))
 	for name := range d.Images {

@@ -422,14 +422,14 @@ func TestTheBackgroundIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := string(d.Markdown()); !strings.Contains(text, "| Background | IOPS | 499 IOPS |") && !strings.Contains(text, "| Background | IOPS | 498 IOPS |") {
-		t.Errorf("no row of the background in\n%s", text)
+		t.Errorf("no row of the background load in\n%s", text)
 	}
 	rows, err := d.CSV()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(rows), "Background,IOPS"); n != 1 || !strings.Contains(string(rows), ",Background,IOPS,") {
-		t.Errorf("%d rows of the background in\n%s", n, rows)
+		t.Errorf("%d rows of the background load in\n%s", n, rows)
 	}
 }
 
@@ -441,17 +441,17 @@ func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
 	}
 }
 
-func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
+func TestABenchmarkTellsOfItsOutage(t *testing.T) {
 	recovered := int64(240)
 	stop := metav1.Now()
 	back := metav1.NewTime(stop.Add(2 * 60e9))
 	b := &v1alpha1.CephBenchmark{}
 	b.Name, b.Namespace = "b", "bench"
-	b.Spec.Template.Disruption = &v1alpha1.Disruption{Phase: "outage", OSDs: []int32{2}}
-	run := &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "outage", Disruption: &archive.Disruption{
+	b.Spec.Template.Outage = &v1alpha1.Outage{Phase: "outage", OSDs: []int32{2}}
+	run := &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "outage", Outage: &archive.Outage{
 		StopTime: &stop, LetBackTime: &back, SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
-		Windows: []archive.DisruptionWindow{{Name: archive.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
+		Windows: []archive.OutageWindow{{Name: archive.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
 	}}}}
 	d, err := report.Benchmark(b, []*archive.Run{run})
 	if err != nil {
@@ -463,8 +463,8 @@ func TestABenchmarkTellsOfItsDisruption(t *testing.T) {
 			t.Errorf("%q is not in it:\n%s", want, text)
 		}
 	}
-	run.Phases[0].Disruption, b.Spec.Template.Disruption = nil, nil
-	if d, err = report.Benchmark(b, []*archive.Run{run}); err != nil || strings.Contains(string(d.Markdown()), "Disruption") {
+	run.Phases[0].Outage, b.Spec.Template.Outage = nil, nil
+	if d, err = report.Benchmark(b, []*archive.Run{run}); err != nil || strings.Contains(string(d.Markdown()), "Outage") {
 		t.Errorf("without one: %v\n%s", err, d.Markdown())
 	}
 }

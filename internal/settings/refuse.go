@@ -34,9 +34,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && !cluster.MayPlacePGs() {
 		return NoPlacer
 	}
-	if template.Disruption != nil && !cluster.StopOSDs {
+	if template.Outage != nil && !cluster.StopOSDs {
 		return "The operator's settings do not allow to stop OSDs of this cluster. " +
-			"Ask the administrator for it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or leave out template.disruption."
+			"Ask the administrator for it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or leave out template.outage."
 	}
 	return ""
 }

@@ -99,7 +99,7 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelComponent = "app.kubernetes.io/component"
 
-	// LabelRole distinguishes the pod of a background from those of clients.
+	// LabelRole distinguishes the pod of a background load from those of clients.
 	LabelRole = "cephtune.dev/role"
 
 	ManagedBy          = "cephtune"

@@ -282,7 +282,7 @@ func TestRefusal(t *testing.T) {
 
 func TestStoppingOSDsIsAPower(t *testing.T) {
 	ref := v1alpha1.ClusterReference{Namespace: "a", Name: "one"}
-	template := v1alpha1.BenchmarkTemplate{Disruption: &v1alpha1.Disruption{}}
+	template := v1alpha1.BenchmarkTemplate{Outage: &v1alpha1.Outage{}}
 	for name, tc := range map[string]struct {
 		cluster Cluster
 		want    string

@@ -157,7 +157,7 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		total += rest + time.Duration(seconds*float64(time.Second))
 		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
 	}
-	if b := t.Background; b != nil {
+	if b := t.BackgroundLoad; b != nil {
 		if b.Ramp != nil {
 			total += b.Ramp.Duration
 		}
@@ -182,7 +182,7 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return all
 }
 
-// PrefillBytes is what all clients and the background write before the phases of a run, given
+// PrefillBytes is what all clients and the background load write before the phases of a run, given
 // the data of each: objects for what reads them, and images or files.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	var loads []engine.Load
@@ -196,7 +196,7 @@ func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	for at.Client = range at.Clients {
 		all += engine.DatasetBytes(at, loads)
 	}
-	if b := t.Background; b != nil {
+	if b := t.BackgroundLoad; b != nil {
 		if load, err := engine.BackgroundOf(*b); err == nil {
 			at.Client, at.Clients, at.Image.Shared = 0, 1, false // Its own.
 			all += engine.DatasetBytes(at, []engine.Load{load})

@@ -64,7 +64,7 @@ func TestPrefillBytes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		phases     []v1alpha1.Phase
-		background *v1alpha1.Background
+		background *v1alpha1.BackgroundLoad
 		want       int64 // GiB
 	}{
 		"new objects":                      {[]v1alpha1.Phase{rados(v1alpha1.RadosBenchWrite, "4Mi", false)}, nil, 0},
@@ -72,9 +72,9 @@ func TestPrefillBytes(t *testing.T) {
 		"reads of the same objects":        {[]v1alpha1.Phase{rados(v1alpha1.RadosBenchSeq, "4Mi", false), rados(v1alpha1.RadosBenchRand, "4Mi", false)}, nil, 4},
 		"reads of objects of two sizes":    {[]v1alpha1.Phase{rados(v1alpha1.RadosBenchSeq, "4Mi", false), rados(v1alpha1.RadosBenchSeq, "64Ki", false)}, nil, 8},
 		"images to read and to write over": {[]v1alpha1.Phase{fio(v1alpha1.FioRandRead), fio(v1alpha1.FioRandWrite)}, nil, 8},
-		"a background has its own": {
+		"a background load has its own": {
 			[]v1alpha1.Phase{fio(v1alpha1.FioRandRead)},
-			&v1alpha1.Background{Fio: fio(v1alpha1.FioRandWrite).Fio}, 6,
+			&v1alpha1.BackgroundLoad{Fio: fio(v1alpha1.FioRandWrite).Fio}, 6,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestPrefillBytes(t *testing.T) {
 				Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
 					Replicated: &v1alpha1.ReplicatedPool{Size: 3}, Image: v1alpha1.Image{Size: resource.MustParse("10Gi"), ObjectSize: resource.MustParse("4Mi")},
 				}},
-				Clients: v1alpha1.Clients{Count: 2}, Phases: c.phases, Background: c.background,
+				Clients: v1alpha1.Clients{Count: 2}, Phases: c.phases, BackgroundLoad: c.background,
 			}
 			if got := PrefillBytes(template, 2*gib); got != c.want*gib {
 				t.Errorf("%d bytes, want %d GiB", got, c.want)

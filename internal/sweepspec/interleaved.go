@@ -21,8 +21,8 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.OptionName) bool) []stri
 			because("Option %s may not be switched under a load.", p.Config.Option)
 		}
 	}
-	if spec.Template.Disruption != nil {
-		because("The benchmark has a disruption.")
+	if spec.Template.Outage != nil {
+		because("The benchmark has an outage.")
 	}
 	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
 	cut := at >= 0 && cutInWindows(spec.Template.Phases[at])

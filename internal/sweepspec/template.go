@@ -50,8 +50,8 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 			setScratch(out.Target.ScratchPool, *p.PoolOption, value)
 		}
 	}
-	if out.Background != nil {
-		if _, err := engine.BackgroundOf(*out.Background); err != nil {
+	if out.BackgroundLoad != nil {
+		if _, err := engine.BackgroundOf(*out.BackgroundLoad); err != nil {
 			return out, refuse("%v", err)
 		}
 	}
@@ -288,8 +288,8 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	if len(c.Nodes) > 0 {
 		template.Clients.Nodes = c.Nodes
 	}
-	if template.Background != nil && len(c.BackgroundNodes) > 0 {
-		template.Background.Nodes = c.BackgroundNodes
+	if template.BackgroundLoad != nil && len(c.BackgroundNodes) > 0 {
+		template.BackgroundLoad.Nodes = c.BackgroundNodes
 	}
 	c.drawOSDs(template.Target.ScratchPool)
 	quiet := *spec.Quiescence.DeepCopy()

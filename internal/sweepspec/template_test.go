@@ -189,10 +189,10 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// The background is beside each run, where it was beside the first, and does not become
+// The background load is beside each run, where it was beside the first, and does not become
 // longer with the phases.
 func TestTheBackgroundOfAChild(t *testing.T) {
-	s := specOf(t, `{template: {background: {fio: {pattern: RandWrite, rateIOPS: 100}}}}`)
+	s := specOf(t, `{template: {backgroundLoad: {fio: {pattern: RandWrite, rateIOPS: 100}}}}`)
 	child := Child{
 		Sweep: s, Slot: sweep.Slot{Block: 1, LengthFactor: 2}, Run: 2, Nodes: []v1alpha1.NodeName{"a"}, BackgroundNodes: []v1alpha1.NodeName{"b"},
 		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}},
@@ -201,12 +201,12 @@ func TestTheBackgroundOfAChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := s.Spec.Template.Background.DeepCopy()
+	want := s.Spec.Template.BackgroundLoad.DeepCopy()
 	want.Nodes = []v1alpha1.NodeName{"b"}
-	if diff := cmp.Diff(want, got.Spec.Template.Background); diff != "" {
+	if diff := cmp.Diff(want, got.Spec.Template.BackgroundLoad); diff != "" {
 		t.Errorf("background (-want +got):\n%s", diff)
 	}
-	if len(s.Spec.Template.Background.Nodes) > 0 {
+	if len(s.Spec.Template.BackgroundLoad.Nodes) > 0 {
 		t.Error("the sweep was changed")
 	}
 }

@@ -41,7 +41,7 @@ type Journal struct {
 	Entries []Entry `json:"entries"`
 }
 
-// LetsOSDsUp reports whether the journal is that of a disruption.
+// LetsOSDsUp reports whether the journal is that of an outage.
 func (j *Journal) LetsOSDsUp() bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Setting.Kind == KindNoUp })
 }

@@ -136,7 +136,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	if err := e.set(ctx, of, entry.Original, true); err != nil {
 		return err
 	}
-	if err := e.reached(StepPutBack); err != nil {
+	if err := e.reached(StepOriginalSent); err != nil {
 		return err
 	}
 	if _, now, err = e.look(ctx, entry); err != nil {
@@ -145,7 +145,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	if !entry.same(now, entry.Original) {
 		return &notTakenError{now}
 	}
-	if err := e.reached(StepPutBackSeen); err != nil {
+	if err := e.reached(StepOriginalSeen); err != nil {
 		return err
 	}
 	return e.close(ctx, j, entry.Setting, Restored, nil)

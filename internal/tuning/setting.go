@@ -20,7 +20,7 @@ import (
 type Kind string
 
 // The kinds. Autoscaler, Balancer and ScrubFlag are not varied but held still, and NoUp
-// keeps an OSD down for the time of a disruption.
+// keeps an OSD down for the time of an outage.
 const (
 	KindPoolOption Kind = "PoolOption"
 	KindConfig     Kind = "Config"

@@ -18,10 +18,10 @@ const (
 	StepStoredWritten Step = "StoredWritten"
 	// StepCompared: a setting was compared with the journal, before its restore.
 	StepCompared Step = "Compared"
-	// StepPutBack: its original value was sent to Ceph.
-	StepPutBack Step = "PutBack"
-	// StepPutBackSeen: that was read back from Ceph.
-	StepPutBackSeen Step = "PutBackSeen"
+	// StepOriginalSent: its original value was sent to Ceph.
+	StepOriginalSent Step = "OriginalSent"
+	// StepOriginalSeen: that was read back from Ceph.
+	StepOriginalSeen Step = "OriginalSeen"
 	// StepRestoredWritten: the journal says that the entry is closed.
 	StepRestoredWritten Step = "RestoredWritten"
 	// StepCopyRemoved: one copy of the journal, all of whose entries are closed, was
@@ -36,6 +36,6 @@ const (
 func Steps() []Step {
 	return []Step{
 		StepIntentWritten, StepIntentReadBack, StepChanged, StepStoredSeen, StepStoredWritten,
-		StepCompared, StepPutBack, StepPutBackSeen, StepRestoredWritten, StepCopyRemoved, StepClosed,
+		StepCompared, StepOriginalSent, StepOriginalSeen, StepRestoredWritten, StepCopyRemoved, StepClosed,
 	}
 }

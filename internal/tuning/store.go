@@ -60,11 +60,11 @@ func Outlives(last, kept *Journal) error {
 	return nil
 }
 
-// Where journals are, below Ceph's config-key. That of a disruption is another one: in a
+// Where journals are, below Ceph's config-key. That of an outage is another one: in a
 // sweep, both are open at the same time.
 const (
-	journalKey    = "cephtune/journal"
-	disruptionKey = "cephtune/disruption"
+	journalKey = "cephtune/journal"
+	outageKey  = "cephtune/disruption"
 )
 
 // ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
@@ -86,9 +86,9 @@ func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
 	return &ConfigKey{ceph: client, at: at, key: journalKey}
 }
 
-// ForDisruptions returns the store of the journal of OSDs that are kept down.
-func (s *ConfigKey) ForDisruptions() *ConfigKey {
-	return &ConfigKey{ceph: s.ceph, at: s.at, key: disruptionKey}
+// ForOutages returns the store of the journal of OSDs that are kept down.
+func (s *ConfigKey) ForOutages() *ConfigKey {
+	return &ConfigKey{ceph: s.ceph, at: s.at, key: outageKey}
 }
 
 var (

@@ -30,7 +30,7 @@ func TestLongBenchmarkWithBackground(t *testing.T) {
 		fioPhase("read", v1alpha1.Fio{Pattern: v1alpha1.FioRead, BlockSize: resource.MustParse("64Ki"), IODepth: 2}),
 	)
 	b.Spec.Repetitions = 2
-	b.Spec.Template.Background = &v1alpha1.Background{
+	b.Spec.Template.BackgroundLoad = &v1alpha1.BackgroundLoad{
 		Ramp: &metav1.Duration{Duration: 5 * time.Second},
 		Fio: &v1alpha1.Fio{
 			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 4, RateIOPS: new(int64(backgroundRate)),
@@ -48,7 +48,7 @@ func TestLongBenchmarkWithBackground(t *testing.T) {
 	for _, phase := range b.Status.Phases {
 		iops, err := strconv.ParseFloat(string(phase.BackgroundIOPS), 64)
 		if err != nil {
-			t.Errorf("phase %s: the background's IOPS are %q: %v", phase.Name, phase.BackgroundIOPS, err)
+			t.Errorf("phase %s: the background load's IOPS are %q: %v", phase.Name, phase.BackgroundIOPS, err)
 		}
 		wantWithin(t, "operations per second beside phase "+string(phase.Name), iops, 0.7*backgroundRate, 1.1*backgroundRate)
 	}
@@ -63,27 +63,27 @@ func wantBackground(t *testing.T, run *archive.Run) {
 	t.Helper()
 	beside := run.Background
 	if beside == nil || beside.Observation == nil || beside.WholeRun {
-		t.Fatalf("run %d has the background %+v, want one with a course", run.Number, beside)
+		t.Fatalf("run %d has the background load %+v, want one with a course", run.Number, beside)
 	}
 	if beside.Observation.Result.Read != nil || beside.Observation.Result.Write == nil {
-		t.Errorf("run %d: the background did %+v, want writes alone", run.Number, beside.Observation.Result)
+		t.Errorf("run %d: the background load did %+v, want writes alone", run.Number, beside.Observation.Result)
 	}
 	if p99, ok := figure.Find(beside.Observation.Figures, v1alpha1.MetricLatencyP99, v1alpha1.DirectionTotal); !ok || p99.Value <= 0 {
-		t.Errorf("run %d: the background has figures %+v, want percentiles among them", run.Number, beside.Observation.Figures)
+		t.Errorf("run %d: the background load has figures %+v, want percentiles among them", run.Number, beside.Observation.Figures)
 	}
 	for _, phase := range run.Phases {
 		if phase.StartTime.Before(*beside.StartTime) || phase.EndTime.After(*beside.EndTime) {
-			t.Errorf("run %d: phase %s was from %v to %v, the background from %v to %v",
+			t.Errorf("run %d: phase %s was from %v to %v, the background load from %v to %v",
 				run.Number, phase.Name, phase.StartTime, phase.EndTime, beside.StartTime, beside.EndTime)
 		}
 		f := map[v1alpha1.Metric]float64{}
 		for _, one := range phase.Background {
 			f[one.Metric] = one.Value
 		}
-		wantWithin(t, "bandwidth by IOPS and block size of the background", f[v1alpha1.MetricBandwidth]/(f[v1alpha1.MetricIOPS]*(4<<10)), 0.95, 1.05)
+		wantWithin(t, "bandwidth by IOPS and block size of the background load", f[v1alpha1.MetricBandwidth]/(f[v1alpha1.MetricIOPS]*(4<<10)), 0.95, 1.05)
 		for _, d := range disturbancesIn(t, phase) {
 			if d.Kind == quiescence.KindForeignIO {
-				t.Errorf("run %d: the background was taken for somebody else: %s", run.Number, d.Message)
+				t.Errorf("run %d: the background load was taken for somebody else: %s", run.Number, d.Message)
 			}
 		}
 	}

@@ -209,9 +209,9 @@ func TestLongRecipeFailureAndRecovery(t *testing.T) {
 	b := c.benchmarkRecipe(t, "failure-and-recovery")
 	c.runBenchmarkRecipe(t, b)
 	for _, run := range c.wantRuns(t, b) {
-		d := run.Phases[0].Disruption
+		d := run.Phases[0].Outage
 		if d == nil || d.SecondsToClean == "" || d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
-			t.Fatalf("run %d has the disruption %+v, want it to tell what was recovered and how long that took", run.Number, d)
+			t.Fatalf("run %d has the outage %+v, want it to tell what was recovered and how long that took", run.Number, d)
 		}
 		t.Logf("run %d: up after %s s, clean after %s s, %d copies recovered, %s object-seconds", run.Number,
 			d.SecondsToUp, d.SecondsToClean, *d.RecoveredObjects, d.DegradedObjectSeconds)

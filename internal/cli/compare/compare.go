@@ -152,7 +152,7 @@ func specDifferences(a, b side) []string {
 		case !inA:
 			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, b.name))
 		case digestA != digestB:
-			all = append(all, fmt.Sprintf("phase %s: was specified otherwise, itself, its clients, data, image or claim, or a disruption", name))
+			all = append(all, fmt.Sprintf("phase %s: was specified otherwise, itself, its clients, data, image or claim, or an outage", name))
 		}
 	}
 	return all

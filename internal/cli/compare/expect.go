@@ -38,8 +38,8 @@ func kinds() []kind {
 		{"initial-state", "how runs find the data, and phases the caches of OSDs", regexp.MustCompile(`^initial state |^OSD caches `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
 		{"nodes", "the nodes that clients are on", regexp.MustCompile(`^node `)},
-		{"phases", "what was asked for, clients, data and disruption included", regexp.MustCompile(`^phase `)},
-		{"background", "the load beside the phases", regexp.MustCompile(`^background:`)},
+		{"phases", "what was asked for, clients, data and outage included", regexp.MustCompile(`^phase `)},
+		{"background-load", "the load beside the phases", regexp.MustCompile(`^background:`)},
 	}
 }
 

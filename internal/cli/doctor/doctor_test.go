@@ -103,8 +103,8 @@ func journal(t *testing.T, sweep *v1alpha1.CephTuningSweep, state tuning.State) 
 	}
 }
 
-// disrupting is the journal of a benchmark that has an OSD down.
-func disrupting(t *testing.T, of string, until time.Time) *corev1.ConfigMap {
+// withOSDsDown is the journal of a benchmark that has an OSD down.
+func withOSDsDown(t *testing.T, of string, until time.Time) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
@@ -289,10 +289,10 @@ func TestGolden(t *testing.T) {
 		"a sweep at work":               {append(installation(t), atWork, journal(t, atWork, tuning.Open), lease(holder, clitest.Morning(89))), everything, nothing},
 		"a sweep that waits for people": {append(installation(t), ended, journal(t, ended, tuning.Open), lease(holder, clitest.Morning(20))), everything, nothing},
 		"a sweep that is gone":          {append(installation(t), journal(t, sweep, tuning.Open), lease(holder, clitest.Morning(89))), everything, nothing},
-		"a benchmark with OSDs down":    {append(installation(t), disrupting(t, fsid, clitest.Morning(89))), everything, nothing},
-		"OSDs that nobody lets up":      {append(installation(t), disrupting(t, fsid, clitest.Morning(80))), everything, nothing},
+		"a benchmark with OSDs down":    {append(installation(t), withOSDsDown(t, fsid, clitest.Morning(89))), everything, nothing},
+		"OSDs that nobody lets up":      {append(installation(t), withOSDsDown(t, fsid, clitest.Morning(80))), everything, nothing},
 		"OSDs down in two clusters": {
-			append(installation(t), disrupting(t, fsid, clitest.Morning(89)), disrupting(t, "4f6b2e0c-2222-4000-8000-000000000002", clitest.Morning(80)),
+			append(installation(t), withOSDsDown(t, fsid, clitest.Morning(89)), withOSDsDown(t, "4f6b2e0c-2222-4000-8000-000000000002", clitest.Morning(80)),
 				journal(t, sweep, tuning.Open)), everything, nothing,
 		},
 		"volumes of Ceph-CSI":    {append(installation(t), cephCSI(t)...), everything, nothing},

@@ -39,7 +39,7 @@ func (e *examination) journals(ctx context.Context) {
 		case j.Done():
 		case j.LetsOSDsUp():
 			open++
-			e.disruption(j)
+			e.outage(j)
 		default:
 			open++
 			e.journal(ctx, j)
@@ -74,10 +74,10 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 // operator ends it itself by then.
 const overdue = 2 * time.Minute
 
-// disruption examines a journal of OSDs that are kept down, which has a time by which they
+// outage examines a journal of OSDs that are kept down, which has a time by which they
 // have to be up again.
-func (e *examination) disruption(j *tuning.Journal) {
-	about := "Disruption of " + j.FSID
+func (e *examination) outage(j *tuning.Journal) {
+	about := "Outage of " + j.FSID
 	if e.now.Sub(j.Until) > overdue {
 		e.found(about, Wrong, fmt.Sprintf("%s %s has OSDs down, which had to be up again by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")),
 			"kubectl cephtune restore, and what it prints under BY HAND")

@@ -158,7 +158,7 @@ func (s *session) look(ctx context.Context) {
 	})
 }
 
-// isClientOf reports whether a pod measures for a benchmark. That of a background tells how
+// isClientOf reports whether a pod measures for a benchmark. That of a background load tells how
 // fast it is, too, and is no part of what is measured.
 func isClientOf(benchmark string, pod *corev1.Pod) bool {
 	return pod.Annotations[settings.AnnotationBenchmark] == benchmark && pod.Labels[settings.LabelRole] != settings.RoleBackground

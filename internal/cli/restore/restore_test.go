@@ -57,8 +57,8 @@ func journal(t *testing.T, of string, s *v1alpha1.CephTuningSweep, entries ...tu
 	return cm
 }
 
-// disrupting is the journal of a benchmark that is gone and has left an OSD down.
-func disrupting(t *testing.T, of, name string) *corev1.ConfigMap {
+// withOSDsDown is the journal of a benchmark that is gone and has left an OSD down.
+func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: clitest.Namespace, Name: name, UID: "u"},
@@ -129,9 +129,9 @@ func TestGolden(t *testing.T) {
 		"no such sweep":             {"pg-num", []client.Object{operator()}},
 		"a journal that is missing": {"pg-num", []client.Object{operator(), unlike}},
 		"the sweep is gone":         {"pg-num", []client.Object{gone, journal(t, fsid, sweep(t), one)}},
-		"OSDs are down":             {"", []client.Object{disrupting(t, fsid, "outage"), disrupting(t, other, "pg-num")}},
-		"OSDs of a benchmark":       {"cephbenchmark/outage", []client.Object{disrupting(t, fsid, "outage"), disrupting(t, other, "pg-num")}},
-		"OSDs of a namesake":        {"pg-num", []client.Object{sweep(t), disrupting(t, other, "pg-num")}},
+		"OSDs are down":             {"", []client.Object{withOSDsDown(t, fsid, "outage"), withOSDsDown(t, other, "pg-num")}},
+		"OSDs of a benchmark":       {"cephbenchmark/outage", []client.Object{withOSDsDown(t, fsid, "outage"), withOSDsDown(t, other, "pg-num")}},
+		"OSDs of a namesake":        {"pg-num", []client.Object{sweep(t), withOSDsDown(t, other, "pg-num")}},
 		"nobody has looked":         {"pg-num", []client.Object{unseen, journal(t, fsid, sweep(t), one)}},
 		"a journal that is damaged": {"", []client.Object{config("{")}},
 		"abandon unconfirmed":       {"pg-num --abandon", []client.Object{sweep(t), journal(t, fsid, sweep(t), entries()[0], one)}},

@@ -25,7 +25,7 @@ together and of each run, with what has to be known about them.
 
 Of all runs together, rates and mean latencies are geometric means, percentiles are
 those of all operations, and LatencyMax is the longest of all; P50 and P99 of a window
-of a disruption, such as P99Outage, are medians of the runs. The interval is that of a
+of an outage, such as P99Outage, are medians of the runs. The interval is that of a
 typical run; it takes three valid runs. SPREAD is by how much the largest value
 of a valid run exceeds the smallest. Values of runs that are not valid are in
 parentheses, and count for nothing.

@@ -178,7 +178,7 @@ func TestGolden(t *testing.T) {
 	running.Status.CompletionTime, running.Status.Verdict, running.Status.Summary = nil, "", ""
 	waiting := nightly()
 	waiting.Status = v1alpha1.CephBenchmarkStatus{Conditions: []metav1.Condition{{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "WaitingForQuiet", Message: "recovery is under way",
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "WaitingForQuiescence", Message: "recovery is under way",
 	}}}
 	unseen := nightly()
 	unseen.Status = v1alpha1.CephBenchmarkStatus{}
@@ -280,7 +280,7 @@ func TestTheBackgroundIsNoted(t *testing.T) {
 	runs := []*archive.Run{run(t, 1, v1alpha1.RunValid, 100), run(t, 2, v1alpha1.RunValid, 100)}
 	name := runs[0].Phases[0].Name
 	if note := backgroundNote(name, runs); note != "" {
-		t.Errorf("without a background there is %q", note)
+		t.Errorf("without a background load there is %q", note)
 	}
 	for i, iops := range []float64{498, 20} {
 		runs[i].Phases[0].Background = []figure.Figure{{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: iops}}
@@ -289,7 +289,7 @@ func TestTheBackgroundIsNoted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := string(name) + ", beside it: the background did 498 IOPS in run 1, 20 IOPS in run 2"
+	want := string(name) + ", beside it: the background load did 498 IOPS in run 1, 20 IOPS in run 2"
 	if !slices.Contains(all, want) {
 		t.Errorf("no %q in\n%s", want, strings.Join(all, "\n"))
 	}

@@ -27,7 +27,7 @@ func writeTable(w io.Writer, f *findings) error {
 		out.WriteString("\n")
 		aligned.Write(&out, header, rows)
 	}
-	writeDisruptions(&out, f.runs)
+	writeOutages(&out, f.runs)
 	notes, err := notes(f.runs)
 	if err != nil {
 		return err

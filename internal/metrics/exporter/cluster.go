@@ -47,8 +47,8 @@ type clusterFacts struct {
 	name    string
 	waiting int
 	grant   *lock.Grant
-	// journal and disruption are set if they could be read, with or without entries.
-	journal, disruption *tuning.Journal
+	// journal and outage are set if they could be read, with or without entries.
+	journal, outage *tuning.Journal
 }
 
 // clusterSamples are the series of a Ceph cluster.
@@ -68,10 +68,10 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 		open, holder := openEntries(c.journal)
 		all = append(all, sample(metrics.JournalOpen, float64(open), c.name, holder))
 	}
-	if c.disruption != nil {
-		open, holder := openEntries(c.disruption)
+	if c.outage != nil {
+		open, holder := openEntries(c.outage)
 		all = append(all, sample(metrics.OSDsKeptDown, float64(open), c.name, holder))
-		if until := c.disruption.Until; open > 0 && !until.IsZero() {
+		if until := c.outage.Until; open > 0 && !until.IsZero() {
 			all = append(all, sample(metrics.OSDsDueUp, float64(until.Unix()), c.name))
 		}
 	}
@@ -103,9 +103,9 @@ type clusters struct {
 	rook     Rook
 	lock     Lock
 	journals Journals
-	// disruptions are the journals of OSDs that are kept down.
-	disruptions Journals
-	now         func() time.Time
+	// outages are the journals of OSDs that are kept down.
+	outages Journals
+	now     func() time.Time
 
 	mu    sync.Mutex
 	fsids map[v1alpha1.ClusterReference]knownFSID
@@ -143,10 +143,10 @@ func (c *clusters) lookAt(ctx context.Context, ref v1alpha1.ClusterReference) (c
 	if lockErr == nil {
 		found.grant = &grant
 	}
-	var journalErr, disruptionErr error
+	var journalErr, outageErr error
 	found.journal, journalErr = orEmpty(c.journals.Load(ctx, fsid))
-	found.disruption, disruptionErr = orEmpty(c.disruptions.Load(ctx, fsid))
-	return found, errors.Join(lockErr, journalErr, disruptionErr)
+	found.outage, outageErr = orEmpty(c.outages.Load(ctx, fsid))
+	return found, errors.Join(lockErr, journalErr, outageErr)
 }
 
 // orEmpty returns an empty journal if the cluster has no journal, and nil if that is unknown.

@@ -32,8 +32,8 @@ type Options struct {
 	Rook     Rook
 	Lock     Lock
 	Journals Journals
-	// Disruptions return which OSDs of a Ceph cluster are kept down.
-	Disruptions Journals
+	// Outages return which OSDs of a Ceph cluster are kept down.
+	Outages Journals
 	// Leads is closed once this manager leads. The others say nothing, for each series
 	// would be there twice.
 	Leads <-chan struct{}
@@ -62,7 +62,7 @@ func NewCollector(o Options) *Collector {
 	return &Collector{
 		reader: o.Reader, leads: o.Leads, log: o.Log, now: o.Now, descriptions: descriptions(),
 		clusters: &clusters{
-			refs: refs, rook: o.Rook, lock: o.Lock, journals: o.Journals, disruptions: o.Disruptions, now: o.Now,
+			refs: refs, rook: o.Rook, lock: o.Lock, journals: o.Journals, outages: o.Outages, now: o.Now,
 			fsids: map[v1alpha1.ClusterReference]knownFSID{},
 		},
 	}

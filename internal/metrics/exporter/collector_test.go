@@ -50,7 +50,7 @@ type platform struct {
 	hangs                        bool
 }
 
-// stops are the journals of disruptions of a platform.
+// stops are the journals of outages of a platform.
 type stops struct{ of *platform }
 
 func (s stops) Load(context.Context, string) (*tuning.Journal, error) {
@@ -99,7 +99,7 @@ func collector(r client.Reader, p *platform) *Collector {
 	close(leads)
 	return NewCollector(Options{
 		Reader: r, Clusters: []settings.Cluster{{Namespace: cluster.Namespace, Name: cluster.Name}},
-		Rook: p, Lock: p, Journals: p, Disruptions: stops{p}, Leads: leads, Log: logr.Discard(), Now: func() time.Time { return noon },
+		Rook: p, Lock: p, Journals: p, Outages: stops{p}, Leads: leads, Log: logr.Discard(), Now: func() time.Time { return noon },
 	})
 }
 
@@ -159,19 +159,19 @@ func TestExposition(t *testing.T) {
 		grant:   lock.Grant{Holder: "CephTuningSweep/bench/pg-num/s1", Since: noon.Add(-time.Hour), Expires: noon.Add(time.Minute)},
 		journal: &tuning.Journal{Sweep: tuning.Sweep{Namespace: "bench", Name: "pg-num", UID: "s1"}, Entries: []tuning.Entry{{State: tuning.Open}}},
 	}
-	disrupts := &platform{fsid: "f1", stopped: &tuning.Journal{
+	withOutage := &platform{fsid: "f1", stopped: &tuning.Journal{
 		Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "nightly", UID: "b1"}, Until: noon.Add(time.Minute),
 		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), State: tuning.Open}},
 	}}
-	disrupted := nightly(1)
-	disrupted.Status.Phases[0].Metrics = append(disrupted.Status.Phases[0].Metrics, v1alpha1.MetricResult{
+	hadOutage := nightly(1)
+	hadOutage.Status.Phases[0].Metrics = append(hadOutage.Status.Phases[0].Metrics, v1alpha1.MetricResult{
 		Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: "73.9",
 	})
 	cases := map[string]struct {
 		platform *platform
 		objects  []client.Object
 	}{
-		"disruption":     {disrupts, []client.Object{disrupted}},
+		"outage":         {withOutage, []client.Object{hadOutage}},
 		"running-sweep":  {holds, []client.Object{running, childOf(running, "2.1.0.0", reconciling("Running"))}},
 		"ended-sweep":    {quietPlatform(), []client.Object{endedSweep()}},
 		"benchmark":      {quietPlatform(), []client.Object{mixed}},
@@ -206,10 +206,10 @@ func TestPromlint(t *testing.T) {
 	events.sidecar.WithLabelValues("status")
 	events.sidecarErrors.WithLabelValues("status")
 	events.apiRequests.WithLabelValues("get")
-	events.disruptions.duration.WithLabelValues("clean")
-	disrupted := judged(nightly(1))
-	disrupted.Status.Phases[0].Metrics[0] = v1alpha1.MetricResult{Metric: v1alpha1.MetricTimeToClean, Value: "73.9"}
-	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), disrupted),
+	events.outages.duration.WithLabelValues("clean")
+	hadOutage := judged(nightly(1))
+	hadOutage.Status.Phases[0].Metrics[0] = v1alpha1.MetricResult{Metric: v1alpha1.MetricTimeToClean, Value: "73.9"}
+	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), hadOutage),
 		&platform{
 			fsid: "f1", grant: lock.Grant{Holder: "a/b/c/d", Since: noon, Expires: noon.Add(1)},
 			stopped: &tuning.Journal{Until: noon, Entries: []tuning.Entry{{State: tuning.Open}}},

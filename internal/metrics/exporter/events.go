@@ -33,7 +33,7 @@ type Events struct {
 	sidecar       *prometheus.HistogramVec
 	sidecarErrors *prometheus.CounterVec
 	apiRequests   *prometheus.HistogramVec
-	disruptions   disruptions
+	outages       outages
 }
 
 // NewEvents registers what it counts.
@@ -48,7 +48,7 @@ func NewEvents(with prometheus.Registerer) *Events {
 		apiRequests:   prometheus.NewHistogramVec(histogram(metrics.APIRequest, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10), labelsOf(metrics.APIRequest)),
 	}
 	with.MustRegister(e.invalidRuns, e.restores, e.settle, e.sidecar, e.sidecarErrors, e.apiRequests)
-	e.disruptions = newDisruptions(with)
+	e.outages = newOutages(with)
 	// A counter that begins with its first event has no increase then.
 	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned, OutcomeFailed} {
 		e.restores.WithLabelValues(outcome)

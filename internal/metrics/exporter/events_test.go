@@ -149,26 +149,26 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestDisruptions(t *testing.T) {
+func TestOutages(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	e := NewEvents(registry)
 	stop, back, recovered := metav1.NewTime(noon), metav1.NewTime(noon.Add(time.Minute)), int64(240)
-	cost := &archive.Disruption{
+	cost := &archive.Outage{
 		StopTime: &stop, LetBackTime: &back, SecondsToUp: "2", SecondsToClean: "73.9", DegradedObjectSeconds: "14700", RecoveredObjects: &recovered,
 	}
-	e.DisruptionEnded(DisruptionMeasured, cost)
-	e.DisruptionEnded(DisruptionFailed, cost) // What it has cost is no evidence.
-	e.DisruptionEnded(DisruptionRefused, nil)
-	e.DisruptionEnded("", cost) // There was none.
+	e.OutageEnded(OutageMeasured, cost)
+	e.OutageEnded(OutageFailed, cost) // What it has cost is no evidence.
+	e.OutageEnded(OutageRefused, nil)
+	e.OutageEnded("", cost) // There was none.
 	want := map[string]float64{
-		metrics.Disruptions + " Measured": 1, metrics.Disruptions + " Failed": 1, metrics.Disruptions + " Refused": 1,
-		metrics.DisruptionDuration + " outage": 1, metrics.DisruptionDuration + " up": 1, metrics.DisruptionDuration + " clean": 1,
+		metrics.Outages + " Measured": 1, metrics.Outages + " Failed": 1, metrics.Outages + " Refused": 1,
+		metrics.OutageDuration + " down": 1, metrics.OutageDuration + " up": 1, metrics.OutageDuration + " clean": 1,
 		metrics.DegradedObjectSeconds: 14700, metrics.RecoveredObjects: 240,
 	}
 	if diff := cmp.Diff(want, counted(t, registry)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if parts := partsOf(cost); parts["outage"] != 60 || parts["clean"] != 73.9 {
+	if parts := partsOf(cost); parts["down"] != 60 || parts["clean"] != 73.9 {
 		t.Errorf("parts %v", parts)
 	}
 }
@@ -185,7 +185,7 @@ func TestNobodyCounts(t *testing.T) {
 	e.BenchmarkRecorded(&v1alpha1.CephBenchmark{}, b, "Scrub")
 	e.RestoreEnded(OutcomeFailed)
 	e.Settled(time.Second)
-	e.DisruptionEnded(DisruptionMeasured, &archive.Disruption{SecondsToClean: "1"})
+	e.OutageEnded(OutageMeasured, &archive.Outage{SecondsToClean: "1"})
 }
 
 func TestRequests(t *testing.T) {

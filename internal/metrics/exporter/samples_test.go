@@ -260,14 +260,14 @@ func TestClusters(t *testing.T) {
 			sample(metrics.LockAcquired, float64(noon.Unix()-3600), "rook-ceph/my-cluster"),
 			sample(metrics.JournalOpen, 2, "rook-ceph/my-cluster", "CephTuningSweep/bench/pg-num"),
 		}},
-		"OSDs that are kept down": {clusterFacts{disruption: &tuning.Journal{
+		"OSDs that are kept down": {clusterFacts{outage: &tuning.Journal{
 			Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage"}, Until: noon,
 			Entries: []tuning.Entry{{State: tuning.Open}, {State: tuning.Open}},
 		}}, []Sample{
 			sample(metrics.OSDsKeptDown, 2, "rook-ceph/my-cluster", "CephBenchmark/bench/outage"),
 			sample(metrics.OSDsDueUp, float64(noon.Unix()), "rook-ceph/my-cluster"),
 		}},
-		"OSDs that were let up": {clusterFacts{disruption: &tuning.Journal{Until: noon, Entries: []tuning.Entry{{State: tuning.Restored}}}}, []Sample{
+		"OSDs that were let up": {clusterFacts{outage: &tuning.Journal{Until: noon, Entries: []tuning.Entry{{State: tuning.Restored}}}}, []Sample{
 			sample(metrics.OSDsKeptDown, 0, "rook-ceph/my-cluster", ""),
 		}},
 		"a lock that has expired is nobody's": {clusterFacts{grant: expired, journal: done}, []Sample{free, closed}},

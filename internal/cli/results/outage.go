@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// writeDisruptions tells what OSDs that were down have cost, if any were: how long the
+// writeOutages tells what OSDs that were down have cost, if any were: how long the
 // cluster took, and what clients got meanwhile.
-func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
+func writeOutages(out *strings.Builder, runs []*archive.Run) {
 	var costs, backfills, windows [][]string
 	for _, run := range runs {
 		for _, phase := range run.Phases {
-			d := phase.Disruption
+			d := phase.Outage
 			if d == nil {
 				continue
 			}
@@ -38,7 +38,7 @@ func writeDisruptions(out *strings.Builder, runs []*archive.Run) {
 		return
 	}
 	out.WriteString("\n")
-	aligned.Write(out, []string{"RUN", "DISRUPTION IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
+	aligned.Write(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
 	if len(backfills) > 0 {
 		out.WriteString("\n")
 		aligned.Write(out, []string{"RUN", "TAKEN FOR LOST AFTER", "DATA MOVED AFTER THAT"}, backfills)

@@ -6,19 +6,19 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/outage"
 )
 
-const disruptionMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when they were let up again. Ceph tells how placement groups are every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
+const outageMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when they were let up again. Ceph tells how placement groups are every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
 
-// disruptionParts are what OSDs that were down have cost in each run; nothing where none
+// outageParts are what OSDs that were down have cost in each run; nothing where none
 // were.
-func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
+func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	backfills := &Table{Header: []string{"Run", "Taken for lost after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
-	for _, of := range disruptionsOf(runs) {
+	for _, of := range outagesOf(runs) {
 		d, run := of.result, strconv.Itoa(int(of.run))
 		recovered := ""
 		if d.RecoveredObjects != nil {
@@ -47,35 +47,35 @@ func disruptionParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 			parts = append(parts, Part{Table: table})
 		}
 	}
-	return append(parts, Part{Text: disruptedBy(b) + disruptionMethod})
+	return append(parts, Part{Text: outageBy(b) + outageMethod})
 }
 
-// disruptionOf is that of one run.
-type disruptionOf struct {
+// outageOf is that of one run.
+type outageOf struct {
 	run    int32
-	result *archive.Disruption
+	result *archive.Outage
 }
 
-// disruptionsOf are those that the archives have.
-func disruptionsOf(runs []*archive.Run) []disruptionOf {
-	var all []disruptionOf
+// outagesOf are those that the archives have.
+func outagesOf(runs []*archive.Run) []outageOf {
+	var all []outageOf
 	for _, run := range runs {
 		for _, phase := range run.Phases {
-			if phase.Disruption != nil {
-				all = append(all, disruptionOf{run.Number, phase.Disruption})
+			if phase.Outage != nil {
+				all = append(all, outageOf{run.Number, phase.Outage})
 			}
 		}
 	}
 	return all
 }
 
-// disruptedBy says what was asked for.
-func disruptedBy(b *v1alpha1.CephBenchmark) string {
-	d := b.Spec.Template.Disruption
+// outageBy says what was asked for.
+func outageBy(b *v1alpha1.CephBenchmark) string {
+	d := b.Spec.Template.Outage
 	if d == nil {
 		return ""
 	}
-	return fmt.Sprintf("In phase %s, %s. ", d.Phase, disruption.Names(disruption.PlanOf(d, 0).OSDs))
+	return fmt.Sprintf("In phase %s, %s. ", d.Phase, outage.Names(outage.PlanOf(d, 0).OSDs))
 }
 
 func seconds(d v1alpha1.Decimal) string { return figure.HumanDecimal(v1alpha1.MetricTimeToClean, d) }

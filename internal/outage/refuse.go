@@ -1,4 +1,4 @@
-package disruption
+package outage
 
 import (
 	"fmt"
@@ -131,16 +131,16 @@ func (p Plan) lostMeanwhile(c Cluster) string {
 	case staysOut(c.Config):
 		return "with mon_osd_auto_mark_auto_out_in off, an OSD that Ceph takes for lost stays out of the cluster when it is back: " +
 			"an outage that takes longer than it should would not be over with it"
-	case !p.Backfill && lost > 0 && p.Outage+outMargin > lost:
+	case !p.Backfill && lost > 0 && p.Duration+outMargin > lost:
 		return fmt.Sprintf("Ceph takes OSDs for lost that are down for %v (mon_osd_down_out_interval), and moves their data: "+
-			"an outage of %v has to be %v shorter than that, or disruption.backfill Expect", lost, p.Outage, outMargin)
+			"an outage of %v has to be %v shorter than that, or outage.backfill Expect", lost, p.Duration, outMargin)
 	case p.Backfill && lostAtLatest == 0:
 		return "Ceph never takes OSDs for lost here (mon_osd_down_out_interval is 0), so there is no backfill to expect"
 	case p.Backfill && !p.allGoOut(c):
 		return fmt.Sprintf("Ceph takes no more OSDs for lost once less than %g of them are in (mon_osd_min_in_ratio), "+
 			"so that not all of %d would go out: name fewer", minInRatio(c.Config), len(p.OSDs))
-	case p.Backfill && p.Outage <= lostAtLatest+outMargin:
-		return fmt.Sprintf("disruption.backfill is Expect, and Ceph moves data only after %v (mon_osd_down_out_interval): raise disruption.outage above %v",
+	case p.Backfill && p.Duration <= lostAtLatest+outMargin:
+		return fmt.Sprintf("outage.backfill is Expect, and Ceph moves data only after %v (mon_osd_down_out_interval): raise outage.duration above %v",
 			lostAtLatest, lostAtLatest+outMargin)
 	}
 	return ""
@@ -177,7 +177,7 @@ func (p Plan) shared(c Cluster) string {
 	}
 	slices.Sort(others)
 	return fmt.Sprintf("%d pools of others have data on these OSDs (%s), which would be degraded too: "+
-		"name OSDs that hold none, or raise disruption.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
+		"name OSDs that hold none, or raise outage.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
 }
 
 func (p Plan) unsafe(c Cluster) string {

@@ -1,4 +1,4 @@
-package disruption
+package outage
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ func at(seconds float64) time.Time { return begin.Add(time.Duration(seconds * fl
 
 // plan stops osd.2 after 40 s, ten of which are ramp, for a minute.
 func plan() Plan {
-	return PlanOf(&v1alpha1.Disruption{
-		Phase: "outage", OSDs: []int32{2}, Before: metav1.Duration{Duration: 30 * time.Second}, Outage: metav1.Duration{Duration: time.Minute},
+	return PlanOf(&v1alpha1.Outage{
+		Phase: "outage", OSDs: []int32{2}, Before: metav1.Duration{Duration: 30 * time.Second}, Duration: metav1.Duration{Duration: time.Minute},
 	}, 10*time.Second)
 }
 
@@ -77,8 +77,8 @@ func TestRefuse(t *testing.T) {
 		"data that is not where it is to be":   {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+clean+remapped"] = 1 }, "active+clean"},
 		"data that nobody has heard of":        {func(c *Cluster, _ *Plan) { c.Status.PGsByState["stale+active+clean"] = 1 }, "active+clean"},
 		"nobody who tells":                     {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no active ceph-mgr"},
-		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Outage = 9*time.Minute + time.Second }, "1m0s shorter"},
-		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Outage = 9 * time.Minute }, ""},
+		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Duration = 9*time.Minute + time.Second }, "1m0s shorter"},
+		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Duration = 9 * time.Minute }, ""},
 		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
 		"one with endless patience":            {set("global", "mon_osd_down_out_interval", "0"), ""},
 		"a monitor with less patience":         {set("mon.b", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
@@ -87,16 +87,16 @@ func TestRefuse(t *testing.T) {
 		"one that would not":                   {set("mon", "mon_osd_auto_mark_auto_out_in", "true"), ""},
 		"backfill that one monitor delays": {func(c *Cluster, p *Plan) {
 			set("mon.b", "mon_osd_down_out_interval", "1200")(c, p)
-			p.Backfill, p.Outage = true, 12*time.Minute
+			p.Backfill, p.Duration = true, 12*time.Minute
 		}, "above 21m0s"},
 		"backfill that does not come": {func(_ *Cluster, p *Plan) { p.Backfill = true }, "above 11m0s"},
-		"backfill that comes":         {func(_ *Cluster, p *Plan) { p.Backfill, p.Outage = true, 12*time.Minute }, ""},
+		"backfill that comes":         {func(_ *Cluster, p *Plan) { p.Backfill, p.Duration = true, 12*time.Minute }, ""},
 		"backfill of what may not all go out": {func(_ *Cluster, p *Plan) {
-			p.Backfill, p.Outage, p.OSDs = true, 12*time.Minute, []int{1, 2}
+			p.Backfill, p.Duration, p.OSDs = true, 12*time.Minute, []int{1, 2}
 		}, "less than 0.75 of them are in (mon_osd_min_in_ratio)"},
 		"backfill where more may go out": {func(c *Cluster, p *Plan) {
 			set("mon", "mon_osd_min_in_ratio", "0.5")(c, p)
-			p.Backfill, p.Outage, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
+			p.Backfill, p.Duration, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
 		}, ""},
 		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, pg(3, 2)) }, "1 pools of others have data on these OSDs (theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
@@ -147,7 +147,7 @@ func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
 // OSDs for lost: a journal says until when, and the keeper looks every half minute.
 func TestWhatEndsAnOverdueOutageComesInTime(t *testing.T) {
 	p := plan()
-	p.Outage = defaultOutAfter - outMargin // the longest there is
+	p.Duration = defaultOutAfter - outMargin // the longest there is
 	if latest := p.Until(begin).Sub(begin) + 30*time.Second; latest >= defaultOutAfter {
 		t.Errorf("it is ended after %v, and Ceph takes OSDs for lost after %v", latest, defaultOutAfter)
 	}
@@ -340,11 +340,11 @@ func TestMeasure(t *testing.T) {
 		Before: &ceph.Recovered{Objects: 1000}, After: &ceph.Recovered{Objects: 1240},
 	})
 	stop, letBack, recovered := metav1.NewTime(at(40)), metav1.NewTime(at(100)), int64(240)
-	want := &archive.Disruption{
+	want := &archive.Outage{
 		StopTime: &stop, LetBackTime: &letBack, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		// 2 s to 100, 8 s at 100, 48 s from 100 to 300, 6 s at 300, 16 s from 300 to none.
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
-		Windows: []archive.DisruptionWindow{
+		Windows: []archive.OutageWindow{
 			{Name: "Before", LatencyP50: "0.00200704", LatencyP99: "0.00200704", Seconds: 28, IOPS: "500", Bandwidth: "2048000"},
 			{Name: "Outage", LatencyP50: "0.00401408", LatencyP99: "0.9017754", Seconds: 60, IOPS: "491.6667", Bandwidth: "2013867", StalledSeconds: 1},
 			{Name: "Recovery", LatencyP50: "0.00401408", LatencyP99: "0.00401408", Seconds: 20, IOPS: "275", Bandwidth: "1126400"},

@@ -21,10 +21,10 @@ import (
 // An OSD goes down under load and comes back, by itself or because the benchmark is deleted
 // or its manager killed. Each time another one: Ceph's OSDs do not bear to be marked down
 // often.
-func TestLongBenchmarkWithDisruption(t *testing.T) {
+func TestLongBenchmarkWithOutage(t *testing.T) {
 	c := forTest(t)
 	t.Run("to the end", func(t *testing.T) {
-		b := c.disrupted("disruption", 0)
+		b := c.withOutage("outage", 0)
 		c.create(t, b)
 		c.awaitDown(t, b, 0)
 		c.awaitEnd(t, v1alpha1.ConditionComplete, b)
@@ -33,11 +33,11 @@ func TestLongBenchmarkWithDisruption(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := run.Phases[0].Disruption
+		d := run.Phases[0].Outage
 		if b.Status.Runs[0].State != v1alpha1.RunValid || d == nil {
 			t.Fatalf("run %+v", b.Status.Runs[0])
 		}
-		t.Logf("disruption: %+v", *d)
+		t.Logf("outage: %+v", *d)
 		for name, figure := range map[string]v1alpha1.Decimal{
 			"up": d.SecondsToUp, "active": d.SecondsToActive, "clean": d.SecondsToClean, "degraded object-seconds": d.DegradedObjectSeconds,
 		} {
@@ -62,14 +62,14 @@ func TestLongBenchmarkWithDisruption(t *testing.T) {
 		}
 	})
 	t.Run("deleted in mid-outage", func(t *testing.T) {
-		b := c.disrupted("disruption-deleted", 1)
+		b := c.withOutage("outage-deleted", 1)
 		c.create(t, b)
 		c.awaitDown(t, b, 1)
 		c.deleteAndWait(t, b)
 		c.wantUp(t, 10*time.Second, 1)
 	})
 	t.Run("the manager is killed in mid-outage", func(t *testing.T) {
-		b := c.disrupted("disruption-killed", 2)
+		b := c.withOutage("outage-killed", 2)
 		c.create(t, b)
 		c.awaitDown(t, b, 2)
 		c.killManager(t)
@@ -96,35 +96,35 @@ func TestLongBenchmarkWithBackfill(t *testing.T) {
 	c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "2")
 	t.Cleanup(func() { c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "3") })
 
-	b := c.disrupted("backfill", 2)
+	b := c.withOutage("backfill", 2)
 	b.Spec.Template.Target.ScratchPool.Replicated.Size = 2
 	b.Spec.Template.Phases[0].Fio.Duration = metav1.Duration{Duration: 6 * time.Minute}
-	b.Spec.Template.Disruption.Backfill = v1alpha1.BackfillExpect
-	b.Spec.Template.Disruption.Outage = metav1.Duration{Duration: 150 * time.Second}
+	b.Spec.Template.Outage.Backfill = v1alpha1.BackfillExpect
+	b.Spec.Template.Outage.Duration = metav1.Duration{Duration: 150 * time.Second}
 	c.create(t, b)
 	c.awaitEnd(t, v1alpha1.ConditionComplete, b)
 	c.wantUp(t, time.Minute, 2)
 	for _, run := range c.wantRuns(t, b) {
-		d := run.Phases[0].Disruption
+		d := run.Phases[0].Outage
 		if d == nil {
-			t.Fatalf("run %d has no disruption", run.Number)
+			t.Fatalf("run %d has no outage", run.Number)
 		}
-		t.Logf("disruption: %+v", *d)
+		t.Logf("outage: %+v", *d)
 		if d.SecondsToOut == "" || d.SecondsToBackfilled == "" || d.SecondsToClean == "" {
 			t.Errorf("out after %q s, moved after %q s, whole after %q s: it does not tell all of them", d.SecondsToOut, d.SecondsToBackfilled, d.SecondsToClean)
 		}
 	}
 }
 
-// disrupted is a benchmark in the middle of which an OSD is down for 40 s. What is stored
+// withOutage is a benchmark in the middle of which an OSD is down for 40 s. What is stored
 // by others on a small cluster is on all of its OSDs.
-func (c *cluster) disrupted(name string, osd int32) *v1alpha1.CephBenchmark {
+func (c *cluster) withOutage(name string, osd int32) *v1alpha1.CephBenchmark {
 	phase := fioPhase("outage", v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite, IODepth: 4, RateIOPS: new(int64(50))})
 	phase.Fio.Duration = metav1.Duration{Duration: 4 * time.Minute}
 	b := c.benchmark(name, c.replicatedScratch(), phase)
-	b.Spec.Template.Disruption = &v1alpha1.Disruption{
+	b.Spec.Template.Outage = &v1alpha1.Outage{
 		Phase: "outage", OSDs: []int32{osd}, OtherPools: 100, Backfill: v1alpha1.BackfillRefuse,
-		Before: metav1.Duration{Duration: 20 * time.Second}, Outage: metav1.Duration{Duration: 40 * time.Second},
+		Before: metav1.Duration{Duration: 20 * time.Second}, Duration: metav1.Duration{Duration: 40 * time.Second},
 	}
 	// It has to be rested since it was stopped last, by an earlier test.
 	b.Spec.Quiescence.Timeout = metav1.Duration{Duration: 10 * time.Minute}

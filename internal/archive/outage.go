@@ -6,8 +6,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Disruption is what came of the disruption in one run.
-type Disruption struct {
+// Outage is what came of the outage in one run.
+type Outage struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
 
@@ -42,10 +42,10 @@ type Disruption struct {
 	RecoveredObjectsPerSecond v1alpha1.Decimal `json:"recoveredObjectsPerSecond,omitempty"`
 
 	// Windows are what clients got, in order: Before, Outage, Recovery and After.
-	Windows []DisruptionWindow `json:"windows,omitempty"`
+	Windows []OutageWindow `json:"windows,omitempty"`
 }
 
-// WindowName names a part of a phase with a disruption.
+// WindowName names a part of a phase with an outage.
 type WindowName string
 
 // The windows.
@@ -60,8 +60,8 @@ const (
 	WindowAfter WindowName = "After"
 )
 
-// DisruptionWindow is what clients got in a part of the phase.
-type DisruptionWindow struct {
+// OutageWindow is what clients got in a part of the phase.
+type OutageWindow struct {
 	// Name is Before, Outage, Recovery or After.
 	Name WindowName `json:"name"`
 

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Disruption has OSDs down in the middle of a phase, and measures what that costs: how
+// Outage takes OSDs down in the middle of a phase, and measures what that costs: how
 // long the cluster takes to be whole again after they came back, and what clients get
 // before, meanwhile and afterwards. It happens in each run. The OSDs' processes go on:
 // Ceph is told that they are down, and to keep them so for a while.
@@ -10,8 +10,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // It degrades the data of everybody who has some on these OSDs. The administrator has
 // to grant the power, with stopOSDs of the cluster in the operator's settings.
 //
-// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.outage) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
-type Disruption struct {
+// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
+type Outage struct {
 	// phase is the one during which it happens, a fio phase with a rate limit. It has
 	// to last, after its ramp, for what happens before, for the outage, for the recovery
 	// and for some time after it: a run whose phase ends before the cluster is whole
@@ -37,7 +37,7 @@ type Disruption struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be between 10s and 1h"
 	Before metav1.Duration `json:"before,omitzero"`
 
-	// outage is how long they are kept down. It has to be below the time after which
+	// duration is how long they are kept down. It has to be below the time after which
 	// Ceph takes them for lost (mon_osd_down_out_interval), unless backfill is Expect.
 	// +optional
 	// +kubebuilder:default="60s"
@@ -45,7 +45,7 @@ type Disruption struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('20s') && duration(self) <= duration('4h')",message="must be between 20s and 4h"
-	Outage metav1.Duration `json:"outage,omitzero"`
+	Duration metav1.Duration `json:"duration,omitzero"`
 
 	// backfill is Refuse, or Expect for an outage that lasts until Ceph takes the OSDs
 	// for lost and moves their data, which is then what is measured.

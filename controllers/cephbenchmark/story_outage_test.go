@@ -28,9 +28,9 @@ import (
 
 // Stories of OSDs that a benchmark has down for a while. Whatever comes in between, they
 // are up again before anything else of it goes.
-func disruptionStories() map[string]story {
+func outageStories() map[string]story {
 	stories := map[string]story{
-		"to the end":                       disruptedToTheEnd,
+		"to the end":                       outageToTheEnd,
 		"nobody may stop OSDs":             nobodyMayStopOSDs,
 		"Ceph says that it is not ok":      notOKToStop,
 		"Ceph is wrong that it is ok":      wronglyOKToStop,
@@ -48,26 +48,26 @@ func disruptionStories() map[string]story {
 		"left behind, and nobody comes":    leftBehindForGood,
 		"the lock is lost in mid-outage":   theLockIsLostInMidOutage,
 		"nobody looks after it for a time": nobodyLooksAfterIt,
-		"twice, and not too often":         disruptedTwice,
+		"twice, and not too often":         outageTwice,
 		"Ceph's patience gets shorter":     patienceGetsShorter,
-		"beside a background":              disruptedBesideABackground,
+		"beside a background load":         outageBesideABackground,
 		"nobody knows whether it was told": nobodyKnowsWhetherItWasTold,
 		"somebody lets it up too early":    somebodyLetsItUp,
 		"left behind in Ceph alone":        leftBehindInCeph,
 		"its Lease is deleted":             theLeaseIsDeleted,
 	}
 	for _, step := range tuning.Steps() {
-		stories["killed at "+string(step)] = func(w *world) { w.killedInDisruption(step) }
+		stories["killed at "+string(step)] = func(w *world) { w.killedInOutage(step) }
 	}
 	return stories
 }
 
-const disruptedWrite = `
+const outageWrite = `
 repetitions: 1
 template:
   target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
   dataset: {size: 64Mi}
-  disruption: {phase: write, osds: [2], before: 5m, outage: 5m}
+  outage: {phase: write, osds: [2], before: 5m, duration: 5m}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 500, ramp: 0s, duration: 15m}}
 `
@@ -99,7 +99,7 @@ func (w *world) beforeOutage(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.
 	w.t.Helper()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.RecoveryLooks = 2 })
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	b := w.benchmark("b", disruptedWrite, change...)
+	b := w.benchmark("b", outageWrite, change...)
 	w.untilTask(0, "r1-write", task.Measuring)
 	return b
 }
@@ -142,7 +142,7 @@ func (w *world) wantNoJournal() {
 
 func (w *world) stops() int { return len(w.ceph.Calls("MarkOSDsDown")) }
 
-func disruptedToTheEnd(w *world) {
+func outageToTheEnd(w *world) {
 	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
 		b.Spec.Expectations = []v1alpha1.Expectation{{
 			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal}, AtMost: "120s",
@@ -155,7 +155,7 @@ func disruptedToTheEnd(w *world) {
 	if states(b) != "Valid" || w.stops() != 1 || b.Status.Verdict != v1alpha1.BenchmarkPassed {
 		w.t.Fatalf("%d stops, verdict %s of runs %+v", w.stops(), b.Status.Verdict, b.Status.Runs)
 	}
-	w.wantDisruption()
+	w.wantOutage()
 	if marks := b.Status.Phases[0].Marks; len(marks) > 0 && marks[len(marks)-1] == v1alpha1.MarkNotSteady {
 		w.t.Errorf("marks %v", marks)
 	}
@@ -183,7 +183,7 @@ func (w *world) recovers(b *v1alpha1.CephBenchmark) {
 
 // An OSD that was stopped in a run rests before the next one. The survey, which is of the
 // beginning, knows nothing of that.
-func disruptedTwice(w *world) {
+func outageTwice(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { // Four times in 100 min, so that the phase is not long enough.
 		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "osd", Name: "osd_max_markdown_period", Value: "6000"})
 	})
@@ -191,7 +191,7 @@ func disruptedTwice(w *world) {
 	b := w.inOutage(runs(2))
 	w.recovers(b)
 	w.kubelet.client(0).EndMeasuring("r1-write")
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiet, "osd.2 may not be marked down again before")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "osd.2 may not be marked down again before")
 	w.wait(20 * time.Minute)
 	w.untilTask(0, "r2-write", task.Measuring)
 	w.wait(aWhile)
@@ -203,7 +203,7 @@ func disruptedTwice(w *world) {
 	if states(b) != "Valid, Valid" || w.stops() != 2 {
 		w.t.Errorf("%d stops, runs %+v", w.stops(), b.Status.Runs)
 	}
-	w.untilCounted(2, metrics.Disruptions, "Measured")
+	w.untilCounted(2, metrics.Outages, "Measured")
 }
 
 // What the cluster was like when the benchmark began is not what it is like now.
@@ -213,17 +213,17 @@ func patienceGetsShorter(w *world) {
 		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "mon", Name: "mon_osd_down_out_interval", Value: "300"})
 	})
 	w.wait(aWhile)
-	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "Ceph takes OSDs for lost that are down for 5m0s")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "Ceph takes OSDs for lost that are down for 5m0s")
 	if w.stops() > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}
-	w.untilCounted(1, metrics.Disruptions, "Refused")
+	w.untilCounted(1, metrics.Outages, "Refused")
 }
 
-// disruptedBesideABackground has a load beside the phase, whose runner is another one.
-func disruptedBesideABackground(w *world) {
+// outageBesideABackground has a load beside the phase, whose runner is another one.
+func outageBesideABackground(w *world) {
 	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
-		if err := yaml.Unmarshal([]byte(`{ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}`), &b.Spec.Template.Background); err != nil {
+		if err := yaml.Unmarshal([]byte(`{ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}`), &b.Spec.Template.BackgroundLoad); err != nil {
 			w.t.Fatal(err)
 		}
 	})
@@ -231,7 +231,7 @@ func disruptedBesideABackground(w *world) {
 	w.kubelet.client(0).EndMeasuring("r1-write")
 	w.untilComplete(b)
 	w.wantNoJournal()
-	w.wantDisruption()
+	w.wantOutage()
 	run, err := archive.FromConfigMap(&w.results()[0])
 	if err != nil {
 		w.t.Fatal(err)
@@ -239,8 +239,8 @@ func disruptedBesideABackground(w *world) {
 	if states(b) != "Valid" || w.stops() != 1 || len(run.Phases[0].Background) == 0 {
 		w.t.Errorf("runs %+v, %d stops, background %+v", b.Status.Runs, w.stops(), run.Phases[0].Background)
 	}
-	w.untilCounted(1, metrics.Disruptions, "Measured")
-	w.untilCounted(1, metrics.DisruptionDuration, "clean")
+	w.untilCounted(1, metrics.Outages, "Measured")
+	w.untilCounted(1, metrics.OutageDuration, "clean")
 }
 
 // nobodyKnowsWhetherItWasTold loses the answer to the command that keeps the OSD down. It is
@@ -285,7 +285,7 @@ func somebodyLetsItUp(w *world) {
 	}
 	w.wantClean()
 	w.wantNoJournal()
-	w.untilCounted(1, metrics.Disruptions, "Failed")
+	w.untilCounted(1, metrics.Outages, "Failed")
 }
 
 // Whoever has the lock next finds the copy in Ceph, where the other one was deleted with its
@@ -357,26 +357,26 @@ func (w *world) theNextOneLetsItUp() {
 	w.t.Helper()
 	w.start()
 	next := w.benchmark("next", oneWrite)
-	w.untilReason(next, v1alpha1.ReasonLettingOSDsBack, "osd.2")
+	w.untilReason(next, v1alpha1.ReasonRestoringOSDs, "osd.2")
 	w.wait(ceph.LongestChange)
 	w.untilUp()
 	w.wantNoJournal()
 }
 
-// wantDisruption checks that the archive of the only run tells what its disruption has cost.
-func (w *world) wantDisruption() {
+// wantOutage checks that the archive of the only run tells what its outage has cost.
+func (w *world) wantOutage() {
 	w.t.Helper()
 	run, err := archive.FromConfigMap(&w.results()[0])
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	d := run.Phases[0].Disruption
+	d := run.Phases[0].Outage
 	if d == nil || d.StopTime == nil || d.LetBackTime == nil || d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
-		w.t.Fatalf("disruption %+v", d)
+		w.t.Fatalf("outage %+v", d)
 	}
 	for _, figure := range []v1alpha1.Decimal{d.SecondsToUp, d.SecondsToActive, d.SecondsToClean, d.DegradedObjectSeconds} {
 		if figure == "" {
-			w.t.Errorf("disruption %+v", d)
+			w.t.Errorf("outage %+v", d)
 		}
 	}
 	if d.DegradedObjectSeconds == "0" {
@@ -388,14 +388,14 @@ func (w *world) wantDisruption() {
 }
 
 func nobodyMayStopOSDs(w *world) {
-	w.wantStalled(w.benchmark("b", disruptedWrite, on("powerless")), "stopOSDs")
+	w.wantStalled(w.benchmark("b", outageWrite, on("powerless")), "stopOSDs")
 }
 
 func notOKToStop(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.OKToStop = map[int]ceph.Stop{2: {Reason: "8 PGs would become offline"}} })
 	b := w.beforeOutage()
 	w.wait(aWhile)
-	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "8 PGs would become offline")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "8 PGs would become offline")
 	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}
@@ -411,7 +411,7 @@ func wronglyOKToStop(w *world) {
 	})
 	b := w.beforeOutage()
 	w.wait(aWhile)
-	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "1.0 would have 1 OSDs left, and needs 2 (min_size of pool .mgr)")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "1.0 would have 1 OSDs left, and needs 2 (min_size of pool .mgr)")
 	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}
@@ -420,8 +420,8 @@ func wronglyOKToStop(w *world) {
 
 func rookTakesAwayOSDs(w *world) {
 	w.rook.set(func(f *fakeRook) { f.removesOSDs = true })
-	b := w.benchmark("b", disruptedWrite)
-	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "removeOSDsIfOutAndSafeToRemove")
+	b := w.benchmark("b", outageWrite)
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "removeOSDsIfOutAndSafeToRemove")
 	if w.rook.made > 0 {
 		w.t.Error("a pool was made for it")
 	}
@@ -429,8 +429,8 @@ func rookTakesAwayOSDs(w *world) {
 
 func tooManyOthers(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.PGs = []ceph.PG{{PoolID: 3, Acting: []int{0, 2}}} })
-	b := w.benchmark("b", disruptedWrite)
-	w.untilFailed(b, v1alpha1.ReasonDisruptionRefused, "(open)", "disruption.otherPools to 1")
+	b := w.benchmark("b", outageWrite)
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "(open)", "outage.otherPools to 1")
 }
 
 func theOSDDoesNotComeBack(w *world) {
@@ -508,7 +508,7 @@ func theClientDiesInMidOutage(w *world) {
 func restartedWhilePGsAreInactive(w *world) {
 	b := w.inOutage()
 	w.restart()
-	w.untilReason(b, v1alpha1.ReasonLettingOSDsBack, "osd.2 are let up again after")
+	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are let up again after")
 	w.wait(ceph.LongestChange)
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Answers.Status.PGsByState = map[string]int{"stale+active+clean": 8, "active+clean": 25}
@@ -527,7 +527,7 @@ func restartedWhilePGsAreInactive(w *world) {
 func restartedInMidOutage(w *world) {
 	b := w.inOutage()
 	w.restart()
-	w.untilReason(b, v1alpha1.ReasonLettingOSDsBack, "osd.2 are let up again after")
+	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are let up again after")
 	w.wait(ceph.LongestChange)
 	w.untilUp()
 	w.kubelet.client(0).EndMeasuring("r1-write")
@@ -629,8 +629,8 @@ func nobodyLooksAfterIt(w *world) {
 	w.wantNoJournal()
 }
 
-// killedInDisruption kills the manager at one step of what it does to an OSD.
-func (w *world) killedInDisruption(step tuning.Step) {
+// killedInOutage kills the manager at one step of what it does to an OSD.
+func (w *world) killedInOutage(step tuning.Step) {
 	b := w.beforeOutage()
 	w.kill.Store(&step)
 	w.wait(aWhile)

@@ -32,10 +32,10 @@ func both(changes ...func(*Sample)) func(*Sample) {
 }
 
 // What the benchmark does itself is expected of it, and nothing else is.
-func TestADisruptionExplainsWhatItCauses(t *testing.T) {
-	stopped := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
-	back := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), LetBack: after(40), Clean: after(50)}
-	moved := &Disruption{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}
+func TestAnOutageExplainsWhatItCauses(t *testing.T) {
+	stopped := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
+	back := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), LetBack: after(40), Clean: after(50)}
+	moved := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}
 	up := *back
 	up.Up, up.Clean = after(42), time.Time{}
 	inactive := both(without(1), peering)
@@ -53,13 +53,13 @@ func TestADisruptionExplainsWhatItCauses(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		of   Observation
-		by   *Disruption
+		by   *Outage
 		want []Kind
 		// aborts tells whether one of them does.
 		aborts bool
 	}{
 		"one OSD less":                     {observed(lasting(3)...), stopped, nil, false},
-		"without a disruption":             {observed(lasting(1)...), nil, []Kind{KindHealthWarning, KindOSDChange, KindRecovery}, false},
+		"without an outage":                {observed(lasting(1)...), nil, []Kind{KindHealthWarning, KindOSDChange, KindRecovery}, false},
 		"before it":                        {observed(without(1), whole, whole), stopped, []Kind{KindHealthWarning, KindRecovery}, false},
 		"PGs that peer":                    {observed(whole, whole, whole, inactive, without(1)), stopped, nil, false},
 		"PGs that do not get on":           {observed(lasting(4, inactive)...), stopped, []Kind{KindInactivePGs}, true},
@@ -78,7 +78,7 @@ func TestADisruptionExplainsWhatItCauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := tc.of
-			o.Disruption = tc.by
+			o.Outage = tc.by
 			aborts := false
 			var kinds []Kind
 			for _, d := range Judge(o, v1alpha1.Quiescence{}) {
@@ -112,7 +112,7 @@ func TestOSDsThatAreDownOnPurposeAreNoDanger(t *testing.T) {
 
 // The grace for peering counts from what made placement groups peer.
 func TestPeeringGrace(t *testing.T) {
-	d := &Disruption{Stop: start, LetBack: start.Add(time.Minute)}
+	d := &Outage{Stop: start, LetBack: start.Add(time.Minute)}
 	for seconds, want := range map[int]bool{-6: false, -4: true, 0: true, 20: true, 21: false, 54: false, 56: true, 80: true, 81: false} {
 		if got := d.peers(after(seconds)); got != want {
 			t.Errorf("%d s: %t, want %t", seconds, got, want)

@@ -1,12 +1,12 @@
-// Package disruption decides about a benchmark's outages: whether OSDs may be stopped, when
+// Package outage decides about a benchmark's outages: whether OSDs may be stopped, when
 // they go down and come up, and what that has cost. It is pure: facts about the cluster come
 // in, decisions come out. The controller of CephBenchmarks carries them out, with a
-// [tuning.Journal]. Only PutBack acts, for any process that finds such a journal.
+// [tuning.Journal]. Only Restore acts, for any process that finds such a journal.
 //
 // OSDs are stopped by the flag noup, set for each, and by marking them down. Their processes
 // keep running, wait until the flag is unset, and come up by themselves: neither the kubelet
 // nor Rook sees a failure. An OSD that is marked down too often ends its process: see spacing.
-package disruption
+package outage
 
 import (
 	"slices"
@@ -19,11 +19,11 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Plan is a planned disruption.
+// Plan is a planned outage.
 type Plan struct {
 	OSDs []int
 	// Before counts from the signal to start, the ramp included.
-	Before, Outage time.Duration
+	Before, Duration time.Duration
 	// Backfill says that the outage lasts until Ceph moves data.
 	Backfill bool
 	// OtherPools is how many pools other than the target may be degraded.
@@ -31,9 +31,9 @@ type Plan struct {
 }
 
 // PlanOf is the plan of a template, for a phase with that ramp.
-func PlanOf(d *v1alpha1.Disruption, ramp time.Duration) Plan {
+func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	p := Plan{
-		Before: ramp + d.Before.Duration, Outage: d.Outage.Duration,
+		Before: ramp + d.Before.Duration, Duration: d.Duration.Duration,
 		Backfill: d.Backfill == v1alpha1.BackfillExpect, OtherPools: int(d.OtherPools),
 	}
 	for _, id := range d.OSDs {
@@ -50,7 +50,7 @@ const grace = 15 * time.Second
 // Until is the deadline for unsetting noup for OSDs that are stopped now. It is in UTC without
 // fractions, so that it reads the same in every store.
 func (p Plan) Until(now time.Time) time.Time {
-	return now.Add(p.Outage + grace).UTC().Truncate(time.Second)
+	return now.Add(p.Duration + grace).UTC().Truncate(time.Second)
 }
 
 // Changes are the flags that keep the OSDs down.

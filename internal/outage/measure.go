@@ -1,4 +1,4 @@
-package disruption
+package outage
 
 import (
 	"time"
@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Evidence is what a disruption is measured by.
+// Evidence is what an outage is measured by.
 type Evidence struct {
 	Progress Progress
 	// Samples are those of the cluster, in the order of time.
@@ -26,13 +26,13 @@ type Evidence struct {
 	Total *result.Direction
 }
 
-// Measure is what a disruption has cost, as far as it went.
-func Measure(e Evidence) *archive.Disruption {
+// Measure is what an outage has cost, as far as it went.
+func Measure(e Evidence) *archive.Outage {
 	so := e.Progress
 	if so.Stop.IsZero() {
 		return nil
 	}
-	r := &archive.Disruption{
+	r := &archive.Outage{
 		StopTime: moment(so.Stop), LetBackTime: moment(so.LetBack),
 		SecondsToOut: after(so.Stop, so.Out), SecondsToBackfilled: after(so.Out, so.Backfilled),
 		SecondsToUp: after(so.LetBack, so.Up), SecondsToActive: after(so.LetBack, activeFrom(e.Samples, so)),
@@ -54,9 +54,9 @@ func Measure(e Evidence) *archive.Disruption {
 	return r
 }
 
-// Figures are those of the phase that only its disruption gives, as far as it was measured:
+// Figures are those of the phase that only its outage gives, as far as it was measured:
 // none before the cluster was whole again.
-func Figures(so Progress, cost *archive.Disruption) []figure.Figure {
+func Figures(so Progress, cost *archive.Outage) []figure.Figure {
 	seconds := so.Clean.Sub(so.LetBack).Seconds()
 	if so.Clean.IsZero() || so.LetBack.IsZero() || seconds <= 0 {
 		return nil
@@ -93,13 +93,13 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	}
 }
 
-// Expected returns the observed conditions that the disruption explains, given the OSDs up and
+// Expected returns the observed conditions that the outage explains, given the OSDs up and
 // in before; nil while it explains nothing.
-func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Disruption {
+func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil
 	}
-	return &quiescence.Disruption{
+	return &quiescence.Outage{
 		OSDs: len(p.OSDs), UpOSDs: before.UpOSDs, InOSDs: before.InOSDs,
 		Begin: so.Begin, Stop: so.Stop, LetBack: so.LetBack, Up: so.Up, Clean: so.Clean, Out: p.Backfill,
 	}
@@ -164,8 +164,8 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 // worst second of an outage is never one of the time before.
 const clockLag = 2 * time.Second
 
-// windows cuts what clients did at the moments of the disruption.
-func windows(e Evidence) []archive.DisruptionWindow {
+// windows cuts what clients did at the moments of the outage.
+func windows(e Evidence) []archive.OutageWindow {
 	so := e.Progress
 	if e.Total == nil || e.Total.Series == nil {
 		return nil
@@ -176,7 +176,7 @@ func windows(e Evidence) []archive.DisruptionWindow {
 	}
 	at := func(t time.Time) float64 { return t.Add(-clockLag).Sub(so.Start.Add(e.Ramp)).Seconds() }
 	end := seconds.EndSeconds[seconds.Len()-1]
-	var all []archive.DisruptionWindow
+	var all []archive.OutageWindow
 	from := 0.0
 	for _, window := range []struct {
 		name archive.WindowName
@@ -204,8 +204,8 @@ func windows(e Evidence) []archive.DisruptionWindow {
 }
 
 // cut is what clients did in whole seconds of a part of the course.
-func cut(s *result.Series, from, to float64) (archive.DisruptionWindow, bool) {
-	var w archive.DisruptionWindow
+func cut(s *result.Series, from, to float64) (archive.OutageWindow, bool) {
+	var w archive.OutageWindow
 	var operations, bytes float64
 	for i := range s.Len() {
 		if s.StartSeconds[i] < from || s.EndSeconds[i] > to {

@@ -10,34 +10,34 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// Outcomes of disruptions.
+// Outcomes of outages.
 const (
-	DisruptionMeasured = "Measured"
-	DisruptionRefused  = "Refused"
-	DisruptionFailed   = "Failed"
+	OutageMeasured = "Measured"
+	OutageRefused  = "Refused"
+	OutageFailed   = "Failed"
 )
 
-// disruptions counts what OSDs cost that benchmarks have down.
-type disruptions struct {
+// outages counts what OSDs cost that benchmarks have down.
+type outages struct {
 	ended               *prometheus.CounterVec
 	duration            *prometheus.HistogramVec
 	degraded, recovered *prometheus.CounterVec
 }
 
-func newDisruptions(with prometheus.Registerer) disruptions {
-	d := disruptions{
-		ended: counter(metrics.Disruptions),
+func newOutages(with prometheus.Registerer) outages {
+	d := outages{
+		ended: counter(metrics.Outages),
 		// OSDs come up within seconds, and a backfill may take hours.
-		duration:  prometheus.NewHistogramVec(histogram(metrics.DisruptionDuration, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 14400), labelsOf(metrics.DisruptionDuration)),
+		duration:  prometheus.NewHistogramVec(histogram(metrics.OutageDuration, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 14400), labelsOf(metrics.OutageDuration)),
 		degraded:  counter(metrics.DegradedObjectSeconds),
 		recovered: counter(metrics.RecoveredObjects),
 	}
 	with.MustRegister(d.ended, d.duration, d.degraded, d.recovered)
 	// A counter that begins with its first event has no increase then.
-	for _, outcome := range []string{DisruptionMeasured, DisruptionRefused, DisruptionFailed} {
+	for _, outcome := range []string{OutageMeasured, OutageRefused, OutageFailed} {
 		d.ended.WithLabelValues(outcome)
 	}
-	for _, part := range []string{"outage", "up", "active", "clean"} {
+	for _, part := range []string{"down", "up", "active", "clean"} {
 		d.duration.WithLabelValues(part)
 	}
 	d.degraded.WithLabelValues()
@@ -45,29 +45,29 @@ func newDisruptions(with prometheus.Registerer) disruptions {
 	return d
 }
 
-// DisruptionEnded counts a disruption whose run has ended; it ignores an outcome of "". cost
+// OutageEnded counts an outage whose run has ended; it ignores an outcome of "". cost
 // is nil if it was not measured.
-func (e *Events) DisruptionEnded(outcome string, cost *archive.Disruption) {
+func (e *Events) OutageEnded(outcome string, cost *archive.Outage) {
 	if e == nil || outcome == "" {
 		return
 	}
-	e.disruptions.ended.WithLabelValues(outcome).Inc()
-	if cost == nil || outcome != DisruptionMeasured {
+	e.outages.ended.WithLabelValues(outcome).Inc()
+	if cost == nil || outcome != OutageMeasured {
 		return
 	}
 	for part, value := range partsOf(cost) {
-		e.disruptions.duration.WithLabelValues(part).Observe(value)
+		e.outages.duration.WithLabelValues(part).Observe(value)
 	}
 	if degraded, err := strconv.ParseFloat(string(cost.DegradedObjectSeconds), 64); err == nil {
-		e.disruptions.degraded.WithLabelValues().Add(degraded)
+		e.outages.degraded.WithLabelValues().Add(degraded)
 	}
 	if cost.RecoveredObjects != nil {
-		e.disruptions.recovered.WithLabelValues().Add(float64(*cost.RecoveredObjects))
+		e.outages.recovered.WithLabelValues().Add(float64(*cost.RecoveredObjects))
 	}
 }
 
-// partsOf are the seconds that each part of a disruption took, as far as they are known.
-func partsOf(cost *archive.Disruption) map[string]float64 {
+// partsOf are the seconds that each part of an outage took, as far as they are known.
+func partsOf(cost *archive.Outage) map[string]float64 {
 	parts := map[string]float64{}
 	for part, value := range map[string]v1alpha1.Decimal{"up": cost.SecondsToUp, "active": cost.SecondsToActive, "clean": cost.SecondsToClean} {
 		if number, err := strconv.ParseFloat(string(value), 64); err == nil {
@@ -75,7 +75,7 @@ func partsOf(cost *archive.Disruption) map[string]float64 {
 		}
 	}
 	if cost.StopTime != nil && cost.LetBackTime != nil {
-		parts["outage"] = cost.LetBackTime.Sub(cost.StopTime.Time).Seconds()
+		parts["down"] = cost.LetBackTime.Sub(cost.StopTime.Time).Seconds()
 	}
 	return parts
 }

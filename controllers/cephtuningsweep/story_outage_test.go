@@ -12,23 +12,23 @@ import (
 )
 
 // Stories of OSDs that benchmarks have down.
-func disruptionStories() map[string]story {
+func outageStories() map[string]story {
 	return map[string]story{
 		"one of its own benchmarks has an OSD down": anOSDIsDownOnPurpose,
 		"an OSD goes that nobody has stopped":       anOSDIsDown,
 		"an OSD that a benchmark has left down": func(w *world) {
-			w.anOSDIsLeftDown(journals.New(w, w, w.namespace).ForDisruptions())
+			w.anOSDIsLeftDown(journals.New(w, w, w.namespace).ForOutages())
 		},
 		"one of which only Ceph tells": func(w *world) {
-			w.anOSDIsLeftDown(tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForDisruptions())
+			w.anOSDIsLeftDown(tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForOutages())
 		},
 	}
 }
 
-const disrupted = `
+const outageSpec = `
 template:
   target: {existingPool: {name: open}}
-  disruption: {phase: write, osds: [2], before: 10s, outage: 20s}
+  outage: {phase: write, osds: [2], before: 10s, duration: 20s}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 500, ramp: 0s, duration: 2m}}
 parameters:
@@ -41,10 +41,10 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 func anOSDIsDownOnPurpose(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })
-	s := w.create("s", disrupted)
+	s := w.create("s", outageSpec)
 	w.awaitChild()
-	if d := w.children()[0].Spec.Template.Disruption; d == nil || d.OSDs[0] != 2 {
-		w.t.Fatalf("the benchmark has the disruption %+v", d)
+	if d := w.children()[0].Spec.Template.Outage; d == nil || d.OSDs[0] != 2 {
+		w.t.Fatalf("the benchmark has the outage %+v", d)
 	}
 	w.ceph.LoseOSD(2)
 	time.Sleep(time.Second)
@@ -88,7 +88,7 @@ func (w *world) anOSDIsLeftDown(kept tuning.Store) {
 	}
 	s := w.create("s", profile)
 	w.await(s, "letting it up", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonLettingOSDsBack)(s) && strings.Contains(messageOf(s), "osd.2")
+		return hasReason(v1alpha1.ReasonRestoringOSDs)(s) && strings.Contains(messageOf(s), "osd.2")
 	})
 	w.ahead.Add(int64(ceph.LongestChange))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))

@@ -9,23 +9,23 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/disruption"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// A template's disruption happens in the middle of a phase, while nothing else is to be
+// A template's outage happens in the middle of a phase, while nothing else is to be
 // done with the clients. What is to be undone is in a journal of its own: whoever takes
 // the lock and finds one that is open lets the OSDs up again before anything else, and so
 // does every end of a session. The manager that began an outage is the only one that goes
 // on with it: another one knows too little of the run for it to be evidence.
 
-// disrupting is what this process knows of the disruption of a run.
-type disrupting struct {
+// withOSDsDown is what this process knows of the outage of a run.
+type outageState struct {
 	run int32
-	so  disruption.Progress
+	so  outage.Progress
 	// refused tells that the cluster is not one in which it may be done.
 	refused bool
 	// osdMap is of the last look, which was at that time.
@@ -47,33 +47,33 @@ type disrupting struct {
 }
 
 // next is what is known when the next run begins.
-func (d disrupting) next(run int32) disrupting {
-	n := disrupting{run: run, engine: d.engine, connected: d.connected, earlier: d.earlier}
+func (d outageState) next(run int32) outageState {
+	n := outageState{run: run, engine: d.engine, connected: d.connected, earlier: d.earlier}
 	if d.osdMap != nil {
 		n.earlier = d.osdMap
 	}
 	return n
 }
 
-// disruptionView is what one pass knows of it.
-type disruptionView struct {
-	plan  disruption.Plan
-	step  disruption.Step
+// outageView is what one pass knows of it.
+type outageView struct {
+	plan  outage.Plan
+	step  outage.Step
 	again time.Duration
 }
 
-// disruptionPlan is what the template asks for.
-func (f facts) disruptionPlan() (disruption.Plan, bool) {
-	d := f.spec.Template.Disruption
+// outagePlan is what the template asks for.
+func (f facts) outagePlan() (outage.Plan, bool) {
+	d := f.spec.Template.Outage
 	if d == nil {
-		return disruption.Plan{}, false
+		return outage.Plan{}, false
 	}
-	return disruption.PlanOf(d, f.disruptedRamp()), true
+	return outage.PlanOf(d, f.outageRamp()), true
 }
 
-// disruptedRamp is that of the phase in which it happens.
-func (f facts) disruptedRamp() time.Duration {
-	d := f.spec.Template.Disruption
+// outageRamp is that of the phase in which it happens.
+func (f facts) outageRamp() time.Duration {
+	d := f.spec.Template.Outage
 	for _, p := range f.spec.Template.Phases {
 		if d != nil && p.Name == d.Phase && p.Fio != nil && p.Fio.Ramp != nil {
 			return p.Fio.Ramp.Duration
@@ -82,43 +82,43 @@ func (f facts) disruptedRamp() time.Duration {
 	return 0
 }
 
-// isDisrupted reports whether it is the phase in which the disruption happens.
-func (f facts) isDisrupted(name v1alpha1.PhaseName) bool {
-	return f.spec.Template.Disruption != nil && f.spec.Template.Disruption.Phase == name
+// hasOutage reports whether it is the phase in which the outage happens.
+func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
+	return f.spec.Template.Outage != nil && f.spec.Template.Outage.Phase == name
 }
 
 // osdsStopped reports whether this process has OSDs down at present.
-func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.disruption.so.Outstanding() }
+func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.so.Outstanding() }
 
-// noteDisruption follows the disruption of the current run, once its phase has begun.
-func (f *facts) noteDisruption() {
-	plan, has := f.disruptionPlan()
+// noteOutage follows the outage of the current run, once its phase has begun.
+func (f *facts) noteOutage() {
+	plan, has := f.outagePlan()
 	if !has || f.memory == nil {
 		return
 	}
-	d, run := &f.memory.disruption, f.currentRun()
+	d, run := &f.memory.outage, f.currentRun()
 	if d.run != run && !d.so.Outstanding() {
 		*d = d.next(run)
 	}
-	id := taskID(d.run, f.spec.Template.Disruption.Phase)
+	id := taskID(d.run, f.spec.Template.Outage.Phase)
 	if d.so.Start.IsZero() {
 		d.so.Start = f.memory.startedAt[id]
 	}
-	f.disruption = disruptionView{plan: plan, step: disruption.StepDone}
+	f.outage = outageView{plan: plan, step: outage.StepDone}
 	if d.so.Start.IsZero() {
 		return
 	}
-	look := disruption.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.samples}
+	look := outage.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.samples}
 	if d.status != nil {
 		look.UpBefore, look.InBefore = d.status.UpOSDs, d.status.InOSDs
 	}
 	look.PhaseOver = f.tasks != nil && f.tasks.any(id, task.State.Ended)
-	d.so, f.disruption.step, f.disruption.again = plan.Next(d.so, look, f.now)
+	d.so, f.outage.step, f.outage.again = plan.Next(d.so, look, f.now)
 }
 
-// disruptedCluster is what the survey knows of it.
-func (f facts) disruptedCluster() disruption.Cluster {
-	return disruption.Cluster{
+// outageCluster is what the survey knows of it.
+func (f facts) outageCluster() outage.Cluster {
+	return outage.Cluster{
 		OSDMap: f.survey.osdMap, PGs: f.pgs(), Config: f.survey.config,
 		RemovesOSDs: f.rook.RemovesOSDs, TargetPools: f.targetPools(),
 	}
@@ -128,18 +128,18 @@ func (f facts) disruptedCluster() disruption.Cluster {
 // run, of which the survey knows nothing, or before it. The run may begin so much sooner as
 // they go down later.
 func (f facts) unrested() []quiescence.Obstacle {
-	wanted, has := f.disruptionPlan()
+	wanted, has := f.outagePlan()
 	if !has {
 		return nil
 	}
-	from := wanted.Rested(f.survey.config, f.survey.osdMap, f.memory.disruption.earlier)
+	from := wanted.Rested(f.survey.config, f.survey.osdMap, f.memory.outage.earlier)
 	if from = from.Add(-wanted.Before); !f.now.Before(from) {
 		return nil
 	}
 	return []quiescence.Obstacle{{
-		Code: v1alpha1.ReasonWaitingForQuiet, Waits: true,
+		Code: v1alpha1.ReasonWaitingForQuiescence, Waits: true,
 		Message: fmt.Sprintf("%s may not be marked down again before %s: OSDs that are marked down too often end their processes.",
-			disruption.Names(wanted.OSDs), from.Add(wanted.Before).UTC().Format(time.TimeOnly)),
+			outage.Names(wanted.OSDs), from.Add(wanted.Before).UTC().Format(time.TimeOnly)),
 	}}
 }
 
@@ -156,13 +156,13 @@ func (f facts) whyAbort() string {
 	return ""
 }
 
-// carryOutDisruption takes the step of a pass that is about OSDs.
-func (r *Reconciler) carryOutDisruption(ctx context.Context, seen facts, p plan) (effect, error) {
-	d := &seen.memory.disruption
+// carryOutOutage takes the step of a pass that is about OSDs.
+func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (effect, error) {
+	d := &seen.memory.outage
 	switch {
-	case p.step == stepLetOSDsUp:
+	case p.step == stepRestoreOSDs:
 		return r.letBack(ctx, seen)
-	case seen.disruption.step == disruption.StepStop:
+	case seen.outage.step == outage.StepStop:
 		return now(), r.stopOSDs(ctx, seen)
 	case d.so.Stop.IsZero():
 		return effect{again: p.again}, nil
@@ -173,7 +173,7 @@ func (r *Reconciler) carryOutDisruption(ctx context.Context, seen facts, p plan)
 // lookClosely asks for no more than may have changed: every question is a process, on a
 // node that may serve the clients as well.
 func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
-	d := &seen.memory.disruption
+	d := &seen.memory.outage
 	moving := d.so.Down.IsZero() || !d.so.LetBack.IsZero()
 	if !moving {
 		return nil
@@ -203,7 +203,7 @@ func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 // stopOSDs stops the OSDs, if nothing speaks against it. What goes wrong with it is a fact
 // for the next pass, and no error: that would be tried again.
 func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
-	d := &seen.memory.disruption
+	d := &seen.memory.outage
 	why, err := r.whyNotStop(ctx, seen)
 	if err != nil {
 		return err // Until it is too late.
@@ -224,40 +224,40 @@ func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error)
 	if err != nil {
 		return "", err
 	}
-	c := seen.disruptedCluster()
+	c := seen.outageCluster()
 	if c.OSDMap, err = r.ceph.OSDMap(ctx, at); err != nil {
 		return "", err
 	}
-	if c.PGs, err = r.ceph.PGsOn(ctx, at, seen.disruption.plan.OSDs...); err != nil {
+	if c.PGs, err = r.ceph.PGsOn(ctx, at, seen.outage.plan.OSDs...); err != nil {
 		return "", err
 	}
 	if c.Config, err = r.ceph.ConfigDump(ctx, at); err != nil {
 		return "", err
 	}
-	if c.Stop, err = r.ceph.OKToStop(ctx, at, seen.disruption.plan.OSDs...); err != nil {
+	if c.Stop, err = r.ceph.OKToStop(ctx, at, seen.outage.plan.OSDs...); err != nil {
 		return "", err
 	}
 	if c.Status, err = r.ceph.Status(ctx, at); err != nil {
 		return "", err
 	}
-	d := &seen.memory.disruption
+	d := &seen.memory.outage
 	d.status = c.Status
 	d.recovered, _ = r.ceph.Recovered(ctx, at) // Without it, nothing is told of what was recovered.
-	return seen.disruption.plan.Refuse(c, r.now()), nil
+	return seen.outage.plan.Refuse(c, r.now()), nil
 }
 
 // markDown writes into the journal that the OSDs are kept down, keeps them so, and marks
 // them down.
 func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
-	d, wanted := &seen.memory.disruption, seen.disruption.plan
+	d, wanted := &seen.memory.outage, seen.outage.plan
 	until := wanted.Until(r.now())
-	if err := r.connectDisruption(ctx, seen, until); err != nil {
+	if err := r.connectOutage(ctx, seen, until); err != nil {
 		return err
 	}
 	d.letBackAt = time.Time{}
 	d.so.Begin = r.now()
 	d.so.Stop = d.so.Begin // From now on they may be down, whatever comes of it.
-	applied, err := d.engine.Apply(ctx, seen.disruptor(), wanted.Changes())
+	applied, err := d.engine.Apply(ctx, seen.stopper(), wanted.Changes())
 	if err != nil {
 		return err
 	}
@@ -274,8 +274,8 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 
 // letBack lets OSDs up again in mid-phase.
 func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
-	d := &seen.memory.disruption
-	if err := r.connectDisruption(ctx, seen, time.Time{}); err != nil {
+	d := &seen.memory.outage
+	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
 		return effect{}, err
 	}
 	before := r.now()
@@ -284,7 +284,7 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // What is put back before that may not stay so.
 	}
 	if err != nil {
-		return effect{}, fmt.Errorf("let %s up again: %w", disruption.Names(seen.disruption.plan.OSDs), err)
+		return effect{}, fmt.Errorf("let %s up again: %w", outage.Names(seen.outage.plan.OSDs), err)
 	}
 	if !report.Done {
 		return effect{again: time.Second}, nil
@@ -296,15 +296,15 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 	return now(), nil
 }
 
-// disruptor is who has OSDs down: who has the lock, and is asked for what became of it.
-func (f facts) disruptor() tuning.Sweep {
+// stopper is who has OSDs down: who has the lock, and is asked for what became of it.
+func (f facts) stopper() tuning.Sweep {
 	return tuning.SweepOf(f.holder())
 }
 
-// connectDisruption makes the engine by which OSDs are stopped and let up, anew where keys
+// connectOutage makes the engine by which OSDs are stopped and let up, anew where keys
 // or monitors are others, or there is another time by which it has to be undone.
-func (r *Reconciler) connectDisruption(ctx context.Context, seen facts, until time.Time) error {
-	d := &seen.memory.disruption
+func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.Time) error {
+	d := &seen.memory.outage
 	if seen.cluster.Identities.OSDStopper == "" {
 		return errors.New("the operator has no identity that may let OSDs up again: ask the administrator to name it in identities.osdStopper of the cluster")
 	}
@@ -322,11 +322,11 @@ func (r *Reconciler) connectDisruption(ctx context.Context, seen facts, until ti
 	}
 	d.connected, d.closed = to, false
 	d.engine = tuning.NewEngine(r.ceph, to, tuning.Options{
-		Store:  r.bothDisruptions(observer),
+		Store:  r.bothOutages(observer),
 		Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
 		Writer: r.writer, Doubts: r.doubts, Now: r.now, Until: until,
 		Reached: func(step tuning.Step) error {
-			if step == tuning.StepPutBack {
+			if step == tuning.StepOriginalSent {
 				d.letBackAt = r.now()
 			}
 			return r.reached(step)

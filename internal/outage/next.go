@@ -1,4 +1,4 @@
-package disruption
+package outage
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// Progress is how far a disruption is, by the clock of the manager. Times are zero until
+// Progress is how far an outage is, by the clock of the manager. Times are zero until
 // they have come.
 type Progress struct {
 	// Start is when the phase got its signal.
@@ -25,7 +25,7 @@ type Progress struct {
 	LetBack, Up time.Time
 	// Clean is when the cluster was first seen to be whole again.
 	Clean time.Time
-	// Failed says why the disruption cannot be measured.
+	// Failed says why the outage cannot be measured.
 	Failed string
 }
 
@@ -74,7 +74,7 @@ const (
 func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.Duration) {
 	so = p.note(so, look, now)
 	switch {
-	case so.Outstanding() && (so.Failed != "" || look.PhaseOver || !now.Before(so.Stop.Add(p.Outage))):
+	case so.Outstanding() && (so.Failed != "" || look.PhaseOver || !now.Before(so.Stop.Add(p.Duration))):
 		return so, StepLetBack, 0
 	case so.Failed != "", !so.Clean.IsZero(), so.Stop.IsZero() && look.PhaseOver:
 		return so, StepDone, 0
@@ -83,9 +83,9 @@ func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.
 	case so.Stop.IsZero():
 		return so, StepStop, 0
 	case so.Outstanding() && so.Down.IsZero():
-		return so, StepWait, min(lookEvery, so.Stop.Add(p.Outage).Sub(now))
+		return so, StepWait, min(lookEvery, so.Stop.Add(p.Duration).Sub(now))
 	case so.Outstanding():
-		return so, StepWait, so.Stop.Add(p.Outage).Sub(now)
+		return so, StepWait, so.Stop.Add(p.Duration).Sub(now)
 	}
 	return so, StepWait, lookEvery
 }
@@ -126,7 +126,7 @@ func (p Plan) noteBackfill(so Progress, look Look) Progress {
 	return so
 }
 
-// failure says why the disruption cannot be measured; "" while it still may be.
+// failure says why the outage cannot be measured; "" while it still may be.
 func (p Plan) failure(so Progress, look Look, now time.Time) string {
 	if so.Stop.IsZero() {
 		return p.failureBefore(so, look, now)
@@ -158,7 +158,7 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 		return "the phase ended while the OSDs were down"
 	case p.cameUpEarly(so, look):
 		return "an OSD came up before the outage was over: has somebody taken the flag noup off it?"
-	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Outage)):
+	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
 		// Ceph waits longer for OSDs that were down before (mon_osd_adjust_down_out_interval),
 		// and for ever if they are all OSDs of a large part of the cluster.
 		return "Ceph did not take all of the OSDs for lost during the outage, so that no data was moved: make it longer, " +

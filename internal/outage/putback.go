@@ -1,4 +1,4 @@
-package disruption
+package outage
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Journal is the part of a [tuning.Engine] that PutBack needs.
+// Journal is the part of a [tuning.Engine] that Restore needs.
 type Journal interface {
 	Journal(ctx context.Context) (*tuning.Journal, error)
 	Restore(ctx context.Context) (tuning.Report, error)
@@ -21,9 +21,9 @@ type Journal interface {
 
 var _ Journal = (*tuning.Engine)(nil)
 
-// PutBack unsets noup for all OSDs of a journal, waits until they are up, and removes the
+// Restore unsets noup for all OSDs of a journal, waits until they are up, and removes the
 // journal. It returns the obstacle that it waits for; "" once done. It is idempotent.
-func PutBack(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits string, err error) {
+func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits string, err error) {
 	j, err := journal.Journal(ctx)
 	if err != nil || j == nil {
 		return "", err

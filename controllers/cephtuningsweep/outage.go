@@ -7,14 +7,14 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/disruption"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // stoppedOSDs is how many OSDs a benchmark of the sweep has down at a time.
 func (f facts) stoppedOSDs() int {
-	if d := f.sweep.Spec.Template.Disruption; d != nil {
+	if d := f.sweep.Spec.Template.Outage; d != nil {
 		return len(d.OSDs)
 	}
 	return 0
@@ -33,7 +33,7 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 		return "", nil
 	}
 	if seen.cluster.Identities.OSDStopper == "" {
-		return "", errors.New(disruption.Names(disruption.OSDsOf(left)) + " are kept down by a benchmark that is gone, and the operator has no identity " +
+		return "", errors.New(outage.Names(outage.OSDsOf(left)) + " are kept down by a benchmark that is gone, and the operator has no identity " +
 			"that may let them up again: ask the administrator to name it in identities.osdStopper of the cluster")
 	}
 	to, err := r.connect(ctx, seen)
@@ -46,12 +46,12 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 	if seen.memory.letsUp == nil || seen.memory.letsUpBy != to {
 		seen.memory.letsUpBy = to
 		seen.memory.letsUp = tuning.NewEngine(r.Ceph, to, tuning.Options{
-			Store:  tuning.NewMirrored(r.Disruptions, tuning.NewConfigKey(r.Ceph, to.Observer).ForDisruptions()),
+			Store:  tuning.NewMirrored(r.Outages, tuning.NewConfigKey(r.Ceph, to.Observer).ForOutages()),
 			Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
 			Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached,
 		})
 	}
-	return disruption.PutBack(ctx, seen.memory.letsUp, r.Ceph, to.Observer)
+	return outage.Restore(ctx, seen.memory.letsUp, r.Ceph, to.Observer)
 }
 
 // leftDown is the journal of OSDs that are kept down; nil if there is none. Who has just got
@@ -59,16 +59,16 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 // deleted. That takes a process, so that it is done once, and only where OSDs can be stopped.
 func (r *Reconciler) leftDown(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	if seen.memory.nobodyLeftDown || seen.cluster.Identities.OSDStopper == "" {
-		return r.Disruptions.Load(ctx, seen.rook.FSID)
+		return r.Outages.Load(ctx, seen.rook.FSID)
 	}
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	return tuning.NewMirrored(r.Disruptions, tuning.NewConfigKey(r.Ceph, to.Observer).ForDisruptions()).Load(ctx, seen.rook.FSID)
+	return tuning.NewMirrored(r.Outages, tuning.NewConfigKey(r.Ceph, to.Observer).ForOutages()).Load(ctx, seen.rook.FSID)
 }
 
 // lettingUp is told while OSDs are waited for that others have left down.
 func lettingUp(waits string) effect {
-	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonLettingOSDsBack, Message: waits}}
+	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}
 }

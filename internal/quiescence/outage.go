@@ -21,8 +21,8 @@ const (
 	lookTime = 5 * time.Second
 )
 
-// Disruption is a benchmark's own outage. Only its effects are expected.
-type Disruption struct {
+// Outage is a benchmark's own outage. Only its effects are expected.
+type Outage struct {
 	// OSDs is how many are down at most, of UpOSDs and InOSDs that were up and in before.
 	OSDs, UpOSDs, InOSDs int
 	// Begin is when noup was set, Stop when the OSDs were marked down, LetBack when noup was
@@ -33,18 +33,18 @@ type Disruption struct {
 	Out bool
 }
 
-// DisruptionWarnings are the health codes that OSDs bring up which are down or recover.
-func DisruptionWarnings() []string {
+// OutageWarnings are the health codes that OSDs bring up which are down or recover.
+func OutageWarnings() []string {
 	return []string{"OBJECT_MISPLACED", "OSD_DOWN", "OSD_FLAGS", "OSD_HOST_DOWN", "PG_DEGRADED", "SLOW_OPS"}
 }
 
-// covers reports whether an observation at a time may be an effect of the disruption.
-func (d *Disruption) covers(at time.Time) bool {
+// covers reports whether an observation at a time may be an effect of the outage.
+func (d *Outage) covers(at time.Time) bool {
 	return d != nil && !d.Begin.IsZero() && !at.Before(d.Begin.Add(-lookTime)) && (d.Clean.IsZero() || !at.After(d.Clean.Add(recoveryTail)))
 }
 
 // peers reports whether placement groups may be inactive at a time.
-func (d *Disruption) peers(at time.Time) bool {
+func (d *Outage) peers(at time.Time) bool {
 	for _, change := range []time.Time{d.Stop, d.LetBack} {
 		if !change.IsZero() && !at.Before(change.Add(-lookTime)) && at.Sub(change) <= PeeringGrace {
 			return true
@@ -54,20 +54,20 @@ func (d *Disruption) peers(at time.Time) bool {
 }
 
 // warnings are the codes that are expected at a time.
-func (d *Disruption) warnings(at time.Time) []string {
+func (d *Outage) warnings(at time.Time) []string {
 	switch {
 	case !d.covers(at):
 		return nil
 	case d.peers(at) || d.Out:
-		return append(DisruptionWarnings(), "PG_AVAILABILITY")
+		return append(OutageWarnings(), "PG_AVAILABILITY")
 	}
-	return DisruptionWarnings()
+	return OutageWarnings()
 }
 
-// remainder is what of some disturbances is not the disruption's. A change of OSDs that it
+// remainder is what of some disturbances is not the outage's. A change of OSDs that it
 // does not explain is worse than it would be without it: another copy of the same data may
 // be gone.
-func (d *Disruption) remainder(previous *Sample, sample Sample, all []seen) []seen {
+func (d *Outage) remainder(previous *Sample, sample Sample, all []seen) []seen {
 	at := sample.Time
 	if !d.covers(at) {
 		return all
@@ -88,10 +88,10 @@ func hasInactive(s *Sample) bool {
 	return s != nil && s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// unexplained describes missing OSDs that are not those of the disruption. Once those are up
+// unexplained describes missing OSDs that are not those of the outage. Once those are up
 // again, all have to be: otherwise another OSD that fails during the recovery would pass for
 // one of them.
-func (d *Disruption) unexplained(at time.Time, status *ceph.Status) string {
+func (d *Outage) unexplained(at time.Time, status *ceph.Status) string {
 	down, in := d.OSDs, d.InOSDs
 	if !d.Up.IsZero() && at.After(d.Up) {
 		down = 0

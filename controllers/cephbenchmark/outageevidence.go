@@ -1,0 +1,104 @@
+package cephbenchmark
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// expectedOutage is what the outage of a run explains of what is seen.
+func (f facts) expectedOutage(run int32) *quiescence.Outage {
+	d := f.memory.outage
+	wanted, has := f.outagePlan()
+	if !has || d.run != run {
+		return nil
+	}
+	return wanted.Expected(d.so, d.status)
+}
+
+// forgotten says that this process knows nothing of the outage in a phase that has begun;
+// "" if it does.
+func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
+	if d := f.memory.outage; d.run == run && !d.so.Start.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the outage", name)
+}
+
+// forgottenOutage is why a run that has to be aborted may look worse than it is: what a
+// outage explains, nobody who has forgotten it can explain.
+func (f facts) forgottenOutage(run int32) string {
+	d := f.spec.Template.Outage
+	if d == nil || !f.tasks.any(taskID(run, d.Phase), isMeasuring) {
+		return ""
+	}
+	if f.forgotten(run, d.Phase) == "" {
+		return ""
+	}
+	return fmt.Sprintf("Phase %s: the manager was restarted during it. ", d.Phase)
+}
+
+func isMeasuring(s task.State) bool { return s == task.Measuring }
+
+// outageOf is what came of the outage of a run, for its phase; nil if it is that of
+// another phase. It says why the run is no evidence; "" if it is.
+func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
+	if !f.hasOutage(name) {
+		return ""
+	}
+	if why := f.forgotten(run, name); why != "" {
+		return why
+	}
+	d := f.memory.outage
+	evidence := outage.Evidence{
+		Progress: d.so, Samples: f.samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.outageRamp(),
+	}
+	if e.observation != nil {
+		// Its course changes because of the outage, and not because of a warm-up.
+		e.observation.Marks = slices.DeleteFunc(e.observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
+		if e.observation.Result != nil {
+			evidence.Total, _ = e.observation.Result.Total() // Without it, there are no windows.
+		}
+	}
+	e.outage = outage.Measure(evidence)
+	if e.observation != nil {
+		e.observation.Figures = append(e.observation.Figures, outage.Figures(d.so, e.outage)...)
+	}
+	switch {
+	case d.so.Failed != "":
+		return fmt.Sprintf("Phase %s: the outage: %s", name, d.so.Failed)
+	case d.so.Clean.IsZero():
+		return fmt.Sprintf("Phase %s: it ended before the outage did", name)
+	}
+	return ""
+}
+
+// outageEnd is what came of the outage of a run, in one word, and what it has cost.
+type outageEnd struct {
+	outcome string // "" if there was none, or it had not begun
+	cost    *archive.Outage
+}
+
+func (f facts) outageEnd(e runEvidence) outageEnd {
+	d := f.memory.outage
+	switch {
+	case d.run != e.number || !d.refused && d.so.Begin.IsZero():
+		return outageEnd{}
+	case d.refused:
+		return outageEnd{outcome: exporter.OutageRefused}
+	case e.wrong != "":
+		return outageEnd{outcome: exporter.OutageFailed}
+	}
+	end := outageEnd{outcome: exporter.OutageMeasured}
+	for _, p := range e.phases {
+		end.cost = cmp.Or(end.cost, p.outage)
+	}
+	return end
+}
