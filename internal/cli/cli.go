@@ -23,6 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/suspend"
+	"github.com/cephtune/cephtune/internal/cli/sweep"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 	"github.com/cephtune/cephtune/internal/version"
 )
@@ -62,8 +63,8 @@ func NewRoot(name string) *cobra.Command {
 		Short: "Tell, honestly, whether a setting makes a Ceph cluster faster",
 		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
 
-"run" runs a benchmark or a sweep and says what it came to, and "plan" says beforehand
-what a sweep would do. "list", "watch" and "results" show what goes on and what was
+"run" runs a benchmark or a sweep and says what it came to, "sweep" makes a sweep from flags,
+and "plan" says beforehand what a sweep would do. "list", "watch" and "results" show what goes on and what was
 measured, "report" makes a page of it, "export" a file that needs no cluster any more, and "compare"
 sets two benchmarks side by side.
 "suspend", "resume" and "cancel" act on it. "restore" shows what is still to be put back
@@ -80,7 +81,7 @@ table of results, and needs no cluster.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
 	root.AddCommand(
-		run.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
+		run.NewCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
 		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
 		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name),
 	)

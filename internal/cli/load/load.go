@@ -210,8 +210,16 @@ func (l *Flags) checkSizes() error {
 // Engine is the tool that was chosen.
 func (l *Flags) Engine() string { return l.engine }
 
-// OffersRate reports whether latencies are those of an offered rate.
-func (l *Flags) OffersRate() bool { return l.rateIOPS != 0 }
+// Figure is the metric that a load is mostly measured for.
+func (l *Flags) Figure() v1alpha1.Metric {
+	switch {
+	case l.rateIOPS != 0:
+		return v1alpha1.MetricLatencyP99 // The rate is the same each time.
+	case strings.HasPrefix(l.mode, "rand"):
+		return v1alpha1.MetricIOPS
+	}
+	return v1alpha1.MetricBandwidth
+}
 
 // Scratch reports whether a pool is made for the load.
 func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }

@@ -108,11 +108,17 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	if err := load.FillCluster(cmd.Context(), c, sweep); err != nil {
 		return err
 	}
-	planned := onlyPlanned(sweep)
-	if err := run.Place(planned, namespace, cmd.Flags().Changed("namespace")); err != nil {
+	if err := run.Place(sweep, namespace, cmd.Flags().Changed("namespace")); err != nil {
 		return err
 	}
-	return o.show(cmd.Context(), c, planned, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	plan, err := Of(cmd.Context(), c, sweep, Request{Timeout: o.timeout, Output: o.output}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if len(plan.Refusals) > 0 {
+		return exit.UnexpectedErrorf("the sweep would be refused, as the plan says")
+	}
+	return nil
 }
 
 // onlyPlanned is a sweep that is planned and not run, under a name of its own.
@@ -128,23 +134,31 @@ func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	return planned
 }
 
-func (o *options) show(ctx context.Context, c client.WithWatch, planned *v1alpha1.CephTuningSweep, out, errOut io.Writer) (err error) {
+// Request is how a plan is asked for.
+type Request struct {
+	// Timeout is how long to wait for it; 0 is until it is there.
+	Timeout time.Duration
+	// Output is table, json or yaml.
+	Output string
+}
+
+// Of has the operator plan a sweep, writes the plan, and returns it. What is created for it is
+// removed again.
+func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep, r Request, out, errOut io.Writer) (plan *v1alpha1.SweepPlan, err error) {
+	planned := onlyPlanned(sweep)
 	if err := run.Create(ctx, c, planned); err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove(ctx, c, planned)) }()
-	ended, err := watch.Follow(ctx, c, watch.Request{Object: planned, Timeout: o.timeout, Output: o.output, Quiet: true, Report: watch.WritePlan}, out, errOut)
+	ended, err := watch.Follow(ctx, c, watch.Request{Object: planned, Timeout: r.Timeout, Output: r.Output, Quiet: true, Report: watch.WritePlan}, out, errOut)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sweep, is := ended.(*v1alpha1.CephTuningSweep)
-	if !is || sweep.Status.Plan == nil {
-		return fmt.Errorf("the operator has made no plan: %s", object.StateOf(ended).Ready().Message)
+	s, is := ended.(*v1alpha1.CephTuningSweep)
+	if !is || s.Status.Plan == nil {
+		return nil, fmt.Errorf("the operator has made no plan: %s", object.StateOf(ended).Ready().Message)
 	}
-	if len(sweep.Status.Plan.Refusals) > 0 {
-		return exit.UnexpectedErrorf("the sweep would be refused, as the plan says")
-	}
-	return nil
+	return s.Status.Plan, nil
 }
 
 // remove deletes what had the plan, also where the user has interrupted.

@@ -6,12 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +20,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
-	"github.com/cephtune/cephtune/internal/cli/watch"
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
@@ -72,19 +67,12 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
 
 // options are the flags.
 type options struct {
-	file    string
-	name    string
-	wait    bool
-	timeout time.Duration
-	expect  []string
-	dryRun  string
-	output  string
-	live    bool
-	load    load.Flags
-	gate    limits
+	Start
+	file string
+	load load.Flags
+	gate limits
 	// repetitions is of benchmarks from flags.
 	repetitions int32
-	logs        live.Logs
 }
 
 // NewCommand returns the subcommand; program is the name under which the root was
@@ -96,7 +84,7 @@ func NewCommand(program string) *cobra.Command {
 }
 
 func newCommand(program string, connect object.Connect, logs live.Logs) *cobra.Command {
-	o := &options{logs: logs}
+	o := &options{Start: Start{Logs: logs}}
 	cmd := &cobra.Command{
 		Use:     "run (-f FILE | flags of a benchmark)",
 		Short:   "Run a benchmark or a sweep, and say what it came to",
@@ -118,43 +106,11 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
-	flags.StringVar(&o.name, "name", "", "name of the object, instead of the one that the file has or that is made up")
 	o.load.Add(cmd)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "how often it is run; intervals need three")
 	o.gate.addFlags(flags)
-	flags.BoolVar(&o.wait, "wait", true, "follow it to its end")
-	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
-	watch.AddLive(cmd, &o.live)
-	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts of which one has to come out, such as Superior,Better")
-	AddDryRun(flags, &o.dryRun)
-	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
-	for name, values := range map[string][]string{
-		"dry-run": dryRuns(), "expect": verdicts(),
-	} {
-		// It fails only for a flag that does not exist, which a test would show.
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	o.AddFlags(cmd, verdicts())
 }
-
-// AddDryRun gives a command --dry-run, which alone means client.
-func AddDryRun(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (have it checked, too)")
-	flags.Lookup("dry-run").NoOptDefVal = "client"
-}
-
-// TakeDryRun is for "--dry-run server", of which the second word looks like an argument.
-func TakeDryRun(dryRun *string, args []string) ([]string, error) {
-	if i := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(dryRuns(), arg) }); i >= 0 && *dryRun == "client" {
-		*dryRun = args[i]
-		args = slices.Delete(slices.Clone(args), i, i+1)
-	}
-	if !slices.Contains(dryRuns(), *dryRun) {
-		return nil, exit.UsageErrorf("--dry-run %q: want one of %s", *dryRun, strings.Join(dryRuns(), ", "))
-	}
-	return args, nil
-}
-
-func dryRuns() []string { return []string{"none", "client", "server"} }
 
 // verdicts are those of both kinds.
 func verdicts() []string {
@@ -166,21 +122,12 @@ func verdicts() []string {
 }
 
 func (o *options) check(cmd *cobra.Command, args []string) error {
-	args, err := TakeDryRun(&o.dryRun, args)
+	args, err := o.Check(args, verdicts())
 	switch {
 	case err != nil:
 		return err
 	case len(args) > 0:
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
-	case o.timeout < 0:
-		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
-	case len(o.expect) > 0 && !o.wait:
-		return exit.UsageErrorf("--expect is about the end, and --wait=false does not wait for it")
-	}
-	for _, verdict := range o.expect {
-		if !slices.Contains(verdicts(), verdict) {
-			return exit.UsageErrorf("--expect %q: want some of %s", verdict, strings.Join(verdicts(), ", "))
-		}
 	}
 	if o.file == "" {
 		if err := o.load.Check(o.gate.p99 != ""); err != nil {
@@ -211,35 +158,11 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	if err := Place(wanted, namespace, cmd.Flags().Changed("namespace")); err != nil {
 		return err
 	}
-	if o.name != "" {
-		wanted.SetName(o.name)
-		wanted.SetGenerateName("")
+	o.Rename(wanted)
+	if o.DryRun() {
+		return o.Show(ctx, c, wanted, cmd.OutOrStdout())
 	}
-	if o.dryRun != "none" {
-		return Show(ctx, c, wanted, o.dryRun, o.output, cmd.OutOrStdout())
-	}
-	if err := Create(ctx, c, wanted); err != nil {
-		return err
-	}
-	what := strings.ToLower(object.StateOf(wanted).Kind.Name) + "/" + wanted.GetName()
-	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "Created %s in namespace %s.\n", what, wanted.GetNamespace()); err != nil {
-		return err
-	}
-	if !o.wait {
-		if o.output != "table" {
-			return object.Print(c, wanted, o.output, cmd.OutOrStdout())
-		}
-		return nil
-	}
-	request := watch.Request{Object: wanted, Timeout: o.timeout, Output: o.output}
-	if o.live {
-		request.Logs = o.logs
-	}
-	ended, err := watch.Follow(ctx, c, request, cmd.OutOrStdout(), cmd.ErrOrStderr())
-	if err != nil && !failedOnVerdict(ended) {
-		return err
-	}
-	return o.judge(ended)
+	return o.Run(ctx, c, wanted, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
 // wanted is the object as it is to be created, its namespace aside.
@@ -270,45 +193,6 @@ func (o *options) benchmark(ctx context.Context, c client.Client) (*v1alpha1.Cep
 			ClusterRef: ref, Repetitions: o.repetitions, Template: template, Expectations: o.gate.expectations(template.Phases[0].Name),
 		},
 	}, nil
-}
-
-// Show prints what would be created.
-func Show(ctx context.Context, c client.Client, wanted client.Object, dryRun, format string, out io.Writer) error {
-	if dryRun == "server" {
-		if err := Create(ctx, client.NewDryRunClient(c), wanted); err != nil {
-			return err
-		}
-	}
-	if format == "table" {
-		format = "yaml"
-	}
-	return object.Print(c, wanted, format, out)
-}
-
-// judge tells a verdict that was not expected from an error. A benchmark with
-// expectations is expected to meet them.
-func (o *options) judge(ended client.Object) error {
-	state := object.StateOf(ended)
-	expected := o.expect
-	if b, is := ended.(*v1alpha1.CephBenchmark); is && len(b.Spec.Expectations) > 0 && len(expected) == 0 {
-		expected = []string{string(v1alpha1.BenchmarkPassed)}
-	}
-	if len(expected) == 0 && failedOnVerdict(ended) {
-		return exit.UnexpectedErrorf("the verdict on %s %s is %s, on which spec.failOn has it fail", state.Kind.Name, client.ObjectKeyFromObject(ended), state.Verdict)
-	}
-	if len(expected) == 0 || slices.Contains(expected, state.Verdict) {
-		return nil
-	}
-	verdict := state.Verdict
-	if verdict == "" {
-		verdict = "none"
-	}
-	return exit.UnexpectedErrorf("the verdict on %s %s is %s, and %s is expected", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
-}
-
-// failedOnVerdict reports whether a run has its results, and failed because of what they are.
-func failedOnVerdict(ended client.Object) bool {
-	return ended != nil && object.StateOf(ended).Ready().Reason == v1alpha1.ReasonFailedOnVerdict
 }
 
 // Place gives an object its namespace: the one that it names, unless the command line

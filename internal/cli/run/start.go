@@ -1,0 +1,171 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/watch"
+)
+
+// Start creates an object, follows it, and judges what it came to, by flags that "run" and
+// "sweep" share.
+type Start struct {
+	// Logs follows the logs of pods, to say how fast clients are; nil is not to.
+	Logs live.Logs
+
+	name    string
+	wait    bool
+	timeout time.Duration
+	expect  []string
+	dryRun  string
+	output  string
+	live    bool
+}
+
+// AddFlags gives a command the flags. verdicts are those that can come out.
+func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.name, "name", "", "name of the object, instead of the one that the file has or that is made up")
+	flags.BoolVar(&o.wait, "wait", true, "follow it to its end")
+	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
+	watch.AddLive(cmd, &o.live)
+	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts of which one has to come out, such as Superior,Better")
+	AddDryRun(flags, &o.dryRun)
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
+	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts} {
+		// It fails only for a flag that does not exist, which a test would show.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// Check reports what is wrong with the flags, and returns the arguments that are none of them.
+func (o *Start) Check(args, verdicts []string) ([]string, error) {
+	args, err := TakeDryRun(&o.dryRun, args)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.timeout < 0:
+		return nil, exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
+	case len(o.expect) > 0 && !o.wait:
+		return nil, exit.UsageErrorf("--expect is about the end, and --wait=false does not wait for it")
+	}
+	for _, verdict := range o.expect {
+		if !slices.Contains(verdicts, verdict) {
+			return nil, exit.UsageErrorf("--expect %q: want some of %s", verdict, strings.Join(verdicts, ", "))
+		}
+	}
+	return args, nil
+}
+
+// DryRun reports whether nothing is to be created.
+func (o *Start) DryRun() bool { return o.dryRun != "none" }
+
+// Output is table, json or yaml.
+func (o *Start) Output() string { return o.output }
+
+// Rename gives an object the name of --name.
+func (o *Start) Rename(wanted client.Object) {
+	if o.name != "" {
+		wanted.SetName(o.name)
+		wanted.SetGenerateName("")
+	}
+}
+
+// Run creates an object, follows it to its end unless --wait=false, and judges that.
+func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Object, out, errOut io.Writer) error {
+	if err := Create(ctx, c, wanted); err != nil {
+		return err
+	}
+	what := strings.ToLower(object.StateOf(wanted).Kind.Name) + "/" + wanted.GetName()
+	if _, err := fmt.Fprintf(errOut, "Created %s in namespace %s.\n", what, wanted.GetNamespace()); err != nil {
+		return err
+	}
+	if !o.wait {
+		if o.output != "table" {
+			return object.Print(c, wanted, o.output, out)
+		}
+		return nil
+	}
+	request := watch.Request{Object: wanted, Timeout: o.timeout, Output: o.output}
+	if o.live {
+		request.Logs = o.Logs
+	}
+	ended, err := watch.Follow(ctx, c, request, out, errOut)
+	if err != nil && !failedOnVerdict(ended) {
+		return err
+	}
+	return o.judge(ended)
+}
+
+// AddDryRun gives a command --dry-run, which alone means client.
+func AddDryRun(flags *pflag.FlagSet, into *string) {
+	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (have it checked, too)")
+	flags.Lookup("dry-run").NoOptDefVal = "client"
+}
+
+// TakeDryRun is for "--dry-run server", of which the second word looks like an argument.
+func TakeDryRun(dryRun *string, args []string) ([]string, error) {
+	if i := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(dryRuns(), arg) }); i >= 0 && *dryRun == "client" {
+		*dryRun = args[i]
+		args = slices.Delete(slices.Clone(args), i, i+1)
+	}
+	if !slices.Contains(dryRuns(), *dryRun) {
+		return nil, exit.UsageErrorf("--dry-run %q: want one of %s", *dryRun, strings.Join(dryRuns(), ", "))
+	}
+	return args, nil
+}
+
+func dryRuns() []string { return []string{"none", "client", "server"} }
+
+// Show prints what would be created.
+func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object, out io.Writer) error {
+	if o.dryRun == "server" {
+		if err := Create(ctx, client.NewDryRunClient(c), wanted); err != nil {
+			return err
+		}
+	}
+	format := o.output
+	if format == "table" {
+		format = "yaml"
+	}
+	return object.Print(c, wanted, format, out)
+}
+
+// judge tells a verdict that was not expected from an error. A benchmark with
+// expectations is expected to meet them.
+func (o *Start) judge(ended client.Object) error {
+	state := object.StateOf(ended)
+	expected := o.expect
+	if b, is := ended.(*v1alpha1.CephBenchmark); is && len(b.Spec.Expectations) > 0 && len(expected) == 0 {
+		expected = []string{string(v1alpha1.BenchmarkPassed)}
+	}
+	if len(expected) == 0 && failedOnVerdict(ended) {
+		return exit.UnexpectedErrorf("the verdict on %s %s is %s, on which spec.failOn has it fail", state.Kind.Name, client.ObjectKeyFromObject(ended), state.Verdict)
+	}
+	if len(expected) == 0 || slices.Contains(expected, state.Verdict) {
+		return nil
+	}
+	verdict := state.Verdict
+	if verdict == "" {
+		verdict = "none"
+	}
+	return exit.UnexpectedErrorf("the verdict on %s %s is %s, and %s is expected", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
+}
+
+// failedOnVerdict reports whether a run has its results, and failed because of what they are.
+func failedOnVerdict(ended client.Object) bool {
+	return ended != nil && object.StateOf(ended).Ready().Reason == v1alpha1.ReasonFailedOnVerdict
+}

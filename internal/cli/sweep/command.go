@@ -1,0 +1,306 @@
+// Package sweep is the subcommand that makes a CephTuningSweep from flags, shows its plan, asks,
+// and runs it.
+package sweep
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/cli/load"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/plan"
+	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/cli/words"
+)
+
+// planTimeout bounds the wait for the plan.
+const planTimeout = 5 * time.Minute
+
+const longHelp = `Find which value of a setting serves a load best: make a CephTuningSweep from flags, show
+what it would do, ask, and run it.
+
+Each argument is a setting with its values, separated by commas. Names that begin with osd_,
+bluestore_ and the like are options of Ceph's configuration, of all OSDs or of those of
+--mask; block-size, depth, jobs, clients and rate-iops are of the load; others, such as
+pg_num, are options of the pool: of a scratch pool that is made anew for each value, or of
+the one that --pool names. "Unset" is a value, too. Several settings make a grid. The
+baseline is what the cluster, the scratch pool and the other flags have, unless --baseline
+names values.
+
+The load is described as "run" does it. --objective is what is compared: p99, iops,
+bandwidth, mean and so on. Without it that is p99 where --rate-iops offers a load, and
+otherwise iops for random and bandwidth for sequential access.
+
+First the operator plans: how many runs, how long at most, and the smallest effect that it
+can prove. Then this command asks, on a terminal; elsewhere it wants --yes. Everything
+that was changed is restored at the end, and also where the sweep is cancelled or fails.
+
+An interrupt leaves the sweep at work: "cancel" ends it, "watch" follows it again.
+
+Exit codes: 0 it has ended, or was not wanted; 1 it has failed or there was another error; 2 wrong
+usage; 3 the operator would refuse it, the verdict is not what --expect names, or it has not ended
+within --timeout. With --wait=false, 0 means that it was created.`
+
+const examples = `  # Which mClock profile is best for this load?
+  %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
+
+  # What would it take?
+  %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --rate-iops 1000 --plan
+
+  # How many placement groups? As a file, to be kept in Git
+  %[1]s --pool replicapool pg_num=64,128 -n cephtune-bench --dry-run -o yaml > pg-num.yaml
+
+  # In a script
+  %[1]s pg_num=32,64,128 --baseline pg_num=32 -n cephtune-bench --block-size 4Mi --yes --expect Superior,Better,Equivalent`
+
+// options are the flags.
+type options struct {
+	run.Start
+	load      load.Flags
+	objective string
+	effect    string
+	baseline  []string
+	mask      string
+	budget    time.Duration
+	planOnly  bool
+	yes       bool
+
+	metric   v1alpha1.Metric
+	settings []setting
+	base     map[string]v1alpha1.ParameterValue
+	// asks reports whether there is somebody to ask.
+	asks func(io.Reader) bool
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was called.
+func NewCommand(program string) *cobra.Command {
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
+		return newCommand(program, connection.Connect, connection.FollowLog, isTerminal)
+	})
+}
+
+func isTerminal(in io.Reader) bool {
+	file, isFile := in.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd()))
+}
+
+func newCommand(program string, connect object.Connect, logs live.Logs, asks func(io.Reader) bool) *cobra.Command {
+	o := &options{Start: run.Start{Logs: logs}, asks: asks}
+	cmd := &cobra.Command{
+		Use:     "sweep SETTING=VALUE,… [SETTING=VALUE,…]",
+		Short:   "Find the best value of a setting for a load, from flags",
+		Long:    longHelp,
+		Example: fmt.Sprintf(examples, program+" sweep"),
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd, args); err != nil {
+				return err
+			}
+			return o.run(cmd, connect)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&o.objective, "objective", "", "metric by which values are compared, such as p99, iops or bandwidth")
+	flags.StringVar(&o.effect, "minimum-effect", "", "improvement that is worth a change; without, 10%")
+	flags.StringSliceVar(&o.baseline, "baseline", nil, "values to compare with, such as pg_num=32; without, what there is now")
+	flags.StringVar(&o.mask, "mask", "", "OSDs whose options are varied, such as class:ssd or host:node-1; without, all")
+	flags.DurationVar(&o.budget, "budget", 0, "time that the whole sweep may take, such as 4h; 0 is what the plan says")
+	flags.BoolVar(&o.planOnly, "plan", false, "show the plan, and do no more")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask after the plan")
+	o.load.Add(cmd)
+	o.AddFlags(cmd, verdicts())
+	return cmd
+}
+
+func verdicts() []string {
+	return []string{
+		string(v1alpha1.VerdictSuperior), string(v1alpha1.VerdictBetter), string(v1alpha1.VerdictEquivalent),
+		string(v1alpha1.VerdictInferior), string(v1alpha1.VerdictInconclusive), string(v1alpha1.VerdictInvalid),
+	}
+}
+
+func (o *options) check(cmd *cobra.Command, args []string) error {
+	args, err := o.Check(args, verdicts())
+	if err != nil {
+		return err
+	}
+	if err := o.checkObjective(); err != nil {
+		return err
+	}
+	if o.settings, err = settings(args, o.load.Engine(), o.mask); err != nil {
+		return err
+	}
+	if o.base, err = baseline(o.baseline, o.settings, o.load.Engine()); err != nil {
+		return err
+	}
+	if !o.DryRun() && !o.planOnly && !o.yes && !o.asks(cmd.InOrStdin()) {
+		return exit.UsageErrorf("there is no terminal to ask on before the cluster is put under load: say --yes, or --plan to see the plan alone")
+	}
+	return nil
+}
+
+// checkObjective settles what is compared, and by which tool.
+func (o *options) checkObjective() error {
+	if o.budget < 0 {
+		return exit.UsageErrorf("--budget %v: want a time such as 4h", o.budget)
+	}
+	var known bool
+	if o.objective != "" {
+		if o.metric, known = words.Metric(o.objective); !known {
+			return exit.UsageErrorf("--objective %q: want one of %s", o.objective, strings.Join(words.MetricNames(), ", "))
+		}
+	}
+	if err := o.load.Check(isPercentile(o.metric)); err != nil {
+		return err
+	}
+	if o.objective == "" {
+		o.metric = o.load.Figure()
+	}
+	if o.load.Engine() == "rbd" && o.metric != v1alpha1.MetricBandwidth && o.metric != v1alpha1.MetricIOPS {
+		return exit.UsageErrorf("--objective %s: rbd bench tells bandwidth and iops alone, use --engine fio", o.objective)
+	}
+	return nil
+}
+
+func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
+	ctx, out, errOut := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	c, namespace, err := connect()
+	if err != nil {
+		return err
+	}
+	wanted, err := o.sweep(ctx, c)
+	if err != nil {
+		return err
+	}
+	wanted.SetNamespace(namespace)
+	o.Rename(wanted)
+	if o.DryRun() {
+		return o.Show(ctx, c, wanted, out)
+	}
+	if wished, err := o.plan(ctx, c, wanted, cmd.InOrStdin(), out, errOut); !wished || err != nil {
+		return err
+	}
+	return o.Run(ctx, c, wanted, out, errOut)
+}
+
+// plan shows the plan, and reports whether the sweep is wanted.
+func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.CephTuningSweep, in io.Reader, out, errOut io.Writer) (bool, error) {
+	shown := out
+	if o.Output() != "table" && !o.planOnly {
+		shown = errOut // The object itself follows.
+	}
+	request := plan.Request{Timeout: planTimeout, Output: "table"}
+	if o.planOnly {
+		request.Output = o.Output()
+	}
+	p, err := plan.Of(ctx, c, s, request, shown, errOut)
+	switch {
+	case err != nil:
+		return false, err
+	case len(p.Refusals) > 0:
+		return false, exit.UnexpectedErrorf("the sweep would be refused, as the plan says")
+	case o.planOnly:
+		return false, nil
+	}
+	question := "Run it? [y/N] "
+	if o.yes {
+		question = ""
+	}
+	if _, err := fmt.Fprintf(errOut, "\n%s\n%s", o.changes(), question); err != nil || o.yes {
+		return o.yes, err
+	}
+	return confirmed(ctx, in, errOut)
+}
+
+// confirmed reads an answer. Everything but yes is no.
+func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, error) {
+	ctx, stop := object.Bounded(parent, 0)
+	defer stop()
+	answers := make(chan string, 1)
+	// It ends with the process where nobody answers: a read of a terminal cannot be called off.
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n') // Without an answer it is no.
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return false, errors.New("interrupted: nothing was created")
+	case answer := <-answers:
+		if answer == "y" || answer == "yes" {
+			return true, nil
+		}
+		_, err := fmt.Fprintln(errOut, "Nothing was created.")
+		return false, err
+	}
+}
+
+// sweep is the object that the flags describe, its namespace aside.
+func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTuningSweep, error) {
+	template, err := o.load.Template()
+	if err != nil {
+		return nil, err
+	}
+	ref, err := o.load.ClusterRef(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &v1alpha1.CephTuningSweep{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: generateName(o.settings[0].name)},
+		Spec: v1alpha1.CephTuningSweepSpec{
+			ClusterRef: ref, Template: template,
+			Objective: v1alpha1.Objective{
+				MetricReference: v1alpha1.MetricReference{Phase: template.Phases[0].Name, Metric: o.metric},
+				MinimumEffect:   v1alpha1.Percent(o.effect),
+			},
+		},
+	}
+	for _, setting := range o.settings {
+		s.Spec.Parameters = append(s.Spec.Parameters, setting.parameter(template.Phases[0].Name))
+	}
+	if len(o.base) > 0 {
+		s.Spec.Baseline = &v1alpha1.Baseline{Values: o.base}
+	}
+	if o.budget > 0 {
+		s.Spec.Budget.Duration = &metav1.Duration{Duration: o.budget}
+	}
+	return s, nil
+}
+
+// generateName is a name that Kubernetes takes.
+func generateName(setting string) string {
+	return strings.ToLower(strings.ReplaceAll(setting, "_", "-")) + "-"
+}
+
+// changes says what the sweep does to the cluster.
+func (o *options) changes() string {
+	var parts []string
+	for _, setting := range o.settings {
+		if part := setting.change(o.load.Pool()); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	text := "It puts the cluster under load"
+	if o.load.Scratch() {
+		text += ", on a scratch pool that it makes and removes"
+	}
+	if len(parts) == 0 {
+		return text + ", and changes no setting."
+	}
+	return text + ". It changes " + strings.Join(parts, " and ") + " between runs, and restores it at the end."
+}

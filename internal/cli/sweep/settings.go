@@ -1,0 +1,163 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/words"
+)
+
+// setting is one argument: what is varied, and its values.
+type setting struct {
+	name   string
+	field  v1alpha1.WorkloadField // of the load, or empty
+	config bool                   // an option of Ceph's configuration; otherwise of a pool
+	mask   string
+	values []v1alpha1.ParameterValue
+}
+
+// settings reads the arguments.
+func settings(args []string, engine, mask string) ([]setting, error) {
+	if len(args) == 0 {
+		return nil, exit.UsageErrorf("want a setting and its values, such as osd_mclock_profile=balanced,high_client_ops")
+	}
+	var all []setting
+	masked := false
+	for _, arg := range args {
+		s, err := settingOf(arg, engine)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(other setting) bool { return other.name == s.name }) {
+			return nil, exit.UsageErrorf("%s is there twice: give all of its values in one argument", s.name)
+		}
+		if s.config {
+			s.mask, masked = mask, true
+		}
+		all = append(all, s)
+	}
+	if mask != "" && !masked {
+		return nil, exit.UsageErrorf("--mask is for options of OSDs, and there is none among the settings")
+	}
+	return all, nil
+}
+
+func settingOf(arg, engine string) (setting, error) {
+	name, list, found := strings.Cut(arg, "=")
+	if !found || name == "" || list == "" {
+		return setting{}, exit.UsageErrorf("%q: want a setting and its values, such as pg_num=64,128", arg)
+	}
+	s := setting{name: name}
+	switch field, ofLoad := workload(name, engine); {
+	case ofLoad && field == "":
+		return setting{}, exit.UsageErrorf("%s: --engine %s does not have it", name, engine)
+	case ofLoad:
+		s.field, s.name = field, string(field)
+	case strings.EqualFold(name, "osdCount"), strings.EqualFold(name, "deviceClass"), name == "osd_count", name == "device_class":
+		return setting{}, exit.UsageErrorf("%s needs more than flags say: write a file, and start from --dry-run -o yaml", name)
+	default:
+		s.config = isConfig(name)
+	}
+	for value := range strings.SplitSeq(list, ",") {
+		read, err := s.value(value)
+		if err != nil {
+			return setting{}, err
+		}
+		if slices.Contains(s.values, read) {
+			return setting{}, exit.UsageErrorf("%s: the value %s is there twice", name, value)
+		}
+		s.values = append(s.values, read)
+	}
+	return s, nil
+}
+
+func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
+	switch {
+	case text == "":
+		return "", exit.UsageErrorf("%s has an empty value: say Unset for an option that is not set", s.name)
+	case strings.EqualFold(text, string(v1alpha1.Unset)) && s.field == "":
+		return v1alpha1.Unset, nil
+	case s.field == v1alpha1.WorkloadBlockSize || s.field == v1alpha1.WorkloadIOSize:
+		if _, err := words.BlockSize(text); err != nil {
+			return "", exit.UsageErrorf("%s=%s: %w", s.name, text, err)
+		}
+	}
+	return v1alpha1.ParameterValue(text), nil
+}
+
+// isConfig tells options of OSDs from those of pools, by how they begin.
+func isConfig(name string) bool {
+	return slices.ContainsFunc([]string{"osd_", "bluestore_", "bluefs_", "bdev_", "ms_", "rocksdb_", "kstore_", "objecter_", "throttler_"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
+}
+
+// workload is the field of the load that a word names. It is "" where the tool has no such field.
+func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
+	fields := map[string]map[string]v1alpha1.WorkloadField{
+		"depth":      {"rados": v1alpha1.WorkloadConcurrency, "rbd": v1alpha1.WorkloadIOThreads, "fio": v1alpha1.WorkloadIODepth},
+		"block-size": {"rados": v1alpha1.WorkloadBlockSize, "rbd": v1alpha1.WorkloadIOSize, "fio": v1alpha1.WorkloadBlockSize},
+		"jobs":       {"fio": v1alpha1.WorkloadNumJobs},
+		"rate-iops":  {"fio": v1alpha1.WorkloadRateIOPS},
+		"clients":    {"rados": v1alpha1.WorkloadClients, "rbd": v1alpha1.WorkloadClients, "fio": v1alpha1.WorkloadClients},
+	}
+	if of, known := fields[words.Flag(strings.ToLower(word))]; known {
+		return of[engine], true
+	}
+	return "", false
+}
+
+// parameter is how the API has it.
+func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
+	p := v1alpha1.Parameter{Name: v1alpha1.ParameterName(s.name), Values: s.values}
+	switch {
+	case s.field == v1alpha1.WorkloadClients:
+		p.Workload = &v1alpha1.WorkloadParameter{Field: s.field}
+	case s.field != "":
+		p.Workload = &v1alpha1.WorkloadParameter{Phase: phase, Field: s.field}
+	case s.config:
+		p.Config = &v1alpha1.ConfigParameter{Mask: s.mask, Option: v1alpha1.OptionName(s.name)}
+	default:
+		p.PoolOption = &v1alpha1.PoolOptionParameter{Option: v1alpha1.OptionName(s.name)}
+	}
+	return p
+}
+
+// change says what is changed in Ceph, "" for nothing that was there before.
+func (s setting) change(pool string) string {
+	switch {
+	case s.config && s.mask != "":
+		return s.name + " of the OSDs of " + s.mask
+	case s.config:
+		return s.name + " of all OSDs"
+	case s.field == "" && pool != "":
+		return s.name + " of pool " + pool
+	}
+	return ""
+}
+
+// baseline reads the values to compare with.
+func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.ParameterValue, error) {
+	values := map[string]v1alpha1.ParameterValue{}
+	for _, pair := range given {
+		name, text, found := strings.Cut(pair, "=")
+		field, _ := workload(name, engine)
+		i := slices.IndexFunc(of, func(s setting) bool { return s.name == name || s.field != "" && s.field == field })
+		if !found || i < 0 {
+			return nil, exit.UsageErrorf("--baseline %q: want a setting that is varied and its value, such as %s=%s", pair, of[0].name, of[0].values[0])
+		}
+		value, err := of[i].value(text)
+		if err != nil {
+			return nil, err
+		}
+		values[of[i].name] = value
+	}
+	return values, nil
+}
+
+// isPercentile reports whether only fio tells a metric.
+func isPercentile(m v1alpha1.Metric) bool {
+	return slices.Contains([]v1alpha1.Metric{v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999}, m)
+}

@@ -1,0 +1,163 @@
+package sweep
+
+import (
+	"context"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// cluster is one whose operator plans, and ends sweeps, at once. It notes what was created.
+func cluster(t *testing.T, created *[]string, refusals ...string) client.WithWatch {
+	only := &unstructured.Unstructured{}
+	only.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephCluster"})
+	only.SetNamespace("rook-ceph")
+	only.SetName("my-cluster")
+	return interceptor.NewClient(clitest.Holding(t, only), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			s, is := o.(*v1alpha1.CephTuningSweep)
+			if !is {
+				t.Fatalf("a %T is created", o)
+			}
+			*created = append(*created, string(s.Spec.Mode))
+			if s.Name == "" {
+				s.Name = s.GenerateName + "x7k2p"
+			}
+			s.Status.ObservedRunID, s.Status.ObservedGeneration = s.Spec.RunID, s.Generation
+			if s.Spec.Mode == v1alpha1.SweepModePlan {
+				s.Status.Plan = &v1alpha1.SweepPlan{
+					Baseline:       []v1alpha1.BaselineValue{{Name: "osd_mclock_profile", Value: "balanced"}},
+					Configurations: 1, MinimumRuns: 11, MaximumRuns: 48, Refusals: refusals, SmallestEffect: "6.8%",
+					EstimatedDuration: &metav1.Duration{Duration: 2 * time.Hour}, RunDuration: &metav1.Duration{Duration: 150 * time.Second},
+					EstimatedBytesWritten: new(resource.MustParse("12Gi")), RunBytesWritten: new(resource.MustParse("256Mi")),
+				}
+			} else {
+				s.Status.Verdict, s.Status.Summary = v1alpha1.VerdictEquivalent, "Nothing is better."
+			}
+			clitest.Complete(&s.Status.Conditions, "Nothing is better.")
+			return c.Create(ctx, o)
+		},
+	})
+}
+
+func TestGolden(t *testing.T) {
+	const profile = "osd_mclock_profile=balanced,high_client_ops --objective p99 --rate-iops 1000 --bs 4Ki"
+	for name, c := range map[string]struct {
+		line, stdin, created string
+		refusals             []string
+		silent               bool // there is no terminal
+	}{
+		"answered with yes":            {line: profile, stdin: "y\n", created: "Plan,"},
+		"answered with no":             {line: profile, stdin: "n\n", created: "Plan"},
+		"not answered":                 {line: profile, created: "Plan"},
+		"without a terminal":           {line: profile, silent: true},
+		"with yes":                     {line: profile + " --yes --name mine", silent: true, created: "Plan,"},
+		"not what is expected":         {line: profile + " --yes --expect Superior", silent: true, created: "Plan,"},
+		"refused":                      {line: profile + " --yes", refusals: []string{"The administrator has not allowed to vary osd_mclock_profile."}, created: "Plan"},
+		"the plan alone":               {line: profile + " --plan", silent: true, created: "Plan"},
+		"created and not followed":     {line: profile + " --yes --wait=false -o yaml", silent: true, created: "Plan,"},
+		"what would be created":        {line: profile + " --mask class:ssd --budget 4h --minimum-effect 20% --dry-run -o yaml", silent: true},
+		"placement groups in place":    {line: "--pool X pg_num=64,128 --dry-run -o yaml", silent: true},
+		"placement groups, asked":      {line: "--pool X pg_num=64,128", stdin: "no\n", created: "Plan"},
+		"of the load, by any word":     {line: "iodepth=1,32 bs=4Ki,64Ki clients=1,2 --rw randread --baseline depth=1,bs=4Ki --engine fio --dry-run", silent: true},
+		"of the load, asked":           {line: "depth=1,32", stdin: "no\n", created: "Plan"},
+		"an option that is not set":    {line: "osd_client_message_cap=unset,256 --dry-run", silent: true},
+		"usage nothing":                {line: "--yes"},
+		"usage no values":              {line: "pg_num --yes"},
+		"usage an empty value":         {line: "pg_num=8,,16 --yes"},
+		"usage a value twice":          {line: "pg_num=8,8 --yes"},
+		"usage a setting twice":        {line: "pg_num=8 pg_num=16 --yes"},
+		"usage a block of 4000 bytes":  {line: "bs=4k,8k --yes"},
+		"usage jobs of rados bench":    {line: "jobs=1,2 --engine rados --yes"},
+		"usage an objective":           {line: "pg_num=8 --objective speed --yes"},
+		"usage p99 of rados bench":     {line: "pg_num=8 --engine rados --objective p99 --yes"},
+		"usage a latency of rbd bench": {line: "pg_num=8 --engine rbd --objective mean --yes"},
+		"usage a mask of no OSDs":      {line: "pg_num=8 --mask class:ssd --yes"},
+		"usage another baseline":       {line: "pg_num=8 --baseline size=3 --yes"},
+		"usage a number of OSDs":       {line: "osdCount=3,6 --yes"},
+		"usage a verdict":              {line: "pg_num=8 --expect Passed --yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var created []string
+			asks := func(io.Reader) bool { return !c.silent }
+			cmd := newCommand("kubectl cephtune", clitest.Connecting(cluster(t, &created, c.refusals...)), nil, asks)
+			got := clitest.Execute(t, cmd, c.line, c.stdin)
+			got.Stdout = withoutClock(got.Stdout)
+			clitest.Golden(t, strings.ReplaceAll(name, ",", ""), "$ sweep "+c.line+"\n"+got.String(), *update)
+			if now := strings.Join(created, ","); now != c.created {
+				t.Errorf("created with the modes %q, want %q", now, c.created)
+			}
+		})
+	}
+}
+
+func withoutClock(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if len(line) > 8 && line[2] == ':' && line[5] == ':' {
+			line = "HH:MM:SS" + line[8:]
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// TestAnInterruptedQuestionIsNo shows that nobody has to answer.
+func TestAnInterruptedQuestionIsNo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in, never := io.Pipe()
+	t.Cleanup(func() { _ = never.Close() })
+	if wished, err := confirmed(ctx, in, io.Discard); wished || err == nil {
+		t.Errorf("%v, %v", wished, err)
+	}
+}
+
+// TestTheAPIServerTakesEverySetting shows that what flags leave out is filled in by the schema,
+// and that nothing is refused there which was accepted here.
+func TestTheAPIServerTakesEverySetting(t *testing.T) {
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(apiserver.Start(t), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clitest.Namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"osd_mclock_profile=balanced,high_client_ops --objective p99 --rate-iops 1000",
+		"osd_client_message_cap=Unset,256 osd_mclock_profile=balanced --mask class:ssd --storage-class a",
+		"pg_num=8,16 --baseline pg_num=32",
+		"pg_num=8,16 --pool replicapool --engine rbd",
+		"depth=1,2 bs=4Ki,64Ki clients=1,2 --engine rados",
+		"depth=1,2 bs=4Ki,64Ki --engine rbd",
+		"depth=1,2 bs=4Ki,64Ki jobs=1,2 --engine fio --objective p999",
+		"rate-iops=100,200 --engine fio --objective p99 --baseline rate-iops=100",
+		"compression_mode=none,aggressive",
+	} {
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil, nil), line+" --ceph-cluster a/b --dry-run=server", "")
+		if got.Err != nil || !strings.Contains(got.Stdout, "confirmationBlocks: 8") {
+			t.Errorf("%s: %v\n%s", line, got.Err, got.Stdout)
+		}
+	}
+}
