@@ -34,7 +34,7 @@ func commandOf(args []string) (command, bool) {
 	return nil, false
 }
 
-// checkUninstall fails while only the manager can put back what was changed.
+// checkUninstall fails while only the manager can restore what was changed.
 func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	opts := &options{}
 	crdsToo := false
@@ -125,13 +125,13 @@ func clusterConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// runCommand runs a command, tells on out what is wrong, and returns the exit code.
+// runCommand runs a command, prints its error to out, and returns the exit code.
 func runCommand(ctx context.Context, do command, args []string, out io.Writer) int {
 	err := do(ctx, args, out)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	_ = say(out, err.Error()) // The exit code tells it, too.
+	_ = say(out, err.Error()) // The exit code says it too.
 	return 1
 }
 

@@ -32,7 +32,7 @@ const (
 // cluster.
 type installCheck struct {
 	config *rest.Config
-	// namespace and service are where the metrics are; without a service nobody looks.
+	// namespace and service are where the metrics are; an empty service skips the check.
 	namespace, service string
 	// interval is between two attempts.
 	interval time.Duration
@@ -130,7 +130,7 @@ func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 	return port.Name + "://" + address + "/metrics", nil
 }
 
-// get asks in the name of whoever runs this, as Prometheus does.
+// get sends a request with this process's own identity, as Prometheus does.
 func (c installCheck) get(ctx context.Context, url string) (string, error) {
 	config := rest.CopyConfig(c.config)
 	// The manager's certificate is its own, and the token is for a Service of ours.

@@ -48,7 +48,7 @@ func main() {
 
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
-	klog.SetLogger(logger) // client-go tells of leader election through klog
+	klog.SetLogger(logger) // client-go logs leader election through klog
 	logger.Info("Starting the manager", "version", version.Version())
 
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
@@ -77,8 +77,8 @@ func newManager(ctx context.Context, config *rest.Config, opts *options, registe
 	counts := exporter.NewEvents(registerer)
 	config = rest.CopyConfig(config)
 	config.Wrap(counts.OfAPI)
-	// Of what is not in namespaces of benchmarks, such as journals, nothing is taken for gone
-	// that is refused: the platform keeps to the other configuration.
+	// Only in benchmark namespaces does "forbidden" count as deleted. The platform uses the
+	// plain configuration, because that would be wrong for journals and the like.
 	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(config), opts.forManager(newScheme()))
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)

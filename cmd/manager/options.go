@@ -105,10 +105,9 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 	}
 }
 
-// forCache limits what the manager keeps in memory to its namespaces and, of Jobs and
-// pods, to those of benchmarks. Who has set which field is kept of none: nothing asks a
-// cache for that, and it is a good part of an object. What is asked about CephClusters is
-// read from the API server.
+// forCache limits the manager's cache to its namespaces and, for Jobs and pods, to those of
+// benchmarks. It drops managedFields, a good part of an object that no code reads. CephClusters
+// are not cached, but read from the API server.
 func (o *options) forCache() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
 		settings.LabelManagedBy: settings.ManagedBy,

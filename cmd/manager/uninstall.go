@@ -24,8 +24,8 @@ const (
 	kindSweep     = "CephTuningSweep"
 )
 
-// uninstallCheck finds what only a manager can put back or clean up. It looks and does
-// nothing: what begins right afterwards it cannot know.
+// uninstallCheck finds everything that only a manager can restore or tear down. It is read-only,
+// and cannot see runs that begin right afterwards.
 type uninstallCheck struct {
 	journals *journals.ConfigMaps
 	locks    *lock.Leases
@@ -54,7 +54,7 @@ func (c *uninstallCheck) run(ctx context.Context) error {
 		"until cephtune is installed again in this namespace, which puts it back.")
 }
 
-// openJournals are what sweeps have to put back in Ceph.
+// openJournals are the settings that sweeps still have to restore in Ceph.
 func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	all, err := c.journals.List(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	return reasons, nil
 }
 
-// stoppedOSDs are those that are kept down, which nobody else would let up.
+// stoppedOSDs are OSDs that are kept down, and that only the manager would bring up.
 func (c *uninstallCheck) stoppedOSDs(ctx context.Context) ([]string, error) {
 	all, err := c.journals.ForOutages().List(ctx)
 	if err != nil {
@@ -134,8 +134,8 @@ func endHolder(holder string) string {
 	return fmt.Sprintf("Wait for its end, or end it: `kubectl -n %s delete %s %s`.", parts[1], strings.ToLower(parts[0]), parts[2])
 }
 
-// unfinishedObjects are those whose finalizer nobody would take off once the manager is
-// gone. It matters where the CRDs are removed, which then hangs.
+// unfinishedObjects have a finalizer that only the manager removes. Without it, removing the
+// CRDs would hang.
 func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error) {
 	if !c.crdsToo {
 		return nil, nil

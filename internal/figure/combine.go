@@ -17,7 +17,7 @@ const (
 	MinimumRuns = 3
 )
 
-// Combine makes one result of what a phase yielded in all valid runs.
+// Combine makes one result of a phase's observations in all valid runs.
 //
 // Rates and mean latencies are the geometric mean of the runs, with Student's
 // interval on their logarithms. LatencyMax is the longest of all, which has no
@@ -33,9 +33,7 @@ const (
 // Of percentiles of a window of an outage the value is the median of the runs: their
 // histograms are not kept, and windows of runs are of different lengths, so that adding them
 // up would be about the run whose recovery took the longest.
-//
-// A figure that one of the runs lacks, or of which it knows only a lower bound, is
-// absent.
+// A figure that one of the runs lacks, or knows only a lower bound of, is absent.
 func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult, error) {
 	out := v1alpha1.PhaseResult{Name: phase, ValidRuns: int32(min(len(runs), 1<<20))}
 	for _, run := range runs {

@@ -12,8 +12,8 @@ const (
 	// shortestPart is the shortest part of a course that rates are taken from: courses
 	// have seconds.
 	shortestPart = 1.0
-	// missingTail is how much of the end of a course its tool may have left out. What is
-	// missing beyond that was a stall.
+	// missingTail is how many seconds at the end of a course its engine may leave out. A longer
+	// gap was a stall.
 	missingTail = 2.0
 )
 
@@ -21,9 +21,9 @@ const (
 var ErrNoCourse = errors.New("the result has no course over time")
 
 // During derives the figures of the part of one client's result between two moments, in
-// seconds since it began to measure: Bandwidth, IOPS and, if the course tells it,
-// LatencyMean. There are none where nothing was done in that time. The error is
-// [ErrNoCourse] where the result cannot tell.
+// seconds since it began to measure: Bandwidth, IOPS and, if the course has it, LatencyMean. It
+// returns no figures if no I/O was done in that time, and [ErrNoCourse] if the result has no
+// course.
 func During(res *result.Result, from, to float64) ([]Figure, error) {
 	to = max(to, from+shortestPart)
 	part := &result.Result{SchemaVersion: result.SchemaVersion, Source: res.Source, Clients: res.Clients}
@@ -39,9 +39,9 @@ func During(res *result.Result, from, to float64) ([]Figure, error) {
 	return Figures(part)
 }
 
-// directionDuring is nil if nothing was done. Operations are those of the intervals, of
-// which those at both ends count for their shares; time that is in no interval was
-// without any, but for the very end.
+// directionDuring returns nil if no I/O was done. Operations are those of the intervals; the
+// intervals at both ends count by their shares. Time outside of all intervals had no operations,
+// except at the very end.
 func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	if end := s.EndSeconds[s.Len()-1]; end < to && end > from && to-end <= missingTail {
 		to = end

@@ -29,10 +29,9 @@ type Gate struct {
 // of it does, and Unknown if it reaches across. Where none was asked for (fewer than
 // three repetitions, LatencyMax), the value decides; where too few of the repetitions
 // are valid for one, it is Unknown, and so is a figure that is missing.
-//
-// The verdict is Invalid if a phase of which something is expected has no valid run,
-// else Failed as soon as one expectation is Missed, Inconclusive if one is Unknown,
-// and Passed. It fails for a limit that admission would have refused.
+// The verdict is Invalid if a phase with an expectation has no valid run, else Failed as soon as
+// one expectation is Missed, Inconclusive if one is Unknown, and Passed. It fails for a limit
+// that admission would have refused.
 func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult) (Gate, error) {
 	if len(expectations) == 0 {
 		return Gate{}, nil
@@ -127,7 +126,7 @@ func name(e v1alpha1.Expectation) string {
 	return text
 }
 
-// bounds are a value with its interval, which is the value alone if there is none.
+// bounds are a value with its interval; without an interval, both ends are the value.
 type bounds struct {
 	value, low, high float64
 	isInterval       bool

@@ -66,7 +66,7 @@ func Metrics() []v1alpha1.Metric {
 	}
 }
 
-// OfWindow tells whether a metric is a percentile of a part of a phase with an outage.
+// OfWindow reports whether a metric is a percentile of a part of a phase with an outage.
 func OfWindow(metric v1alpha1.Metric) bool {
 	at := slices.Index(Metrics(), metric)
 	return at > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)
@@ -129,8 +129,8 @@ func figuresOf(name v1alpha1.Direction, d *result.Direction) []Figure {
 	}
 	var figures []Figure
 	for _, metric := range Metrics() {
-		// What has no logarithm cannot be compared, and is nothing but a tool's
-		// rounding or a load of zero bytes.
+		// A value without a logarithm cannot be compared. It comes from an engine's rounding
+		// or a load of zero bytes.
 		if f, ok := values[metric]; ok && f.Value > 0 && !math.IsInf(f.Value, 1) {
 			f.Metric, f.Direction = metric, name
 			figures = append(figures, f)

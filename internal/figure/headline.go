@@ -4,8 +4,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// smallBlock is the largest block of which operations are counted first, and not
-// bytes.
+// smallBlock is the largest block for which the headline is operations, not bytes.
 const smallBlock = 64 << 10
 
 // Headline is the figure that a phase is about, with its name, such as

@@ -38,10 +38,10 @@ type Observation struct {
 // Where the tool counts its ramp (timing.Cut), each client's result is cut before
 // they are added. The observation is marked NotSteady if the rate of all clients
 // together was still changing in the second half of the measured time, and Throttled
-// above [ThrottledShare]; [Observation.Mark] adds what reports do not tell.
+// above [ThrottledShare]; [Observation.Mark] adds marks that reports cannot show.
 //
 // It fails, with a message for the user, unless every client has a result that can
-// be used: a run of which a part is missing is no run.
+// be used: an incomplete run does not count.
 func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 	observer := Observer{Timing: timing}
 	for i := range reports {
@@ -50,8 +50,8 @@ func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 	return observer.Observation()
 }
 
-// Observer does what [Observe] does with one report after the other, so that nobody has to
-// have all of them at once.
+// Observer does what [Observe] does with one report after the other, so that a caller never
+// holds all of them at once.
 type Observer struct {
 	Timing engine.Timing
 
@@ -78,7 +78,7 @@ func (o *Observer) Add(report *task.Report) {
 	o.merged, o.err = result.Merge(o.merged, res)
 }
 
-// Merged is the result of all clients so far; nil if there is none.
+// Merged is the result of all clients so far, or nil.
 func (o *Observer) Merged() *result.Result { return o.merged }
 
 // Fail gives up what was merged.
@@ -143,9 +143,9 @@ func throttledShare(report *task.Report) float64 {
 	return *throttled / seconds
 }
 
-// isSteady judges the course of all operations by MSER. It is true where it cannot
-// be told: without a course, with one of a few seconds, and for rbd bench, whose rows
-// are rolling averages in which a warm-up looks like a trend.
+// isSteady judges the course of all operations by MSER. It is true where MSER cannot decide:
+// without a course, with one of a few seconds, and for rbd bench, whose rows are rolling
+// averages in which a warm-up looks like a trend.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool == result.ToolRBDBench {
 		return true, nil
@@ -189,7 +189,7 @@ func rowsOf(s *result.Series) []stats.Interval {
 	return rows
 }
 
-// WithoutLatencyWindows returns a copy whose result has none; nil of nil.
+// WithoutLatencyWindows returns a copy whose result has no latency windows; nil for nil.
 func (o *Observation) WithoutLatencyWindows() *Observation {
 	if o == nil || o.Result == nil {
 		return o

@@ -84,8 +84,8 @@ func newStreams() *streams {
 // text is what both say, standard error last.
 func (s *streams) text() string { return s.stdout.text() + s.stderr.text() }
 
-// lastLines are those of both, of at most limit bytes, most of which belong to
-// standard error if it has something to say.
+// lastLines returns the last lines of both streams, at most limit bytes. Standard error gets
+// most of them, if it has output.
 func (s *streams) lastLines(limit int) string {
 	why := s.stderr.lastLines(limit * 3 / 4)
 	what := s.stdout.lastLines(limit - len(why) - len("\n"))
@@ -108,8 +108,8 @@ func clean(b []byte) string {
 	}, string(b))
 }
 
-// boundedWriter writes up to a number of bytes, takes and forgets the rest, and
-// remembers the first error. A tool must never wait for whoever reads its output.
+// boundedWriter writes up to a number of bytes, discards the rest, and remembers the first
+// error. An engine must never wait for the reader of its output.
 type boundedWriter struct {
 	w    io.Writer
 	left int64

@@ -32,8 +32,8 @@ const (
 	maxHeaderBytes  = 16 << 10
 )
 
-// answerLimits bound the memory of an answer. The snapshots of all runners are kept, of which
-// there may be 64.
+// answerLimits bound the memory of an answer. The manager keeps the snapshots of all runners, up
+// to 64.
 func answerLimits() limits.Limits {
 	return limits.Limits{TextBytes: maxAnswerBytes, StringBytes: maxStatusBytes, MemoryBytes: 2 * maxAnswerBytes, Depth: 8}
 }
@@ -51,8 +51,8 @@ var _ Client = (*client)(nil)
 // session; it connects with the first request. Keep it for as long as the runner is
 // wanted: it keeps a connection, so that a signal to start is on its way at once.
 //
-// What the runner refuses is an [*Error], see [HasCode]; other errors are those of
-// the network, and the request may have been carried out or not.
+// A request that the runner refuses is an [*Error], see [HasCode]. Other errors are those of the
+// network: the request may have been carried out or not.
 func Dial(address string, key []byte) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {

@@ -22,7 +22,8 @@ type Course struct {
 	Began Started
 }
 
-// Bounds of courses. What comes later is left out, and who gets so much of it asks again.
+// Bounds of courses. An answer leaves out later seconds; a caller that gets a full answer asks
+// again.
 const (
 	maxSeconds       = 6 * 3600 // of a task
 	maxSecondsAnswer = 1000     // of an answer
@@ -46,8 +47,8 @@ type answeredCourse struct {
 	More bool `json:"more,omitempty"`
 }
 
-// addSecond keeps a row. The tool's output is read as soon as it is there, so that the row before
-// ended when its line came, unless it says itself when that was.
+// addSecond keeps a row. Output is read as it is printed, so a row ended when its line came,
+// unless the line has a time of its own.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 // Code is why a runner refuses a request, as one word.
 type Code string
 
-// The codes. Whoever repeats a request after a lost answer meets AlreadyStarted
-// where it was carried out the first time; the other requests just succeed again.
+// The codes. A client that repeats Start after a lost answer gets AlreadyStarted if the first
+// request was carried out; the other requests just succeed again.
 const (
 	// Invalid: the request is not one that a runner understands.
 	Invalid Code = "Invalid"
@@ -32,7 +32,7 @@ const (
 	NotStarted Code = "NotStarted"
 	// NotEnded: the task has no report yet.
 	NotEnded Code = "NotEnded"
-	// Finished: the runner was told to end.
+	// Finished: the manager has ended the runner.
 	Finished Code = "Finished"
 	// Internal: the runner failed.
 	Internal Code = "Internal"

@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// carryOut runs a task to its end: the steps, the wait for the signal, the tool. When
-// others see that the task has ended its report is there.
+// carryOut runs a task to its end: the steps, the wait for the signal, the engine. The report
+// exists before other goroutines see that the task has ended.
 func (s *session) carryOut(ctx context.Context, e *entry) {
 	r := &execution{session: s, entry: e, report: task.Report{Client: s.client}, output: newStreams()}
 	r.report.ID = e.task.ID
@@ -30,8 +30,8 @@ func (s *session) carryOut(ctx context.Context, e *entry) {
 	r.end(err)
 }
 
-// execution is one task on its way. What ends it is a [*failure], or else the
-// cause of its context, and then it was cancelled.
+// execution is one running task. It ends with a [*failure], or, if it was cancelled, with the
+// cause of its context.
 type execution struct {
 	*session
 	entry  *entry
@@ -272,7 +272,7 @@ func (r *execution) end(err error) {
 	r.publish(encoded)
 	r.note("task %s: %s", r.report.ID, r.report.State)
 	if r.entry.task.Measure == nil && r.report.State == task.Done && !r.alone {
-		return // The manager has been told all that there is.
+		return // The manager has all of it already.
 	}
 	if err := r.frames.write(r.report.ID, encoded); err != nil {
 		r.note("task %s: its report cannot be written to the log: %v", r.report.ID, err)

@@ -65,7 +65,7 @@ func (f *frameWriter) write(id string, encoded []byte) error {
 	return err
 }
 
-// WriteFrame writes a report as a runner does, for tests of whoever reads logs.
+// WriteFrame writes a report as a runner does, for tests of readers of logs.
 func WriteFrame(w io.Writer, report *task.Report) error {
 	encoded, err := encodeReport(report)
 	if err != nil {

@@ -40,14 +40,14 @@ func deriveSecrets(key []byte) (*secrets, error) {
 	return &secrets{token: hex.EncodeToString(token), private: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// serverTLS has a certificate that nobody signed but the runner: the manager knows
-// its public key.
+// serverTLS returns a configuration with a self-signed certificate: the manager knows its public
+// key.
 func (s *secrets) serverTLS() (*tls.Config, error) {
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "cephtune runner"},
-		NotBefore:    now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), // Nobody looks: clocks may differ.
+		NotBefore:    now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), // The manager ignores both: clocks may differ.
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, s.private.Public(), s.private)
@@ -61,7 +61,7 @@ func (s *secrets) serverTLS() (*tls.Config, error) {
 	}, nil
 }
 
-// errWrongKey says that whoever answers does not have the key of the session.
+// errWrongKey: the answering server does not have the key of the session.
 var errWrongKey = errors.New("the other end is not the runner of this session: its certificate has another key")
 
 // clientTLS accepts the certificate with the key of the session and no other: who

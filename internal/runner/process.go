@@ -49,9 +49,9 @@ const (
 	drainAfter = time.Second
 )
 
-// startProcess runs a command without a shell. What it prints goes to the writers
-// through pipes, so that a bound of theirs is one: a file could be filled. Where
-// both are the same it is one pipe, which keeps the order.
+// startProcess runs a command without a shell. Its output goes to the writers through pipes, so
+// that their bounds hold: a file would grow without bound. If both writers are the same, one
+// pipe keeps the order.
 func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *process, err error) {
 	path, err := exec.LookPath(c.Argv[0])
 	if err != nil {
@@ -106,8 +106,8 @@ func environment() []string {
 	return env
 }
 
-// wait returns when the command has ended, and all of its group with it. When ctx
-// is done it is told to end, and killed after the grace.
+// wait returns when the command has ended, and all of its group with it. When ctx is done, wait
+// terminates the command, and kills it after the grace.
 func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 	e := exit{}
 	select {
@@ -121,7 +121,7 @@ func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 		}
 	}
 	e.at = time.Now()
-	// What the leader left behind must not disturb whoever measures next.
+	// Processes that outlive the leader must not disturb the next measurement.
 	p.signal(syscall.SIGKILL)
 	p.drain()
 	if e.abandoned {
@@ -161,9 +161,9 @@ func (p *process) drain() {
 	closeAll(p.pipes)
 }
 
-// reap removes what the killed group leaves in the table of processes. The runner is
-// the first process of its container, and gets all orphans; anywhere else there are
-// none, and this does nothing.
+// reap removes the killed group's zombies from the table of processes. The runner is the first
+// process of its container, and gets all orphans; anywhere else it gets no orphans, and reap
+// does nothing.
 func (p *process) reap() {
 	for range 100 {
 		pid, err := syscall.Wait4(-p.cmd.Process.Pid, nil, syscall.WNOHANG, nil)

@@ -9,9 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/progress"
 )
 
-// How often the log is told how fast a tool is: each second, until a session has had
-// hours of that, so that progress never crowds reports out of a log of ten MiB, which is
-// what kubelets keep.
+// Bounds of progress in the log: a line each second, until a session has had hours of them.
+// Kubelets keep ten MiB of a log, and progress must not crowd reports out of it.
 const (
 	progressEvery  = time.Second
 	progressSeldom = 10 * time.Second
@@ -21,17 +20,16 @@ const (
 // maxProgressLine is longer than any line that says how fast a tool is.
 const maxProgressLine = 4 << 10
 
-// progressWriter reads what a tool prints while it is at work, and tells people how fast
-// it is. It takes all that it gets, and never fails: a tool must never wait for whoever
-// reads its output.
+// progressWriter reads an engine's output while it runs, and logs how fast it is. It accepts
+// everything and never fails: an engine must never wait for the reader of its output.
 type progressWriter struct {
 	live  parse.Live
 	task  string
 	since time.Time
 	now   func() time.Time
-	// tell writes a line, count is how many the session has had.
+	// tell writes a line; count is the session's number of lines so far.
 	tell func(progress.Line)
-	// counted tells how much was done in a time that the tool has counted exactly.
+	// counted receives the work of an interval that the engine has counted exactly.
 	counted func(*parse.Counted)
 	count   *int
 

@@ -2,9 +2,8 @@
 // way to talk to it.
 //
 // The manager hands each client one task at a time and pulls its report. Requests
-// can be repeated: a lost answer never makes a task run twice. The runner keeps
-// every report until it is told to finish, so that a manager that was restarted
-// finds them again.
+// can be repeated: a lost answer never makes a task run twice. The runner keeps every report
+// until the manager sends Finish, so that a restarted manager finds them again.
 package runner
 
 import (
@@ -30,7 +29,7 @@ type Snapshot struct {
 	Tasks []task.Status `json:"tasks"`
 }
 
-// Started tells when a measurement began, as seen by the manager's clock.
+// Started says when a measurement began, by the manager's clock.
 type Started struct {
 	// NotBefore and NotAfter bound the moment: the request was sent, and the answer
 	// that it runs, less the time that it had been running by then, was received.
@@ -42,11 +41,11 @@ type Client interface {
 	// Snapshot returns the state of all tasks: at once if its version is above
 	// after, otherwise when it changes, or unchanged after wait.
 	Snapshot(ctx context.Context, after int64, wait time.Duration) (Snapshot, error)
-	// Put hands over a task. A task that is there already is left as it is; if it
-	// is another one of the same ID, or another one is at work, that is an error.
+	// Put hands over a task. Repeating it for the same task does nothing. It is an error if a
+	// different task has the same ID, or another task is running.
 	Put(ctx context.Context, t task.Task) (task.Status, error)
-	// Start gives the signal to measure to a task that is Ready. To start one that
-	// was started before is an error, since the moment is not known any more.
+	// Start signals a task that is Ready to measure. Starting a started task is an error, since
+	// its start time is no longer known.
 	Start(ctx context.Context, id string) (Started, error)
 	// Cancel ends a task that has not ended.
 	Cancel(ctx context.Context, id string) error

@@ -106,8 +106,8 @@ func validateReport(report *task.Report) error {
 	return nil
 }
 
-// cleanFailure makes text of what a failure says that came out of a pod. It ends up in
-// status, and so on terminals, to which control characters are commands.
+// cleanFailure removes control characters from the text of a failure in a pod. The text ends up
+// in status, and so on terminals, which would execute them.
 func cleanFailure(f *task.Failure) {
 	if f == nil {
 		return

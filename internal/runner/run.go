@@ -29,7 +29,7 @@ type Options struct {
 	WorkDir string
 	// CgroupDir is where the container sees its cgroup, usually /sys/fs/cgroup.
 	CgroupDir string
-	// IdleTimeout ends a runner that nobody talks to while it has nothing to do.
+	// IdleTimeout ends a runner that has no task and gets no request.
 	IdleTimeout time.Duration
 	// TerminationMessage is the file for the [Termination]; empty for none.
 	TerminationMessage string
@@ -41,20 +41,20 @@ type Options struct {
 	grace time.Duration // between SIGTERM and SIGKILL; for tests
 }
 
-// How a runner ends that was not told to finish.
+// The errors of a runner that ends without Finish.
 var (
-	// ErrIdle: nobody talked to it.
-	ErrIdle = errors.New("nobody has talked to this runner for too long; is the manager gone, or does a NetworkPolicy keep it out?")
-	// ErrTerminated: the context was done, because the pod was told to end.
+	// ErrIdle: no request came within IdleTimeout.
+	ErrIdle = errors.New("no request reached this runner for too long; is the manager gone, or does a NetworkPolicy keep it out?")
+	// ErrTerminated: the context was done, because the pod is terminating.
 	ErrTerminated = errors.New("the pod was told to end")
 	// ErrTasksFailed: not all tasks without a manager are Done.
 	ErrTasksFailed = errors.New("not all tasks are done")
 )
 
-// Run is the life of a runner. It returns nil when it was told to finish, or all
-// Tasks are Done; [ErrIdle], [ErrTerminated] or [ErrTasksFailed]; or why it cannot
-// work. Before it returns, the task at work is cancelled and has its report in the
-// log. With Tasks the listener is not used, and may be nil; otherwise Run closes it.
+// Run is the life of a runner. It returns nil after Finish, or when all Tasks are Done; else
+// [ErrIdle], [ErrTerminated], [ErrTasksFailed], or why it cannot work. Before it returns, it
+// cancels the running task and writes its report into the log. With Tasks the listener is not
+// used, and may be nil; otherwise Run closes it.
 func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		return fmt.Errorf("make the folder for working directories: %w", err)
@@ -75,8 +75,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	return err
 }
 
-// serveManager does what the manager asks for until it is told to finish, or gives
-// up.
+// serveManager serves the manager's requests until Finish, or until it gives up.
 func (s *session) serveManager(ctx context.Context, o Options, listener net.Listener) error {
 	server, err := newHTTPServer(s, o.Key)
 	if err != nil {
@@ -104,8 +103,8 @@ func (s *session) serveManager(ctx context.Context, o Options, listener net.List
 	return errors.Join(err, <-failed)
 }
 
-// end cancels the task at work and waits until its report is there and in the log.
-// The wait is bounded by those for a process.
+// end cancels the running task and waits until its report is in the log. The bounds of a
+// process's wait bound this one.
 func (s *session) end() {
 	s.finish()
 	s.work.Wait()
@@ -172,7 +171,7 @@ func (s *session) carryOutAlone(ctx context.Context, t task.Task) (task.State, e
 	}
 	patient := context.WithoutCancel(ctx) // The task's end has to be seen in any case.
 	if !t.Always {
-		stop := context.AfterFunc(ctx, func() { _ = s.stop(t.ID) }) // It is there.
+		stop := context.AfterFunc(ctx, func() { _ = s.stop(t.ID) }) // stop fails only for an unknown task.
 		defer stop()
 	}
 	for version := int64(-1); ; {

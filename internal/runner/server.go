@@ -187,7 +187,7 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 		return fmt.Errorf("answer requests: %w", err)
 	case <-ctx.Done():
 	}
-	// What is being answered may still be; among it the order to finish.
+	// Requests in flight still get their answers, Finish among them.
 	limited, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	if err := server.Shutdown(limited); err != nil {

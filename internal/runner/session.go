@@ -28,7 +28,7 @@ type session struct {
 	cgroup fs.FS
 	grace  time.Duration
 	frames *frameWriter
-	// alone says that there is no manager, so that the log has to tell everything.
+	// alone: a standalone client, which reports everything through its log.
 	alone bool
 	// notes is for humans.
 	notes io.Writer
@@ -78,9 +78,9 @@ func newSession(folder string) *session {
 	return &session{folder: folder, grace: killGrace, notes: io.Discard, changed: make(chan struct{}), done: make(chan struct{}), touched: time.Now()}
 }
 
-// note tells a human what goes on.
+// note writes a line for humans.
 func (s *session) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // Nobody is left to tell if this fails.
+	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // A failure has no other place to be reported.
 }
 
 // change makes a change that those who wait for one are to see. The caller holds
@@ -272,9 +272,9 @@ func (s *session) request() func() {
 	}
 }
 
-// idle is for how long no command has been run and no request been answered. A task
-// that waits for the signal to start is idle too: the manager may never give it. So is
-// one that runs until it is cancelled, which nobody would do any more.
+// idle is the time since the last command ended or request was answered. A task that waits for
+// its start signal is idle too: the manager may never send it. So is one that runs until
+// cancelled: a manager that is gone never cancels it.
 func (s *session) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

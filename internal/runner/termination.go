@@ -11,10 +11,10 @@ import (
 // maxTerminationBytes is what the kubelet keeps of a termination message.
 const maxTerminationBytes = 4096
 
-// Termination is what a runner leaves in the status of its pod: enough to see what
-// went wrong when nobody could ask it.
+// Termination is a runner's message in the status of its pod: enough to see what went wrong when
+// the manager could not ask it.
 type Termination struct {
-	// Error is why the runner ended, unless it was told to finish.
+	// Error is why the runner ended; empty after Finish.
 	Error string `json:"error,omitempty"`
 	// Omitted is how many of the first tasks are not listed.
 	Omitted int `json:"omitted,omitempty"`

@@ -15,9 +15,9 @@ type throttling struct {
 	throttled, total int64 // scheduling periods
 }
 
-// readThrottling reads the counters of a container's cgroup, version 2 or 1, as the
-// container itself sees them; nil if they cannot be read, or if it has none since
-// it has no limit.
+// readThrottling reads the counters of a container's cgroup, version 2 or 1, as the container
+// itself sees them. It returns nil if they cannot be read, or if the container has no CPU limit
+// and so no counters.
 func readThrottling(cgroup fs.FS) *throttling {
 	for _, name := range []string{"cpu.stat", "cpu,cpuacct/cpu.stat", "cpu/cpu.stat"} {
 		if data, err := fs.ReadFile(cgroup, name); err == nil {

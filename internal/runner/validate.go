@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Bounds of what a runner takes on.
+// Bounds of the tasks that a runner accepts.
 const (
 	// maxTasks is more than a session has: 20 runs of 16 phases, with up to four tasks each.
 	maxTasks          = 2048

@@ -103,7 +103,7 @@ func (e *OtherSweepError) Error() string {
 	return fmt.Sprintf("the settings that sweep %s changed are not put back yet: restore or abandon them first", e.Sweep)
 }
 
-// Journal returns the settings to restore, or nil if there are none.
+// Journal returns the settings to restore, or nil if nothing has to be restored.
 func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Permit returns what the process that executes commands asks before each: whether the
-// administrator allows the setting in a cluster whose tuner asks. The controller has checked that
-// too, with more knowledge; this check does not depend on it. What an unset option amounts to
-// only the controller checks.
+// Permit returns the check that the process that executes commands makes before each one:
+// whether the administrator allows the setting in the cluster of the tuner that asks. The
+// controller has checked that too, with more knowledge; this check does not depend on it. Only
+// the controller checks the value that an unset option falls back to.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {

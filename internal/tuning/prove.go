@@ -279,7 +279,7 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 }
 
 // runs reports whether an OSD runs with the value. An unset option falls back to the default
-// or to a broader section, neither of which is ours.
+// or to a broader section, and the sweep set neither.
 func runs(change Change, about Known, option ceph.RunningOption) bool {
 	if change.To.Set {
 		return same(change.Setting, change.Type, Of(option.Value), change.To)

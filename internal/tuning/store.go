@@ -12,7 +12,7 @@ import (
 
 // Store keeps journals, one for each Ceph cluster.
 type Store interface {
-	// Load returns the journal of a cluster, or nil if there is none.
+	// Load returns the journal of a cluster, or nil if it does not exist.
 	Load(ctx context.Context, fsid string) (*Journal, error)
 	// Save keeps one in place of the last, which Follows says may be replaced.
 	Save(ctx context.Context, j *Journal) error

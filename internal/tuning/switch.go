@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// SwitchDeadline is how long Ceph may take to be told one switch, and as long before that to be
-// looked at.
+// SwitchDeadline bounds the command of one switch. The same deadline, before that, bounds
+// reading the settings.
 const SwitchDeadline = 2 * time.Second
 
 // ErrNotRehearsed says that the journal does not know a value, or how Ceph stores it.
 var ErrNotRehearsed = errors.New("the journal does not have it as a value that this process has applied")
 
-// Switched is when Ceph was told, and when it had answered.
+// Switched has the time of the command to Ceph, and that of its answer.
 type Switched struct{ Told, Acknowledged time.Time }
 
 // Switch changes settings under a running load, from one configuration to another. Both
@@ -52,8 +52,8 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	return s, nil
 }
 
-// readyToSwitch reads the journal and the settings under the lock. Another engine of this process
-// may have restored them meanwhile, which only the journal tells.
+// readyToSwitch reads the journal and the settings under the lock. Another tuner of this process
+// may have restored them meanwhile; only the journal shows that.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (*Journal, error) {
 	ctx, stop := context.WithTimeout(ctx, SwitchDeadline)
 	defer stop()
@@ -87,7 +87,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Chan
 	return j, nil
 }
 
-// rehearsed tells whether the journal has every value, as this process has applied it.
+// rehearsed returns an error unless the journal has every value, as this process has applied it.
 func (e *Engine) rehearsed(j *Journal, sweep Sweep, changes []Change) error {
 	switch {
 	case j == nil:
@@ -112,7 +112,7 @@ func settingsInOrder(changes []Change) []Setting {
 	return settings
 }
 
-// has tells whether a setting has a value of ours, in any form of it.
+// has reports whether a setting has a value of ours, in any notation.
 func (e Entry) has(now, ours Value) bool {
 	return e.same(now, ours) || slices.ContainsFunc(e.Ours, func(o Ours) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)

@@ -44,7 +44,7 @@ func (e *Engine) enter(ctx context.Context) error {
 		return err
 	}
 	if fence.Epoch != e.epoch {
-		e.epoch, e.inherited = fence.Epoch, time.Time{} // What was waited for may have been followed by more.
+		e.epoch, e.inherited = fence.Epoch, time.Time{} // Later changes may have followed those that were waited for.
 	}
 	return nil
 }
@@ -90,9 +90,9 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
-// inherit makes the journal of an earlier process this one's, once all changes have ended that
-// the earlier one may have asked for. What it has closed is compared once more. A process that
-// ends before the journal names it as the writer leaves both to the next.
+// inherit takes over the journal of an earlier process, once all changes that the earlier one
+// may have requested have ended. Entries that it had closed are compared once more. If this
+// process ends before the journal names it as the writer, the next one does both again.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil

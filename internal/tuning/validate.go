@@ -41,7 +41,7 @@ type Problem struct {
 // Permissions are what the administrator allows.
 type Permissions struct {
 	Cluster settings.Cluster
-	// Restarts tells whether OSDs may be restarted for the sweep, and can be.
+	// Restarts: OSDs may be restarted for the sweep, and can be.
 	Restarts bool
 }
 
@@ -51,9 +51,8 @@ type wish struct {
 	values  []Value
 }
 
-// Validate checks configurations, each of which is what is to be changed together,
-// against what Ceph and the administrator say. It returns everything that is wrong, by
-// setting and in a fixed order.
+// Validate checks configurations (changes that are applied together) against what Ceph supports
+// and the administrator allows. It returns every problem, by setting and in a fixed order.
 func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
 	var problems []Problem
 	for _, w := range wishes(configurations) {
@@ -77,9 +76,9 @@ func wishes(configurations [][]Change) []wish {
 	return all
 }
 
-// Forbidden checks changes that are about to be made against what the administrator, Ceph's
-// bounds and the list of what is never varied say. Unlike Validate it asks nothing that a
-// sweep's own changes make untrue. What a setting had before the sweep is never forbidden.
+// Forbidden checks changes that are about to be made against the operator config, Ceph's bounds
+// and the list of options that are never varied. Unlike Validate, it makes no check that a
+// sweep's own changes would fail. A setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
@@ -96,8 +95,8 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// validate checks one setting by rules in order. Behind one of the first, which say that
-// it is none to be varied at all, the others are not asked.
+// validate checks one setting by rules in order. If one of the first rules says that the setting
+// cannot be varied at all, it skips the rest.
 func (w wish) validate(about Known, allowed Permissions) []Problem {
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown} {
 		if problems := rule(w, about, allowed); len(problems) > 0 {
@@ -127,7 +126,7 @@ func (w wish) risk() (settings.Risk, string) {
 	return settings.ConfigRisk(w.setting.Option)
 }
 
-// mayBeVaried refuses what nobody can allow.
+// mayBeVaried refuses options that no administrator can allow.
 func mayBeVaried(w wish, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
 		return w.problem(ProblemNever, "%s is held still during a sweep, and not varied", w.setting)
@@ -147,8 +146,8 @@ func leavesStoredData(w wish, _ Known, _ Permissions) []Problem {
 	return w.problem(ProblemStoredData, "%s alters how data is stored, which putting it back does not undo: vary it on target.scratchPool", w.setting)
 }
 
-// isAllowed asks the administrator's list, which cannot have the scratch pools: one that is
-// named as a pool that exists is that of somebody else's run.
+// isAllowed checks the administrator's list. The list cannot have scratch pools: a scratch pool
+// that is named as an existing pool belongs to another run.
 func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
@@ -157,8 +156,7 @@ func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 
-// isKnown refuses what this Ceph does not know, and what cephtune does not know how to
-// put back.
+// isKnown refuses options that this Ceph does not know, and those that cephtune cannot restore.
 func isKnown(w wish, about Known, _ Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
@@ -289,9 +287,9 @@ func keepsTheBounds(w wish, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// withEffective has, in place of "unset", the value that the setting then has: the bounds are
-// meant for that. One that the setting had before the sweep has none to keep. Where it is not
-// known and there are bounds, that is a problem.
+// withEffective replaces "unset" by the value that the setting then has, because bounds apply to
+// that. The original value need not keep the bounds. An unknown value is a problem if the
+// setting has bounds.
 func (w wish) withEffective(bounds settings.Option, about Known) (wish, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0

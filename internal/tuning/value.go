@@ -7,8 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// PoolOptionType is the type of an option of a pool, or false for one that is not known
-// well enough to be put back. Those that alter stored data are not among them.
+// PoolOptionType returns the type of an option of a pool, or false for one that cannot be
+// restored reliably. Those that alter stored data are not among them.
 func PoolOptionType(name string) (string, bool) {
 	switch name {
 	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority", "read_ratio":
@@ -21,7 +21,7 @@ func PoolOptionType(name string) (string, bool) {
 	return "", false
 }
 
-// same tells whether two values of a setting are one for Ceph.
+// same reports whether Ceph treats two values of a setting as equal.
 func same(of Setting, valueType string, a, b Value) bool {
 	return canonical(of, valueType, a) == canonical(of, valueType, b)
 }
@@ -42,7 +42,7 @@ func canonical(of Setting, valueType string, v Value) Value {
 	return Of(text)
 }
 
-// unsets tells whether a pool forgets an option that is set to the value.
+// unsets reports whether setting an option to the value makes a pool forget it.
 func unsets(option, text string) bool {
 	by, possible := ceph.UnsetBy(option)
 	if !possible {

@@ -1,5 +1,5 @@
-// Package live tells how fast the clients of a benchmark are while they measure, from
-// what their runners print into the logs of their pods.
+// Package live reports how fast the clients of a benchmark are while they measure, from the logs
+// of their pods.
 //
 // It needs neither the manager nor the token of the run, writes nothing into the API, and
 // asks for no right but to list pods and to read their logs.
@@ -31,12 +31,12 @@ type Figure struct {
 	Rate parse.Rate
 	// Clients are those that it is of, and Of is how many there are.
 	Clients, Of int
-	// Unknown is why there is none; empty where there is one, and where nobody measures
-	// just now.
+	// Unknown is why the figure is missing; empty if it is known, or if no client measures just
+	// now.
 	Unknown string
 }
 
-// String is for a line of a terminal; empty where nobody measures just now.
+// String is for a line of a terminal; empty if no client measures just now.
 func (f Figure) String() string {
 	switch {
 	case f.Unknown != "":
@@ -72,8 +72,8 @@ type heard struct {
 	at   time.Time
 }
 
-// merge adds up what the clients say of the same task, the one that was told of last. It
-// reports false if nobody has said anything of late. It is pure.
+// merge adds up the clients' speeds in the same task, the latest one. It returns false if no
+// client has reported lately. It is pure.
 func merge(clients []heard, of int, now time.Time) (Figure, bool) {
 	clients = slices.DeleteFunc(slices.Clone(clients), func(h heard) bool { return now.Sub(h.at) > stale })
 	if len(clients) == 0 {

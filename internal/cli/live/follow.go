@@ -25,8 +25,7 @@ type Logs func(ctx context.Context, namespace, pod, container string) (io.ReadCl
 
 // Subject is whose clients are to be followed.
 type Subject struct {
-	// Namespace and Benchmark are those of a CephBenchmark at work; with an empty name
-	// nobody is followed.
+	// Namespace and Benchmark name a running CephBenchmark; an empty name follows none.
 	Namespace, Benchmark string
 	// Clients is how many it has; 0 if that is not known.
 	Clients int
@@ -36,9 +35,9 @@ type Subject struct {
 type Follower struct {
 	Pods client.Reader
 	Logs Logs
-	// Every is how often a figure is told, and Look how often it is looked for pods.
+	// Every is the interval between figures, and Look between searches for pods.
 	Every, Look time.Duration
-	// Patience is for how long logs may be out of reach before that is told.
+	// Patience is how long logs may be unreachable before that is reported.
 	Patience time.Duration
 	Now      func() time.Time
 }
@@ -48,8 +47,8 @@ func New(pods client.Reader, logs Logs) *Follower {
 	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Patience: 20 * time.Second, Now: time.Now}
 }
 
-// Follow tells how fast the clients are, time after time, until the context is done. It
-// asks each time whose they are, and says of whom a figure is.
+// Follow reports how fast the clients are, again and again, until the context is done. Each time
+// it calls subject for the benchmark to follow, and passes that on with the figure.
 func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func(Subject, Figure)) {
 	s := &session{Follower: f, clients: map[string]*follower{}}
 	defer s.drop()
@@ -76,7 +75,7 @@ type session struct {
 	work    sync.WaitGroup
 }
 
-// follower follows one log. What it has heard is shared.
+// follower follows one log. Other goroutines read what it has heard.
 type follower struct {
 	stop context.CancelFunc
 
@@ -85,7 +84,7 @@ type follower struct {
 	err  error // of the last attempt
 }
 
-// turn looks for pods if it is time for that, and tells what the clients say.
+// turn looks for pods if that is due, and reports the clients' figure.
 func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, Figure)) {
 	now := s.Now()
 	if subject != s.subject {
@@ -158,8 +157,8 @@ func (s *session) look(ctx context.Context) {
 	})
 }
 
-// isClientOf reports whether a pod measures for a benchmark. That of a background load tells how
-// fast it is, too, and is no part of what is measured.
+// isClientOf reports whether a pod measures for a benchmark. The pod of a background load prints
+// its speed too, but is not part of the measurement.
 func isClientOf(benchmark string, pod *corev1.Pod) bool {
 	return pod.Annotations[settings.AnnotationBenchmark] == benchmark && pod.Labels[settings.LabelRole] != settings.RoleBackground
 }

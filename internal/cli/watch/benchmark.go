@@ -30,7 +30,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	}
 	var details bytes.Buffer
 	if err := results.Write(ctx, from, client.ObjectKeyFromObject(b), &details); err != nil {
-		// It has ended, and what it came to is in status, whoever may read more.
+		// It has ended, and status has the outcome, even if this user may not read more.
 		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
 	}

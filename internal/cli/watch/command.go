@@ -67,7 +67,7 @@ type options struct {
 
 // surroundings are what the command works with.
 type surroundings struct {
-	// connect makes a client and tells the namespace that was chosen.
+	// connect makes a client and returns the chosen namespace.
 	connect cli.Connect
 	// logs follows the logs of pods; nil is for no live figures.
 	logs live.Logs
@@ -189,7 +189,7 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	return object, nil
 }
 
-// unfinished tells an end that was asked for from an error.
+// unfinished distinguishes an interrupt or timeout from an error.
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 	if !errors.Is(err, cli.ErrTimeout) && !errors.Is(err, cli.ErrInterrupted) {
 		return err

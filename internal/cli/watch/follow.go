@@ -49,8 +49,8 @@ type follower struct {
 	answered time.Time // when there was an answer last
 }
 
-// follow tells each state of the object, until that is said to be the last one, and
-// returns it.
+// follow passes each state of the object to tell, until tell reports the last one, and returns
+// it.
 func (f *follower) follow(ctx context.Context, tell func(view) (bool, error)) (client.Object, error) {
 	f.heard()
 	for {
@@ -125,8 +125,8 @@ func isRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// watch tells what changes from a version of the object on. It returns the object if that
-// has ended, and otherwise why the watch has: nil is for one that was long enough.
+// watch passes changes from a version of the object on. It returns the object if that has ended,
+// else the error of the watch: nil if the watch just reached its time.
 func (f *follower) watch(ctx context.Context, version string, tell func(view) (bool, error)) (client.Object, error) {
 	seconds := int64(f.pace.each.Seconds())
 	events, err := f.client.Watch(ctx, f.kind.NewList(), client.InNamespace(f.key.Namespace),
@@ -158,7 +158,7 @@ func (f *follower) watch(ctx context.Context, version string, tell func(view) (b
 	}
 }
 
-// event tells one change.
+// event passes on one change.
 func (f *follower) event(event apiwatch.Event, tell func(view) (bool, error)) (client.Object, bool, error) {
 	if event.Type == apiwatch.Error {
 		return nil, false, apierrors.FromObject(event.Object) // Such as a version that is too old by now.

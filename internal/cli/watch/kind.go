@@ -86,7 +86,7 @@ func viewOfBenchmark(b *v1alpha1.CephBenchmark) view {
 	return v
 }
 
-// measuredBy notes whose clients tell how fast they are while runs are made.
+// measuredBy notes the benchmark whose clients report their speed during runs.
 func (v *view) measuredBy(namespace, benchmark string, clients v1alpha1.Clients) {
 	if v.end == endNone && v.phase == v1alpha1.ReasonRunning {
 		v.clients = live.Subject{Namespace: namespace, Benchmark: benchmark, Clients: int(clients.Count)}
@@ -108,7 +108,7 @@ func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []meta
 	}
 	switch {
 	case ready == nil || observed != o.Generation:
-		// What status says is about an earlier spec.
+		// Status is about an earlier spec.
 		v.step, v.message = "", "The operator has not looked at it yet."
 	case !o.DeletionTimestamp.IsZero():
 		v.step = "being deleted"

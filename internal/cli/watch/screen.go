@@ -50,15 +50,15 @@ type screen struct {
 	last  view
 	begun bool
 	open  bool // the last line may be drawn again
-	// figure is how fast the clients of the last view are, told is when a line of its
-	// own said so, and unknown why it is not known, which is said once.
+	// figure is the speed of the last view's clients, told the time of its last line, and
+	// unknown why it is not known, which is printed once.
 	figure  string
 	told    time.Time
 	unknown string
 }
 
-// show writes a line if the view is news, and tells whether it is the last one. Whoever
-// cannot be written to any more is an error: there is nobody to follow it for.
+// show writes a line if the view is news, and reports whether it is the last one. A failing
+// write is an error, because following without a reader is pointless.
 func (s *screen) show(v view) (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *screen) clients() live.Subject {
 	return s.last.clients
 }
 
-// tell shows how fast the clients are, unless others are at work by now. That it cannot
-// be written shows with the next view.
+// tell shows how fast the clients are, unless others are running by now. It ignores an error of
+// the write: the next view fails too.
 func (s *screen) tell(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *screen) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {
-		_, _ = fmt.Fprintln(s.to.w) // What follows will say if nobody reads it.
+		_, _ = fmt.Fprintln(s.to.w) // The next write reports a closed output.
 	}
 	s.open = false
 }

@@ -38,7 +38,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	return err
 }
 
-// WritePlan writes the plan of a sweep that was only to be planned, or why there is none.
+// WritePlan writes the plan of a sweep with mode Plan, or why it has no plan.
 func WritePlan(o client.Object, w io.Writer) error {
 	s, ok := o.(*v1alpha1.CephTuningSweep)
 	if !ok {
@@ -112,7 +112,7 @@ func writeClosedLoop(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// writeConfigurations writes the table. The ratio is not that of the figures beside it:
+// writeConfigurations writes the table. The ratio is not the quotient of the figures in its row:
 // it compares each run with the runs of the baseline around it.
 func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	if len(s.Status.Configurations) == 0 {
@@ -197,8 +197,8 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	aligned.Write(out, []string{"NEXT", ""}, rows)
 }
 
-// runToShow is the last valid run of the best configuration whose results are kept, or of
-// any; 0 if there is none.
+// runToShow is the last valid run of the best configuration whose results are kept, else of any
+// configuration, else 0.
 func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
 	last := 0

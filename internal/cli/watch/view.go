@@ -16,7 +16,7 @@ type ending int
 const (
 	endNone   ending = iota // it has not
 	endResult               // with a result
-	endFailed               // without, or it waits for somebody to change something
+	endFailed               // without results, or it waits until a user changes something
 )
 
 // view is what people care about of an object at work.
@@ -26,7 +26,7 @@ type view struct {
 	best           string    // configuration so far, with its effect
 	ends           time.Time // when it is expected to; zero if that is not known
 	end            ending
-	// clients are who measures at present; nobody has an empty name.
+	// clients measure at present; the name is empty if no clients do.
 	clients live.Subject
 	// live is how fast they are.
 	live string
@@ -77,9 +77,9 @@ func (v view) until(now time.Time) string {
 	return at.Format(layout)
 }
 
-// landmark is what two views of the same stage have in common. What differs in nothing
-// but numbers, such as how many PGs are not clean yet, is the same: in a log nobody wants
-// a line for each.
+// landmark is what two views of the same stage have in common. Views that differ only in
+// numbers, such as how many PGs are not clean yet, are the same: a line for each would flood a
+// log.
 func (v view) landmark() string {
 	return strings.Join([]string{v.phase, v.progress, v.best, onlyIf(v.step == "being deleted", v.step)}, "\x00")
 }

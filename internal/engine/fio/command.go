@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// stepsSeconds is enough to outlast the lock of a client that was killed, and
-	// stepSeconds for each image when there is none.
+	// stepsSeconds outlasts the lock of a killed client; stepSeconds is for each image without
+	// such a lock.
 	stepsSeconds, stepSeconds = 120, 2
 	// maxMapBlocks is up to how many blocks each job remembers which ones it has
 	// visited, in a bit for each.
@@ -29,10 +29,8 @@ const (
 // begin another option. Each copy of a job is a section of its own, with its own
 // data where it writes. The sections report as one group, so that fio itself adds
 // them up.
-//
-// What fio's seed is follows from the run. With one that is fixed, as fio's is, each
-// run would visit the same blocks in the same order, and find them in the caches
-// that the run before has filled.
+// The seed depends on the run. With a fixed one, such as fio's default, each run would visit the
+// same blocks in the same order, and find them in the caches that the run before has filled.
 type phase struct {
 	spec          v1alpha1.Fio
 	jobs          []section
@@ -141,7 +139,7 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 		argv = append(argv, "--ramp_time="+timeOption(f.ramp))
 	}
 	argv = append(argv, "--direct="+flag(f.spec.Direct == nil || *f.spec.Direct), "--invalidate=1",
-		// The percentiles of what a client waits for, submission included.
+		// Percentiles of the total latency, submission included.
 		"--lat_percentiles=1", "--clat_percentiles=0")
 	argv = append(argv, f.logOptions(run)...)
 	argv = append(argv, slots[0].data.EngineOptions()...)
@@ -166,8 +164,8 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	return argv
 }
 
-// reportOptions have the report in a file, so that standard output has the status line alone: a new one each
-// second, for whoever watches. Where settings are switched it has a report each second instead.
+// reportOptions write the report into a file, so that standard output has only the status line,
+// anew each second. If settings are switched, it has a report each second instead.
 func reportOptions(run load.Run) []string {
 	if run.Switched {
 		return []string{"fio", "--eta=never", "--status-interval=1", "--output-format=json+"}
@@ -176,8 +174,8 @@ func reportOptions(run load.Run) []string {
 }
 
 // A client logs operations one by one up to so many: fio keeps them in memory, with some
-// forty bytes for each of three logs. What becomes of them is told in windows, of which a
-// report holds those of half an hour with ease.
+// forty bytes for each of three logs. Their summary is in windows; a report has room for half an
+// hour of those.
 const (
 	maxLogged        = 2_000_000
 	maxLoggedSeconds = 1800

@@ -24,7 +24,7 @@ type documents struct {
 	open     bytes.Buffer // The document that is being read,
 	openLine int          // which begins on this line; 0 outside of one.
 
-	killedLine int // The line that says that fio was told to stop, or 0.
+	killedLine int // The line about the signal that stopped fio, or 0.
 }
 
 // readDocuments reads all of an output.

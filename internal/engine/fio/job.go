@@ -208,7 +208,7 @@ func (j *job) endedByItself(done int64) bool {
 	return size > 0 && (near(float64(size)) || near(float64(size)*float64(members)))
 }
 
-// settings returns the options that say what the run was, nil if there are none.
+// settings returns the options that describe the run, or nil.
 func (j *job) settings() map[string]string {
 	settings := map[string]string{}
 	for _, name := range []string{

@@ -67,8 +67,8 @@ func (d *documents) warnings() []result.Warning {
 	return noted.Warnings
 }
 
-// check adds to the outcome what is known from outside of the document: that fio was
-// told to stop, or that a later report was cut off.
+// check adds errors that show outside of the document: a signal stopped fio, or a later report
+// was cut off.
 func (d *documents) check(res *result.Result, err error) error {
 	var incomplete *parse.IncompleteError
 	if err != nil && !errors.As(err, &incomplete) {
@@ -88,8 +88,7 @@ func (d *documents) check(res *result.Result, err error) error {
 	return nil
 }
 
-// killed is the error for a run that was told to stop; a shorter time is only what
-// follows from it.
+// killed is the error for a run that a signal stopped; its shorter time is only a consequence.
 func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
 	if inner != nil {
 		res = inner.Partial
@@ -361,8 +360,8 @@ func (d *decoder) direction(into *direction) error {
 	})
 }
 
-// latency reads the figures of one latency. Without samples there is none: fio
-// prints zeros, among others for all latencies that gtod_reduce turns off.
+// latency reads the figures of one latency. It leaves out one without samples: fio prints zeros
+// then, among others for all latencies that gtod_reduce turns off.
 func (d *decoder) latency(into **result.Latency) error {
 	var count int64
 	var mean, stddev, minimum, maximum float64
@@ -420,7 +419,7 @@ func (d *decoder) percentiles(into *result.Latency) error {
 	return err
 }
 
-// usualBins is the number of bins to expect: most of what is written.
+// usualBins is the expected number of bins: most of the output.
 const usualBins = 256
 
 // bins reads an object of nanoseconds and counts.

@@ -60,8 +60,7 @@ type Log struct {
 	Warnings   []result.Warning
 }
 
-// LogDirection is what a log says of one direction. What is not known from its kind
-// of log is nil.
+// LogDirection holds a log's figures of one direction. Those that its kind of log lacks are nil.
 type LogDirection struct {
 	// Series has the bandwidth, the operations or the mean total latency, and for a
 	// log of single operations (without log_avg_msec) both of the first.
@@ -184,7 +183,7 @@ func (p *logParser) sample(line []byte) error {
 	if err != nil {
 		return err
 	}
-	windowed := blockBytes == 0 // What fio writes for a window.
+	windowed := blockBytes == 0 // fio writes 0 for a window.
 	if p.windowed == nil {
 		p.windowed = &windowed
 	}
@@ -449,7 +448,7 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 		}
 	}
 	if len(s.MeanLatencySeconds) != s.Len() {
-		s.MeanLatencySeconds = nil // In some second there is none.
+		s.MeanLatencySeconds = nil // Some second lacks one.
 	}
 	return s
 }
@@ -490,7 +489,7 @@ func joinWithoutLoss(a, b *result.Series) *result.Series {
 	return joined
 }
 
-// reduce combines series from left to right; nil if there are none.
+// reduce combines series from left to right; nil without any.
 func reduce(series []*result.Series, combine func(a, b *result.Series) *result.Series) *result.Series {
 	if len(series) == 0 {
 		return nil
@@ -502,8 +501,8 @@ func reduce(series []*result.Series, combine func(a, b *result.Series) *result.S
 	return combined
 }
 
-// detectLog recognises a first line of whole numbers, of which the third is a
-// direction, or the second in a log of histograms.
+// detectLog recognises a first line of whole numbers, with a direction as the third, or as the
+// second in a log of histograms.
 func detectLog(head []byte) bool {
 	line, _, complete := bytes.Cut(head, []byte("\n"))
 	fields := bytes.Split(bytes.TrimRight(line, "\r"), []byte(","))

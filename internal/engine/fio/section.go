@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// section is a job with the options of its phase where it has none of its own.
+// section is a job; options that it does not set come from its phase.
 type section struct {
 	name                        string
 	pattern                     string // As fio names it.

@@ -11,7 +11,8 @@ import (
 const (
 	// maxSnapshot is more than a report of one group has, with all bins of reads and writes.
 	maxSnapshot = 1 << 20
-	// shortestSnapshot is between two reports that are told apart: the last one is printed twice.
+	// shortestSnapshot is the least time between two distinct reports: fio prints the last one
+	// twice.
 	shortestSnapshot = 0.1
 	// maxDelay is how long a report may take from fio to its reader.
 	maxDelay = 5 * time.Second
@@ -174,7 +175,8 @@ func done(before, after direction) (*result.Done, bool) {
 	return d, ok
 }
 
-// subtract takes a histogram off a later one; false if it is not a later one. Without bins there is none.
+// subtract subtracts a histogram from a later one; false if it is not a later one. Without bins
+// the result is nil.
 func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	if after == nil {
 		return nil, before == nil

@@ -54,7 +54,7 @@ type head struct {
 // A jobReport is a job as it is printed.
 type jobReport struct {
 	*job
-	pid        string // Tells the members of a group from each other.
+	pid        string // Distinguishes the members of a group.
 	directions map[result.DirectionName]*printedDirection
 	issued     *issued // nil until the report has come to it.
 }
@@ -85,14 +85,13 @@ type textParser struct {
 	heads      map[jobKey]*head
 	reports    []*jobReport
 	snapshots  int          // Reports that later ones have replaced.
-	openGroups map[int]bool // Groups of which the summary has not been seen.
+	openGroups map[int]bool // Groups whose summary has not come yet.
 	anySummary bool
 	killedLine int
 
 	job       *jobReport        // The report that is being read,
 	direction *printedDirection // the direction in it,
-	// and the latency of which percentiles are listed; nil while they are of
-	// something else.
+	// and the latency whose percentiles are listed; nil while they belong to something else.
 	percentilesOf *printedLatency
 }
 
@@ -159,7 +158,7 @@ func (p *textParser) headLine(line []byte) error {
 	}
 	key := jobKey{parse.Excerpt(name), int(number)}
 	if other := p.heads[key]; other != nil && other.blockBytes != h.blockBytes {
-		h.blockBytes = [3]int64{} // Of which of the two the report is does not show.
+		h.blockBytes = [3]int64{} // The report does not show which of the two it belongs to.
 	}
 	if len(p.heads) < maxJobs {
 		p.heads[key] = h
@@ -463,7 +462,7 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 		d := &direction{}
 		blockBytes := j.count(name, d, h)
 		if d.Operations == 0 {
-			continue // What unified_rw_reporting=both prints for "mixed".
+			continue // unified_rw_reporting=both prints this for "mixed".
 		}
 		d.Seconds = float64(printed.milliseconds) / 1e3
 		var warning *result.Warning

@@ -26,8 +26,8 @@ const (
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
-	// allocation is what an OSD allocates at least for its part of an object, and
-	// objectOverhead what it notes of it beside, rounded up.
+	// allocation is the least that an OSD allocates for its part of an object; objectOverhead
+	// is its metadata, rounded up.
 	allocation     = 4 << 10
 	objectOverhead = 4 << 10
 )
@@ -91,7 +91,7 @@ func (b *phase) objects(p place.Place) int64 {
 	return min(max(p.DatasetBytes/b.objectBytes, inFlight), math.MaxInt32/perObject)
 }
 
-// key names the dataset. What is written over is not what others read.
+// key names the dataset. Phases that overwrite data have a dataset of their own.
 func (b *phase) key(p place.Place) string {
 	kind := "read"
 	if b.spec.ReuseObjects {
@@ -142,7 +142,7 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	return []load.Dataset{{
 		Key:   b.key(p),
 		Bytes: objects * b.objectBytes,
-		// What an earlier attempt left has other names, and would never be read.
+		// The objects of an earlier attempt have other names, and would never be read.
 		Commands: []task.Command{remove, {Argv: fill}},
 		Warm:     b.warm(p, inFlight),
 		Remove:   []task.Command{remove},
@@ -271,8 +271,7 @@ func modeName(mode v1alpha1.RadosBenchMode) string {
 	return "write"
 }
 
-// destinationFlag is empty for the contents of objects, which the tool writes
-// unless it is told otherwise.
+// destinationFlag is empty for the contents of objects, the engine's default.
 func destinationFlag(destination v1alpha1.RadosBenchDestination) string {
 	switch destination {
 	case v1alpha1.RadosBenchOMap:

@@ -186,7 +186,7 @@ func (p *jsonParser) array() error {
 	return nil
 }
 
-// row reads one row, of which only four members are of use.
+// row reads one row, and keeps only four members.
 func (p *jsonParser) row() error {
 	if _, err := p.decoder.ReadToken(); err != nil {
 		return p.failed(err)

@@ -1,11 +1,10 @@
 // Package radosbench reads the output of `rados bench`, plain and JSON, as
 // src/common/obj_bencher.cc of Ceph writes it, from Jewel on.
-//
-// What the output calls MB is MiB. Its rates are not used at all: "avg MB/s" is a
-// running mean since the start, "cur MB/s" is spread over the stalled seconds
-// before it, "Average IOPS" is truncated to a whole number, and the JSON form
-// prints "stddev_iops" with the wrong verb. Operations and seconds give them. The
-// latency of a second is what it adds to the running mean "avg lat".
+// In the output, MB means MiB. Its rates are not used at all: "avg MB/s" is a running mean since
+// the start, "cur MB/s" is spread over the stalled seconds before it, "Average IOPS" is
+// truncated to a whole number, and the JSON form prints "stddev_iops" with the wrong verb.
+// Operations and seconds give them. The latency of a second is what it adds to the running mean
+// "avg lat".
 package radosbench
 
 import (
@@ -105,7 +104,7 @@ func newBench(format string) *bench {
 	return &bench{format: format, settings: map[string]string{}, rows: make([]row, 0, usualRows)}
 }
 
-// What setInt and setFloat want.
+// The kinds of number that setInt and setFloat expect, for errors.
 const (
 	wantInt   = "a whole number, once"
 	wantFloat = "a finite number, once"
@@ -131,7 +130,7 @@ func setFloat(into **float64, value []byte) bool {
 	return true
 }
 
-// head notes what the head of a write says, in digits. A read has none.
+// head records the numbers in the head of a write's output. A read prints no head.
 func (b *bench) head(concurrentIOs, secondsToRun, maxObjects string) {
 	for name, value := range map[string]string{
 		"concurrent_ios": concurrentIOs, "seconds_to_run": secondsToRun, "max_objects": maxObjects,
@@ -193,9 +192,8 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 	return res, nil
 }
 
-// partial is what the rows tell of a run that was stopped: the tool then ends without
-// its summary. It is nil if they tell nothing, or it is not known how large an
-// operation was. Only a write has a head.
+// partial is the result from the rows of a stopped run, which ends without a summary. It is nil
+// without rows, or if the size of operations is unknown: only a write has a head.
 func (b *bench) partial(operationBytes int64) *result.Result {
 	if len(b.rows) == 0 || operationBytes <= 0 {
 		return nil
@@ -223,7 +221,7 @@ func (b *bench) partial(operationBytes int64) *result.Result {
 	return res
 }
 
-// build makes the result; all of the summary that it needs is there.
+// build makes the result from a complete summary.
 func (b *bench) build() *result.Result {
 	direction := &result.Direction{
 		Operations:      *b.operations,

@@ -1,8 +1,7 @@
 package radosbench
 
-// scanRow reads a row in one pass, without looking for what is wrong with it: most
-// of an output is rows, and nearly all of them are in order. What it does not take,
-// [textParser.row] does, or explains.
+// scanRow reads a well-formed row in one pass: most of an output is rows, and nearly all are
+// well formed. It leaves all others to [textParser.row], which reads or explains them.
 func scanRow(line []byte) (r row, ok bool) {
 	at := 0
 	if r.second, at, ok = scanInt(line, at); !ok {
@@ -103,7 +102,7 @@ func scanInt(line []byte, at int) (n int64, behind int, ok bool) {
 	return n, len(line), false
 }
 
-// skipInt is scanInt for a number that nobody needs.
+// skipInt is scanInt for a number that is not used.
 func skipInt(line []byte, at int) (behind int, ok bool) {
 	at = skipSpaces(line, at)
 	for i, c := range line[at:] {

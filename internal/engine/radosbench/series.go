@@ -35,9 +35,9 @@ func (b *bench) series() *result.Series {
 // an interval.
 const sufficient = 0.02
 
-// setLatencies fills the column of latencies, if the running mean tells them. Where
-// its digits do not suffice for one interval, as many as it takes share their mean,
-// so that nothing of the total is lost. An interval without operations has 0.
+// setLatencies fills the column of latencies, if the running mean yields them. Where its digits
+// do not suffice for one interval, as many as it takes share their mean, so that nothing of the
+// total is lost. An interval without operations has 0.
 func (b *bench) setLatencies(s *result.Series) {
 	first := 0 // Row 0 is printed before anything has been done.
 	for first < len(b.rows) && b.rows[first].finished == 0 && b.rows[first].second == 0 {

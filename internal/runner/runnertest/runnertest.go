@@ -1,8 +1,7 @@
-// Package runnertest has a runner without a pod, for tests of whoever drives one.
+// Package runnertest has a runner without a pod, for tests of code that drives runners.
 //
 // It keeps to the contract of [runner.Client] as the real one does: one task at a
-// time, nothing twice, reports that can be read again. What its tasks do is a
-// [Script].
+// time, nothing twice, reports that can be read again. A [Script] defines what its tasks do.
 package runnertest
 
 import (
@@ -27,7 +26,7 @@ type Script struct {
 	StepsFailure, Failure *task.Failure
 	// Result is what is measured; nil for [DefaultResult].
 	Result *result.Result
-	// Course is what the tool does by the second, all of which is there at once.
+	// Course is the engine's work by the second, available all at once.
 	Course []result.Second
 	// Usage and Output are the report's.
 	Usage  task.Usage
@@ -79,7 +78,7 @@ func (r *Runner) Break(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.broken = err
-	close(r.changed) // Who waits for news is told at once.
+	close(r.changed) // Wakes the callers that wait for news.
 	r.changed = make(chan struct{})
 }
 
@@ -117,7 +116,7 @@ func (r *Runner) Tasks() []task.Task {
 	return tasks
 }
 
-// Finished reports whether it was told to finish.
+// Finished reports whether the manager has called Finish.
 func (r *Runner) Finished() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
