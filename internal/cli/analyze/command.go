@@ -35,6 +35,10 @@ type options struct {
 	equivalence    fraction
 	confidence     fraction
 
+	metricGiven bool
+	// summarised: there is one argument, and nothing to compare it with.
+	summarised bool
+
 	output string
 	plot   string
 	expect []string
@@ -44,7 +48,11 @@ const longHelp = `Compare runs of a candidate with runs of a baseline, and give 
 Better, Equivalent, Inferior, Inconclusive or Invalid.
 
 A FILE is what rados bench, rbd bench or fio wrote in one run; the format is
-recognised. Or give a table (CSV) in which one row is one run. One run on a side
+recognised. Several outputs of rados bench or rbd bench may follow one another in a file.
+Of files without a flag the first is the baseline and each other a candidate; an argument
+may be a folder, or several files separated by commas. One argument is summarised.
+
+Or give a table (CSV) in which one row is one run. One run on a side
 decides nothing, however many seconds it has, and at least 3 are needed.
 
 Several candidates are given by their names: each --candidate-name belongs to the
@@ -54,7 +62,13 @@ to those before it.
 Exit codes: 0 there are verdicts (whatever they are), 1 error, 2 wrong usage,
 3 a verdict is not among those of --expect.`
 
-const examples = `  # Five runs before and five after a change
+const examples = `  # Runs before and after a change, gathered in a file each
+  %[1]s old.txt new.txt
+
+  # All figures of one output
+  %[1]s randread.json
+
+  # Five runs before and five after a change
   %[1]s --baseline old-*.json --candidate new-*.json
 
   # Is a latency lower by more than 10%%? Runs were made in turn: old, new, old, new, …
@@ -74,12 +88,16 @@ const examples = `  # Five runs before and five after a change
 func NewCommand(program string) *cobra.Command {
 	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
 	cmd := &cobra.Command{
-		Use:     "analyze (--baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
+		Use:     "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
 		Short:   "Compare benchmark outputs or a table of results, offline",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" analyze"),
-		Args:    refuseArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.metricGiven = cmd.Flags().Changed("metric")
+			if err := o.take(args); err != nil {
+				return err
+			}
 			if err := o.checkMisplaced(cmd.Flags().Changed); err != nil {
 				return err
 			}
@@ -96,7 +114,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.baseline, "baseline", nil, "outputs of the baseline's runs; with --table its value in the configuration column")
 	flags.Var(filesValue{&o.candidates}, "candidate", "outputs of a candidate's runs")
 	flags.Var(nameValue{&o.candidates}, "candidate-name", "name of a candidate (default candidate)")
-	flags.StringVar(&o.baselineName, "baseline-name", "baseline", "name of the baseline")
+	flags.StringVar(&o.baselineName, "baseline-name", "", "name of the baseline (default baseline, or that of its file)")
 	flags.StringVar(&o.metric, "metric", "bandwidth", "what to compare: "+strings.Join(metricNames(), ", "))
 	flags.StringVar(&o.direction, "direction", total, "operations to look at: total, read, write, trim or mixed")
 	flags.BoolVar(&o.paired, "paired", false, "the n-th runs of both sides were made next to each other: compare them pairwise")
@@ -109,7 +127,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.minimumEffect, "minimum-effect", "the gain that a candidate has to exceed to be Superior")
 	flags.Var(&o.equivalence, "equivalence", "the difference that does not matter")
 	flags.Var(&o.confidence, "confidence", "one minus the chance of calling something better that is not")
-	flags.StringVarP(&o.output, "output", "o", "table", "table, json or markdown")
+	flags.StringVarP(&o.output, "output", "o", "table", "table, json, yaml or markdown")
 	flags.StringVar(&o.plot, "plot", "", "draw the runs, or for a table the ratios, into an SVG file")
 	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts that every candidate must have one of, else exit with 3")
 	completeWith(cmd, "metric", metricNames())
@@ -120,7 +138,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 
 func directions() []string { return []string{total, "read", "write", "trim", "mixed"} }
 
-func outputs() []string { return []string{"table", "json", "markdown"} }
+func outputs() []string { return []string{"table", "json", "yaml", "markdown"} }
 
 func verdicts() []string {
 	return []string{
@@ -134,16 +152,15 @@ func completeWith(cmd *cobra.Command, flag string, choices []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func refuseArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return exit.UsageErrorf("%q belongs to no flag; files follow --baseline or --candidate", args[0])
-	}
-	return nil
-}
-
 func (o *options) run(stdout io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if o.baselineName == "" {
+		o.baselineName = "baseline"
+	}
+	if o.summarised {
+		return o.summarise(stdout)
 	}
 	s, err := o.study()
 	if err != nil {
@@ -218,6 +235,8 @@ func (o *options) write(w io.Writer, r *report, s *study) error {
 	switch o.output {
 	case "json":
 		return writeJSON(w, r)
+	case "yaml":
+		return writeYAML(w, r)
 	case "markdown":
 		return writeMarkdown(w, r, s.unit)
 	}

@@ -20,6 +20,7 @@ type fileReader struct {
 	direction string
 	study     *study
 	owners    map[[sha256.Size]byte]string // the configuration that has a content
+	places    int                          // how many runs the configuration has, copies included
 }
 
 // studyOfFiles compares runs of which each left one file.
@@ -37,6 +38,7 @@ func studyOfFiles(o *options) (*study, error) {
 	if s.baseline, err = reader.configuration(group{o.baselineName, o.baseline}); err != nil {
 		return nil, err
 	}
+	pairs := reader.places
 	for _, g := range candidates {
 		if g.name == o.baselineName {
 			return nil, exit.UsageErrorf("baseline and candidate are both named %s", g.name)
@@ -45,9 +47,9 @@ func studyOfFiles(o *options) (*study, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.paired && len(g.files) != len(o.baseline) {
-			return nil, exit.UsageErrorf("--paired: %s has %d files and %s has %d; pairs need the same number, in the same order",
-				o.baselineName, len(o.baseline), g.name, len(g.files))
+		if o.paired && reader.places != pairs {
+			return nil, exit.UsageErrorf("--paired: %s has %d runs and %s has %d; pairs need the same number, in the same order",
+				o.baselineName, pairs, g.name, reader.places)
 		}
 		s.candidates = append(s.candidates, c)
 	}
@@ -57,43 +59,60 @@ func studyOfFiles(o *options) (*study, error) {
 func (f *fileReader) configuration(g group) (configuration, error) {
 	c := configuration{Name: g.name}
 	seen := map[[sha256.Size]byte]string{}
-	for i, file := range g.files {
+	f.places = 0
+	for _, file := range g.files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return c, err
 		}
-		// A copy of an output is not another run, however often it is named.
-		sum := sha256.Sum256(data)
-		if first, ok := seen[sum]; ok {
-			f.study.warn("%s has the same content as %s: one run, counted once", file, first)
-			continue
+		for _, p := range parts(data) {
+			f.places++
+			if err := f.add(&c, seen, file, p); err != nil {
+				return c, err
+			}
 		}
-		r, err := f.run(file, data)
-		if err != nil {
-			return c, err
-		}
-		if owner, ok := f.owners[sum]; ok {
-			f.study.warn("%s is a run of %s and of %s: between them it shows no difference", file, owner, g.name)
-		}
-		seen[sum], f.owners[sum] = file, g.name
-		r.Block = strconv.Itoa(i + 1) // The place in the list, whatever was left out before it.
-		c.Runs = append(c.Runs, r)
 	}
 	return c, nil
 }
 
-func (f *fileReader) run(file string, data []byte) (run, error) {
-	res, err := engine.Parse(bytes.NewReader(data), engine.Options{})
+// add adds a run to a configuration.
+func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, file string, p part) error {
+	source := position(file, p.line())
+	// A copy of an output is not another run, however often it is named.
+	sum := sha256.Sum256(p.data)
+	if first, ok := seen[sum]; ok {
+		f.study.warn("%s has the same content as %s: one run, counted once", source, first)
+		return nil
+	}
+	r, err := f.run(file, p)
 	if err != nil {
-		return run{}, located(file, err)
+		return err
+	}
+	if owner, ok := f.owners[sum]; ok {
+		f.study.warn("%s is a run of %s and of %s: between them it shows no difference", source, owner, c.Name)
+	}
+	seen[sum], f.owners[sum] = source, c.Name
+	r.Source = source
+	r.Block = strconv.Itoa(f.places) // The place in the list, whatever was left out before it.
+	c.Runs = append(c.Runs, r)
+	return nil
+}
+
+func (f *fileReader) run(file string, p part) (run, error) {
+	res, err := engine.Parse(bytes.NewReader(p.data), engine.Options{})
+	if err != nil {
+		return run{}, located(file, p.before, err)
 	}
 	r, err := f.metric.read(res, f.direction)
 	if err != nil {
-		return run{}, fmt.Errorf("%s: %w", file, err)
+		return run{}, fmt.Errorf("%s: %w", position(file, p.line()), err)
 	}
-	r.Source = file
 	for _, w := range res.Warnings {
-		f.study.warn("%s: %s", position(file, w.Line), describe(w))
+		line := w.Line
+		if line > 0 {
+			line += p.before
+		}
+		f.study.warn("%s: %s", position(file, line), describe(w))
 	}
 	return r, nil
 }
@@ -106,16 +125,16 @@ func describe(w result.Warning) string {
 }
 
 // located puts the line where editors and compilers have it.
-func located(file string, err error) error {
+func located(file string, before int, err error) error {
 	if syntax, ok := errors.AsType[*engine.SyntaxError](err); ok {
 		moved := *syntax
 		moved.Line = 0
-		return fmt.Errorf("%s: %w", position(file, syntax.Line), &moved)
+		return fmt.Errorf("%s: %w", position(file, syntax.Line+before), &moved)
 	}
 	if incomplete, ok := errors.AsType[*engine.IncompleteError](err); ok {
 		moved := *incomplete
 		moved.Line = 0
-		return fmt.Errorf("%s: no result: %w", position(file, incomplete.Line), &moved)
+		return fmt.Errorf("%s: no result: %w", position(file, incomplete.Line+before), &moved)
 	}
 	return fmt.Errorf("%s: %w", file, err)
 }

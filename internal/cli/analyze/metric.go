@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -59,10 +60,15 @@ func metricNames() []string {
 }
 
 // lookupMetric ignores case, since the API's enum has LatencyP99 where this has
-// latencyP99.
+// latencyP99, and knows short names such as p99.
 func lookupMetric(name string) (metric, error) {
-	all := metrics()
-	i := slices.IndexFunc(all, func(m metric) bool { return strings.EqualFold(m.name, name) })
+	all, wanted := metrics(), name
+	if short, known := words.Metric(name); known {
+		wanted = string(short)
+	} else if strings.EqualFold(name, "p90") {
+		wanted = "latencyP90"
+	}
+	i := slices.IndexFunc(all, func(m metric) bool { return strings.EqualFold(m.name, wanted) })
 	if i < 0 {
 		return metric{}, exit.UsageErrorf("--metric %q: want one of %s", name, strings.Join(metricNames(), ", "))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -183,7 +184,17 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-func writeJSON(w io.Writer, r *report) error {
+// writeYAML has the fields of the JSON form.
+func writeYAML(w io.Writer, r any) error {
+	text, err := yaml.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+func writeJSON(w io.Writer, r any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)

@@ -287,8 +287,10 @@ func (o *options) checkTableFlags() error {
 // checkFileFlags refuses flags that are for tables.
 func (o *options) checkFileFlags() error {
 	switch {
-	case len(o.baseline) == 0 || len(o.candidates.words) == 0:
-		return exit.UsageErrorf("give --baseline FILE… and --candidate FILE…, or --table FILE")
+	case o.summarised && (o.paired || o.plot != "" || len(o.expect) > 0):
+		return exit.UsageErrorf("one file is summarised: --paired, --plot and --expect need another to compare it with")
+	case len(o.baseline) == 0 || len(o.candidates.words) == 0 && !o.summarised:
+		return exit.UsageErrorf("give two files, --baseline FILE… and --candidate FILE…, or --table FILE")
 	case o.configuration != "" || o.value != "" || len(o.block) > 0 || len(o.where) > 0:
 		return exit.UsageErrorf("--configuration, --value, --block and --where are for --table")
 	}

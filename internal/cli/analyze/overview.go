@@ -1,0 +1,130 @@
+package analyze
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	document "github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// overview is what one configuration measured, in all metrics that its tool has, and the JSON
+// form of it.
+type overview struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	Source        string          `json:"source"`
+	Name          string          `json:"name"`
+	Tool          string          `json:"tool"`
+	Operations    string          `json:"operations"`
+	Runs          int             `json:"runs"`
+	Metrics       []overviewEntry `json:"metrics"`
+	Warnings      []string        `json:"warnings"`
+}
+
+type overviewEntry struct {
+	Metric string  `json:"metric"`
+	Unit   string  `json:"unit"`
+	Runs   int     `json:"runs"`
+	Mean   float64 `json:"mean"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+
+	shown unit
+}
+
+// summarise writes what the only argument has.
+func (o *options) summarise(w io.Writer) error {
+	all := metrics()
+	if o.metricGiven {
+		m, err := lookupMetric(o.metric)
+		if err != nil {
+			return err
+		}
+		all = []metric{m}
+	}
+	out := &overview{SchemaVersion: schemaVersion, Source: "files", Name: o.baselineName, Metrics: []overviewEntry{}, Warnings: []string{}}
+	var absent error
+	for _, m := range all {
+		if out.Tool != "" && !slices.Contains(m.tools, result.Tool(out.Tool)) {
+			continue
+		}
+		if err := out.add(o, m); err != nil {
+			if len(out.Metrics) == 0 {
+				return err // It has nothing at all.
+			}
+			absent = err
+		}
+	}
+	if absent != nil && !slices.ContainsFunc(out.Metrics, func(e overviewEntry) bool { return e.Unit == "seconds" }) {
+		out.Warnings = append(out.Warnings, absent.Error())
+	}
+	switch o.output {
+	case "json":
+		return writeJSON(w, out)
+	case "yaml":
+		return writeYAML(w, out)
+	}
+	return out.write(w, o.output == "markdown")
+}
+
+// add reads a metric of all runs. A metric that not every run has is an error.
+func (v *overview) add(o *options, m metric) error {
+	s := &study{source: "files", metric: m.name, unit: m.unit, higherIsBetter: m.higherIsBetter}
+	reader := fileReader{metric: m, direction: o.direction, study: s, owners: map[[sha256.Size]byte]string{}}
+	c, err := reader.configuration(group{o.baselineName, o.baseline})
+	if err != nil {
+		return err
+	}
+	s.baseline = c
+	if err := s.checkComparable(); err != nil {
+		return err
+	}
+	s.warnAboutRuns()
+	for _, warning := range s.warnings {
+		if !slices.Contains(v.Warnings, warning) {
+			v.Warnings = append(v.Warnings, warning)
+		}
+	}
+	values := c.evidence().values()
+	v.Runs, v.Tool, v.Operations = len(c.Runs), string(c.Runs[0].Tool), c.Runs[0].Directions
+	v.Metrics = append(v.Metrics, overviewEntry{
+		Metric: m.name, Unit: m.unit.name, Runs: len(values),
+		Mean: stat.Mean(values, nil), Min: slices.Min(values), Max: slices.Max(values), shown: m.unit,
+	})
+	return nil
+}
+
+func (v *overview) write(w io.Writer, markdown bool) error {
+	header := []string{"METRIC", "UNIT", "RUNS", "MEAN", "MIN", "MAX"}
+	rows := make([][]string, len(v.Metrics))
+	for i, m := range v.Metrics {
+		scale := m.shown.scale
+		rows[i] = []string{m.Metric, m.shown.symbol, strconv.Itoa(m.Runs), number(m.Mean / scale), number(m.Min / scale), number(m.Max / scale)}
+	}
+	var out strings.Builder
+	runs := "1 run"
+	if v.Runs != 1 {
+		runs = strconv.Itoa(v.Runs) + " runs"
+	}
+	fmt.Fprintf(&out, "%s: %s of %s, %s\n\n", v.Name, runs, v.Tool, v.Operations)
+	if markdown {
+		out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
+	} else {
+		aligned.Write(&out, header, rows)
+	}
+	if v.Runs < 3 {
+		out.WriteString("\nWithout 3 runs nothing is known of the noise: another run may differ by any amount.\n")
+	}
+	for _, warning := range v.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", warning)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}

@@ -1,0 +1,132 @@
+package analyze
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// take reads arguments that follow no flag, as benchstat has them: the runs of a baseline, and
+// those of each candidate. One alone is to be summarised.
+func (o *options) take(args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if len(o.baseline) > 0 || len(o.candidates.words) > 0 || o.table != "" {
+		return exit.UsageErrorf("%q belongs to no flag; files follow --baseline or --candidate, or there is none of these flags and the first file is the baseline", args[0])
+	}
+	names := shortNames(args)
+	for i, arg := range args {
+		files, err := expand(arg)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			o.baseline = files
+			if o.baselineName == "" {
+				o.baselineName = names[0]
+			}
+			continue
+		}
+		o.candidates.words = append(o.candidates.words, word{isName: true, text: names[i]})
+		for _, file := range files {
+			o.candidates.words = append(o.candidates.words, word{text: file})
+		}
+	}
+	o.summarised = len(args) == 1
+	return nil
+}
+
+// shortNames are the names of the files without folder and extension, where those differ.
+func shortNames(args []string) []string {
+	short := make([]string, len(args))
+	for i, arg := range args {
+		base := filepath.Base(arg)
+		short[i] = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	for i, name := range short {
+		if name == "" || name == "." || slices.Contains(short[:i], name) || slices.Contains(short[i+1:], name) || strings.Contains(args[i], ",") {
+			return args
+		}
+	}
+	return short
+}
+
+// expand is the files that an argument names: separated by commas, and those of a folder.
+func expand(arg string) ([]string, error) {
+	var files []string
+	for name := range strings.SplitSeq(arg, ",") {
+		if name == "" {
+			return nil, exit.UsageErrorf("%q: a file name is empty", arg)
+		}
+		info, err := os.Stat(name)
+		if err != nil || !info.IsDir() {
+			files = append(files, name) // Whoever reads it says what is wrong with it.
+			continue
+		}
+		inside, err := os.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range inside {
+			if entry.Type().IsRegular() && !strings.HasPrefix(entry.Name(), ".") {
+				files = append(files, filepath.Join(name, entry.Name()))
+			}
+		}
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s has no files", name)
+		}
+	}
+	return files, nil
+}
+
+// part is the output of one run within a file.
+type part struct {
+	data []byte
+	// before is how many lines the file has before it.
+	before int
+}
+
+// line is where it begins, 0 for the file as a whole.
+func (p part) line() int {
+	if p.before == 0 {
+		return 0
+	}
+	return p.before + 1
+}
+
+// parts takes a file apart that has several outputs of rados bench or rbd bench, one after
+// another. Those of fio are not: one run of it may report several times.
+func parts(data []byte) []part {
+	var all []part
+	start, from := part{}, 0 // of the part that is being read
+	line, at, begun := 0, 0, false
+	command := -1 // where the line before begins, if it is the command that was typed
+	for text := range bytes.Lines(data) {
+		if bytes.HasPrefix(text, []byte("hints = ")) || bytes.HasPrefix(text, []byte("bench  type ")) {
+			if begun { // What is before the first belongs to it.
+				to, before := at, line
+				if command >= 0 {
+					to, before = command, line-1
+				}
+				start.data = data[from:to]
+				all = append(all, start)
+				start, from = part{before: before}, to
+			}
+			begun = true
+		}
+		command = -1
+		if bytes.Contains(text, []byte("rados ")) && bytes.Contains(text, []byte(" bench ")) || bytes.Contains(text, []byte("rbd bench ")) {
+			command = at
+		}
+		line++
+		at += len(text)
+	}
+	start.data = data[from:]
+	return append(all, start)
+}
