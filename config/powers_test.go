@@ -160,10 +160,10 @@ func whoHas(o *unstructured.Unstructured) string {
 		}
 	}
 	if len(roles) == 0 {
-		return "whoever is given it"
+		return "users who are granted it"
 	}
 	slices.Sort(roles)
-	return "whoever has role " + strings.Join(roles, " or ")
+	return "users with role " + strings.Join(roles, " or ")
 }
 
 func powers(who, where, role string, rules []rbacv1.PolicyRule) []power {
@@ -228,7 +228,7 @@ func titles() map[string]string {
 func comments() map[string]string {
 	return map[string]string{
 		"namespaced":         "`config/namespaced`: CRs in one namespace, a CephCluster in another.",
-		"default":            "The manager handles CRs in all namespaces. What else it needs is what `config/bench` and `config/ceph` give, as above.",
+		"default":            "The manager handles CRs in all namespaces. `config/bench` and `config/ceph` grant the rest, as above.",
 		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. Off, unless it is applied and `identities.cacheDropper` is set.",
 		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. Off, unless it is applied and `restartOSDs` is set.",
 		"ceph-osd-stopper":   "For `template.outage`. Off, unless it is applied, and `identities.osdStopper` and `stopOSDs` are set.",

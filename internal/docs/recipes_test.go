@@ -34,7 +34,7 @@ func recipes(t *testing.T) []*page {
 // has a short form that the end-to-end tests run.
 func TestRecipesAreWhole(t *testing.T) {
 	sections := []string{
-		"The recipe", "Reading the outcome", "What the hand-run version gets wrong", "How long it takes", "What it needs", "What it does not prove",
+		"The recipe", "Reading the outcome", "Where the hand-run version goes wrong", "How long it takes", "Requirements", "Limits",
 	}
 	index := readPage(t, recipeIndex)
 	for _, p := range recipes(t) {
