@@ -57,7 +57,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed where there are several, or none may be listed")
 	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator has opened for benchmarks; without, a scratch pool is made")
 	flags.StringVar(&l.storageClass, "storage-class", "", "measure a StorageClass instead, by fio in a volume that is made and removed for each client")
-	flags.StringVar(&l.volumeSize, "volume-size", "10Gi", "size of each volume of --storage-class")
+	flags.StringVar(&l.volumeSize, "volume-size", "", "size of each volume of --storage-class; without, 10Gi, or what its volumes have where they are not made on demand")
 	flags.StringVar(&l.volumeMode, "volume-mode", "filesystem", "filesystem or block: how a volume of --storage-class is used")
 	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
 	flags.StringVar(&l.deviceClass, "device-class", "", "class of OSDs that store a scratch pool, such as ssd; without, all do")
@@ -197,7 +197,7 @@ func (l *Flags) checkSizes() error {
 		l.size = size
 	}
 	if l.storageClass != "" {
-		size, err := resource.ParseQuantity(l.volumeSize)
+		size, err := resource.ParseQuantity(cmp.Or(l.volumeSize, defaultVolumeSize))
 		if bytes, whole := size.AsInt64(); err != nil || !whole || bytes < 64<<20 {
 			return exit.UsageErrorf("--volume-size %s: want a size of at least 64Mi, such as 10Gi", l.volumeSize)
 		}
@@ -206,6 +206,9 @@ func (l *Flags) checkSizes() error {
 	_, err := l.Phase()
 	return err
 }
+
+// defaultVolumeSize is that of a class which makes volumes as they are asked for.
+const defaultVolumeSize = "10Gi"
 
 // Engine is the tool that was chosen.
 func (l *Flags) Engine() string { return l.engine }

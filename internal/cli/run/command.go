@@ -179,6 +179,9 @@ func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) 
 
 // benchmark is the object that the flags describe.
 func (o *options) benchmark(ctx context.Context, c client.Client) (*v1alpha1.CephBenchmark, error) {
+	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // What is only printed may be for another cluster.
+		return nil, err
+	}
 	template, err := o.load.Template()
 	if err != nil {
 		return nil, err

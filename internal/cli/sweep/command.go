@@ -252,6 +252,9 @@ func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, er
 
 // sweep is the object that the flags describe, its namespace aside.
 func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTuningSweep, error) {
+	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // What is only printed may be for another cluster.
+		return nil, err
+	}
 	template, err := o.load.Template()
 	if err != nil {
 		return nil, err

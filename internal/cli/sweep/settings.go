@@ -57,8 +57,10 @@ func settingOf(arg, engine string) (setting, error) {
 		s.field, s.name = field, string(field)
 	case strings.EqualFold(name, "osdCount"), strings.EqualFold(name, "deviceClass"), name == "osd_count", name == "device_class":
 		return setting{}, exit.UsageErrorf("%s needs more than flags say: write a file, and start from --dry-run -o yaml", name)
-	default:
-		s.config = isConfig(name)
+	case isConfig(name):
+		s.config = true
+	case !slices.Contains(poolOptions(), name):
+		return setting{}, exit.UsageErrorf("%s is no option of OSDs (they begin with osd_ or bluestore_), of a pool (such as pg_num) or of the load (such as depth); another one can be varied from a file", name)
 	}
 	for value := range strings.SplitSeq(list, ",") {
 		read, err := s.value(value)
@@ -92,6 +94,16 @@ func isConfig(name string) bool {
 	return slices.ContainsFunc([]string{"osd_", "bluestore_", "bluefs_", "bdev_", "ms_", "rocksdb_", "kstore_", "objecter_", "throttler_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
+}
+
+// poolOptions are those of "ceph osd pool set" that a sweep may vary.
+func poolOptions() []string {
+	return []string{
+		"pg_num", "size", "min_size", "fast_read", "read_ratio", "recovery_priority", "recovery_op_priority",
+		"scrub_priority", "scrub_min_interval", "scrub_max_interval", "deep_scrub_interval",
+		"compression_mode", "compression_algorithm", "compression_required_ratio", "compression_min_blob_size", "compression_max_blob_size",
+		"csum_type", "csum_min_block", "csum_max_block", "allow_ec_overwrites", "allow_ec_optimizations",
+	}
 }
 
 // workload is the field of the load that a word names. It is "" where the tool has no such field.

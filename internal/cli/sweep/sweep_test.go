@@ -79,6 +79,7 @@ func TestGolden(t *testing.T) {
 		"of the load, by any word":     {line: "iodepth=1,32 bs=4Ki,64Ki clients=1,2 --rw randread --baseline depth=1,bs=4Ki --engine fio --dry-run", silent: true},
 		"of the load, asked":           {line: "depth=1,32", stdin: "no\n", created: "Plan"},
 		"an option that is not set":    {line: "osd_client_message_cap=unset,256 --dry-run", silent: true},
+		"usage a misspelled option":    {line: "pg_nmu=8,16 --yes"},
 		"usage nothing":                {line: "--yes"},
 		"usage no values":              {line: "pg_num --yes"},
 		"usage an empty value":         {line: "pg_num=8,,16 --yes"},

@@ -1,0 +1,92 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// noProvisioner is of classes whose volumes somebody makes beforehand.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// Fit chooses the size of volumes by what the class of --storage-class offers, and reports where
+// there is no such class or there are not enough volumes. Without the right to look, all is left
+// as it is.
+func (l *Flags) Fit(ctx context.Context, c client.Client) error {
+	if l.storageClass == "" {
+		return nil
+	}
+	class := &storagev1.StorageClass{}
+	switch err := c.Get(ctx, client.ObjectKey{Name: l.storageClass}, class); {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no StorageClass %s%s", l.storageClass, otherClasses(ctx, c))
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading StorageClass %s: %w", l.storageClass, err)
+	case class.Provisioner != noProvisioner:
+		return nil
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	switch err := c.List(ctx, volumes); {
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("listing the volumes of StorageClass %s: %w", l.storageClass, err)
+	}
+	return l.fitVolumes(volumes.Items)
+}
+
+// fitVolumes chooses the largest size of which there is a volume for each client.
+func (l *Flags) fitVolumes(all []corev1.PersistentVolume) error {
+	mode := corev1.PersistentVolumeFilesystem
+	if l.volumeMode == "block" {
+		mode = corev1.PersistentVolumeBlock
+	}
+	var sizes []resource.Quantity
+	for _, v := range all {
+		of := corev1.PersistentVolumeFilesystem
+		if v.Spec.VolumeMode != nil {
+			of = *v.Spec.VolumeMode
+		}
+		size := v.Spec.Capacity[corev1.ResourceStorage]
+		fits := l.volumeSize == "" || size.Cmp(*l.volume) >= 0
+		if v.Spec.StorageClassName == l.storageClass && v.Status.Phase == corev1.VolumeAvailable && of == mode && fits {
+			sizes = append(sizes, size)
+		}
+	}
+	if len(sizes) < int(l.clients) {
+		what := l.volumeMode + " volumes"
+		if l.volumeSize != "" {
+			what += " of " + l.volumeSize + " or more"
+		}
+		return fmt.Errorf("StorageClass %s makes no volumes, and has %d available %s where %d are needed: make some, release those that are left over, or choose another size",
+			l.storageClass, len(sizes), what, l.clients)
+	}
+	if l.volumeSize == "" {
+		slices.SortFunc(sizes, func(a, b resource.Quantity) int { return b.Cmp(a) })
+		l.volume = &sizes[l.clients-1]
+	}
+	return nil
+}
+
+// otherClasses names the classes that there are, for an error.
+func otherClasses(ctx context.Context, c client.Client) string {
+	list := &storagev1.StorageClassList{}
+	if err := c.List(ctx, list); err != nil || len(list.Items) == 0 {
+		return ""
+	}
+	names := make([]string, len(list.Items))
+	for i, class := range list.Items {
+		names[i] = class.Name
+	}
+	slices.Sort(names)
+	return ": choose one of " + strings.Join(names, ", ")
+}
