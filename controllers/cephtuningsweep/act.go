@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// effect is what came of a step, beside what was planned.
+// effect is the outcome of a step.
 type effect struct {
 	// outcome replaces the planned one, if its reason is not empty.
 	outcome kstatus.Outcome
@@ -25,7 +25,7 @@ type effect struct {
 	finished bool
 	// edit changes status further.
 	edit func(*v1alpha1.CephTuningSweepStatus)
-	// told are told as events, once status is written, beside the outcome.
+	// told become events once status is written, in addition to the outcome's.
 	told []told
 }
 
@@ -114,8 +114,7 @@ func begun(seen facts) effect {
 	}}
 }
 
-// failed notes why the run has no verdict. Putting back comes first, so Failed is not
-// True yet.
+// failed records why the run has no verdict. The restore comes first, so Failed is not True yet.
 func failed(o kstatus.Outcome) effect {
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		setCondition(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, o)

@@ -11,9 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// missingCaps is what the tuner's key lacks to vary the sweep's settings, as far as its
-// CephClient tells. Where that cannot be read nothing is known, and Ceph tells when it is
-// asked for the change.
+// missingCaps are the caps that the tuner's key lacks to vary the sweep's settings, according to
+// its CephClient. If that cannot be read, the result is empty, and Ceph denies the change later.
 func (r *Reconciler) missingCaps(ctx context.Context, seen facts) []string {
 	varied := settingsOf(seen.sweep.Spec)
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
@@ -35,9 +34,9 @@ func lacking(identity string, caps []string) string {
 		identity, strings.Join(caps, ", "))
 }
 
-// denied is what comes of a change that Ceph denies to the tuner's key: trying again would
-// hold the lock and the balancer for nothing. It ends the sweep, which puts back what was
-// changed before; one that has its verdict keeps that, and does not leave its winner.
+// denied ends the sweep after Ceph has denied a change to the tuner's key: retries would hold
+// the lock and the balancer for nothing. The sweep restores earlier changes. If it has its
+// verdict, it keeps that, but does not apply its winner.
 func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {
 	message := sentence(err.Error())
 	if seen.keeps() {

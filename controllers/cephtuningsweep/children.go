@@ -25,7 +25,7 @@ import (
 // why says so of the latter.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
-	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // Auto is none without a dataset.
+	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // Auto prefills nothing without a dataset.
 		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
 	}
 	kept, why, err := r.resultsOf(ctx, child)
@@ -41,8 +41,8 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 	return prefilled, why, nil
 }
 
-// resultsOf are those of the first run of a benchmark that has any; nil if there are none, or
-// none that can be read, which why is about. An error may be over the next time.
+// resultsOf returns the results of a benchmark's first run that has any, or nil and why they
+// cannot be read. An error is worth a retry.
 func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, why string, err error) {
 	at := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
 	if at < 0 {
@@ -62,8 +62,8 @@ func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmar
 	return kept, "", nil
 }
 
-// rampBytes is what clients wrote in ramps of which their tools tell nothing, at the rate of
-// what they measured behind them.
+// rampBytes estimates what clients wrote in ramps that their engines do not report, from the
+// rate that they measured afterwards.
 func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 	total := 0.0
 	for _, phase := range t.Phases {

@@ -1,11 +1,10 @@
 // Package cephtuningsweep reconciles CephTuningSweep objects. One pass reads as
 // observe, decide, act, record: look at the world, choose one step by a list of
 // named rules, carry it out, and write status once.
-//
-// What a sweep has come to is in its status and in the journal, and follows from them:
-// the ledger in status says which run is next, a child that exists says that its settings
-// were proven, and the journal says what has to be put back. A manager that was killed at
-// any moment finds its way from there; memory.go holds what it may lose.
+// The state of a sweep is in its status and in the journal: the ledger in status says which run
+// is next, an existing child says that its settings were proven, and the journal says what to
+// restore. A manager that was killed at any moment goes on from there; memory.go holds the state
+// that may be lost.
 package cephtuningsweep
 
 import (
@@ -33,7 +32,7 @@ import (
 // Name of the controller in logs, metrics and events.
 const Name = "cephtuningsweep"
 
-// Finalizer keeps a CephTuningSweep until what it changed is put back.
+// Finalizer keeps a CephTuningSweep until its changes are restored.
 const Finalizer = "cephtune.dev/restore"
 
 // AnnotationNodes on a CephTuningSweep has the run ID and the nodes of its first run, which
@@ -81,7 +80,7 @@ type Options struct {
 
 // Pace is how often a cluster is looked at, for want of events that Ceph would send.
 type Pace struct {
-	// Settle is for one that has been told to change, or is waited for.
+	// Settle is the interval while a change is being made or waited for.
 	Settle time.Duration
 	// Watch is for one that is measured: the benchmark itself looks after its health.
 	Watch time.Duration
@@ -134,8 +133,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// What is said of CRs has to outlast the namespace that they are in: it is a role of its own,
-// which is bound in no namespace.
+// The rights for CRs have to outlast the CRs' namespace: they are a role of their own, bound
+// cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=patch,roleName=custom-resources
@@ -171,7 +170,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision tells what is decided now, if it is not what was decided before.
+// logDecision logs a decision that differs from the one before.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.sweep, p.decision(seen))

@@ -31,13 +31,13 @@ const (
 	stepProtect step = "Protect"
 	// stepLock takes or renews the lock of the Ceph cluster.
 	stepLock step = "Lock"
-	// stepYield leaves the lock to the sweep that has to put something back.
+	// stepYield leaves the lock to the sweep that has to restore settings.
 	stepYield step = "Yield"
-	// stepRestoreOther puts back what a sweep has left that is gone.
+	// stepRestoreOther restores the orphaned changes of another sweep.
 	stepRestoreOther step = "RestoreOther"
 	// stepPlan looks at the cluster and makes the plan.
 	stepPlan step = "Plan"
-	// stepApply tells Ceph the values of the configuration that is next.
+	// stepApply sets the values of the next configuration in Ceph.
 	stepApply step = "Apply"
 	// stepSettle looks whether the cluster has them and is at rest.
 	stepSettle step = "Settle"
@@ -55,11 +55,11 @@ const (
 	stepGiveUpKeeping step = "GiveUpKeeping"
 	// stepFail gives the run up; what follows is stepRestore.
 	stepFail step = "Fail"
-	// stepRestore ends what goes on and puts everything back.
+	// stepRestore ends the current run and restores everything.
 	stepRestore step = "Restore"
 )
 
-// plan is what a pass decided, and what to tell the user about it.
+// plan is the decision of a pass, and its message for the user.
 type plan struct {
 	rule     string // the name of the rule that made it
 	step     step
@@ -73,7 +73,7 @@ type plan struct {
 	then ending
 }
 
-// ending is what follows, once everything is put back.
+// ending is what follows the restore.
 type ending string
 
 const (
@@ -104,17 +104,17 @@ func rules() []rule {
 		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which nothing takes away
 		{Name: "stallOnSettings", Func: stallOnSettings},         // what the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},       // where benchmarks may not run
-		{Name: "stallAbandoned", Func: stallAbandoned},           // which would put nothing back
+		{Name: "stallAbandoned", Func: stallAbandoned},           // which would restore nothing
 		{Name: "begin", Func: begin},                             // a new run ID, or one that was suspended
 		{Name: "protect", Func: protect},                         // before anything is changed
 		{Name: "failInOtherCluster", Func: failInOtherCluster},   // of the same name
 		{Name: "waitForCluster", Func: waitForCluster},           // a CephCluster that is not there
-		{Name: "failAfterTrouble", Func: failAfterTrouble},       // a Ceph that does not answer any more
+		{Name: "failAfterTrouble", Func: failAfterTrouble},       // a Ceph that no longer answers
 		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // whose runs would be of two clusters
 		{Name: "makePlanOnly", Func: makePlanOnly},               // which changes nothing, and needs no lock
 		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // after the run under way
 		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside
-		{Name: "yieldToOther", Func: yieldToOther},               // which needs the lock to put back
+		{Name: "yieldToOther", Func: yieldToOther},               // which needs the lock to restore
 		{Name: "takeLock", Func: takeLock},                       // one at a time
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // what a sweep has left that is gone
 		{Name: "makePlan", Func: makePlan},                       // from what the cluster is like
@@ -156,7 +156,7 @@ func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
 
-// orGiveUp ends what has not got on for too long.
+// orGiveUp ends a step that made no progress within its deadline.
 func (f facts) orGiveUp(p plan) plan {
 	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p
@@ -167,8 +167,8 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
-// atMost limits how long the plan may be made again and again, for the same thing, and
-// says what is told then.
+// atMost limits how long the plan may be repeated for the same thing; late is the outcome after
+// that.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

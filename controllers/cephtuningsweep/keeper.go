@@ -25,8 +25,8 @@ const (
 	// orphanedFor is how long a journal has to be orphaned before it is restored: a sweep whose
 	// status was lost begins again by itself.
 	orphanedFor = time.Minute
-	// askCephEvery is the interval between looks for a journal of which only Ceph has a copy.
-	// Each takes a process.
+	// askCephEvery is the interval between searches for a journal that only Ceph has. Each
+	// takes a process.
 	askCephEvery = 10 * time.Minute
 	// keepAtMost is the longest interval between attempts that fail.
 	keepAtMost = 15 * time.Minute
@@ -36,10 +36,9 @@ const (
 
 // keeper restores what sweeps have left whose finalizer was taken off. The next sweep on that
 // Ceph cluster does so too, but there may be none.
-//
-// It restores a journal only if no sweep does: the one that it is of is gone or has ended, by
-// the API server and for a minute, and nobody holds the lock of the Ceph cluster. Journals of
-// another Kubernetes cluster it leaves alone, because it cannot see whether their sweep is gone.
+// It restores a journal only if no sweep does: the journal's sweep is gone or has ended, by the
+// API server and for a minute, and the lock of the Ceph cluster is free. Journals of another
+// Kubernetes cluster it leaves alone, because it cannot see whether their sweep is gone.
 type keeper struct {
 	*Reconciler
 
@@ -54,7 +53,7 @@ type kept struct {
 	since  time.Time
 	// memory is for the orphan alone.
 	memory *memory
-	// inCeph is a journal of which only Ceph has a copy, and asked is when Ceph was asked for it.
+	// inCeph is a journal that only Ceph has, and asked is when Ceph was asked for it.
 	inCeph *tuning.Journal
 	asked  time.Time
 	// failures is how often attempts have failed, and notBefore is when to try again.
@@ -118,7 +117,7 @@ func (k *kept) failed(every time.Duration, now time.Time) {
 	k.notBefore = now.Add(wait)
 }
 
-// keep restores the orphaned journal of a cluster, if there is one and nobody works there.
+// keep restores the orphaned journal of a cluster, if it has one and its lock is free.
 func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept) error {
 	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
@@ -145,7 +144,8 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 }
 
 // left is the journal of a cluster that is this installation's to restore: it is in the
-// operator's namespace, or in Ceph and of this Kubernetes cluster. It is nil if there is none.
+// operator's namespace, or in Ceph and of this Kubernetes cluster. It is nil without such a
+// journal.
 func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
@@ -167,9 +167,9 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 	return known.inCeph, err
 }
 
-// isOrphaned reports whether no sweep restores what one has changed. A person who has given
-// that up has the last word, for as long as the sweep is there to say so. A sweep that may not
-// be read may be at work.
+// isOrphaned reports whether no sweep restores the changes of a sweep. If a person has abandoned
+// the restore, that holds for as long as the sweep exists. A sweep that may not be read may be
+// running.
 func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
 	s, err := k.changer(ctx, of)
 	if err != nil {
@@ -189,11 +189,11 @@ func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tun
 	}
 }
 
-// busyFor is how long to wait at most before asking again for a lock that somebody has.
+// busyFor is the longest wait before asking again for a lock that is held.
 const busyFor = 2 * time.Minute
 
-// restoreOrphan restores a journal under the lock of the Ceph cluster, unless somebody has
-// that. The lock is kept while what an earlier manager has asked for is waited out.
+// restoreOrphan restores a journal under the lock of the Ceph cluster, unless that is held. It
+// keeps the lock while it waits for the pending changes of an earlier manager.
 func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {
 		return err
@@ -219,8 +219,8 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 	return errors.Join(k.closeOrphan(ctx, seen, report), k.release(ctx, seen))
 }
 
-// closeOrphan tells what has become of the settings, where people look for the sweep, and
-// removes the journal.
+// closeOrphan reports the outcome for the settings as events of the sweep, and removes the
+// journal.
 func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Report) error {
 	unrestarted, err := k.unrestarted(ctx, seen, report, "the sweep is gone")
 	if err != nil {
@@ -229,7 +229,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return err
 	}
-	if len(report.Entries) == 0 { // Somebody else has restored and removed it meanwhile.
+	if len(report.Entries) == 0 { // Another process has restored and removed it meanwhile.
 		return nil
 	}
 	all, outcome := restoredFor(seen.self(), report, unrestarted)

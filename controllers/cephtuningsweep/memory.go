@@ -64,18 +64,18 @@ type memory struct {
 	// engine is for these connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	// letsUp lets OSDs up again that others have left down, by these connections.
+	// letsUp brings back orphaned OSDs, by these connections.
 	letsUp   *tuning.Engine
 	letsUpBy tuning.Cluster
-	// nobodyLeftDown tells that Ceph was asked whether there are any since the lock was
-	// taken, and knew of none but the sweep's own.
+	// nobodyLeftDown: Ceph, asked since the lock was taken, has no orphaned OSDs but the
+	// sweep's own.
 	nobodyLeftDown bool
 
 	lock     *lock.Grant
 	lockedAt time.Time
-	// lookedInCeph tells that Ceph was asked for a journal since the lock was taken, and
-	// askedAhead when it was by who waited for others. leftInCeph is what another sweep has
-	// left there alone; nil for nothing.
+	// lookedInCeph: Ceph was asked for a journal since the lock was taken. askedAhead is when a
+	// waiting sweep asked before that. leftInCeph is another sweep's journal that only Ceph
+	// has, or nil.
 	lookedInCeph bool
 	askedAhead   time.Time
 	leftInCeph   *tuning.Journal
@@ -90,9 +90,9 @@ type memory struct {
 	// current one began.
 	pauses          ending
 	standsDownSince time.Time
-	// restored is how far the cluster is with settling after everything was put back.
+	// restored is how far the cluster has settled after the restore.
 	restored tuning.Settling
-	// restarts are those of OSDs after everything was put back.
+	// restarts are those of OSDs after the restore.
 	restarts restartMemory
 	// dangers counts the looks running that showed the cluster in danger.
 	dangers int
@@ -117,13 +117,13 @@ type slotMemory struct {
 	// since is when it began; what it waited before that, for the lock or a window, does
 	// not count.
 	since time.Time
-	// want is what Ceph has to have meanwhile; nil before it was told.
+	// want are the values that Ceph has to have meanwhile; nil before they were set.
 	want []tuning.Change
 	// changed says that it did not have all of it before.
 	changed  bool
 	settling tuning.Settling
 	settled  bool
-	// restarts are those of OSDs, and started says that there are none left.
+	// restarts are those of OSDs; started says that all are done.
 	restarts restartMemory
 	started  bool
 	// unproven is since when daemons have not shown that they have it.

@@ -23,8 +23,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// facts are what one pass saw. Nobody downstream looks again, but for what Ceph has
-// while settings are changed, proven and put back: those steps look themselves.
+// facts are the observations of one pass. Later code does not look again, except steps that
+// change, prove and restore settings: they read Ceph's values themselves.
 type facts struct {
 	now      time.Time
 	pace     Pace
@@ -41,18 +41,18 @@ type facts struct {
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	// otherCeph says that the CephCluster is not the one any more that the sweep was planned
-	// for; "" if it is.
+	// otherCeph says that the CephCluster is no longer the one that the sweep was planned for;
+	// "" if it is.
 	otherCeph string
 	locked    bool
 
-	// journal is what has to be put back in the Ceph cluster, by whomever; nil if nothing
-	// has. It is the copy in Kubernetes, or what only Ceph had when the lock was taken.
+	// journal has the settings to restore in the Ceph cluster, of any sweep; nil if none. It is
+	// the copy in Kubernetes, or the one that only Ceph had when the lock was taken.
 	journal *tuning.Journal
-	// otherIsThere says that this is for another sweep, which is there to do so.
+	// otherIsThere: another sweep, which exists, has to restore the journal.
 	otherIsThere bool
 
-	// What the ledger in status has led to; next is empty before there is a plan.
+	// The planner has replayed the ledger in status; next is empty before the plan exists.
 	planner *sweep.Planner
 	// edited says that the spec is another than the one that was planned.
 	edited  bool
@@ -120,7 +120,7 @@ func (f *facts) observePlan() {
 		return
 	}
 	if f.edited, f.planErr = sweepspec.Edited(&f.sweep.Spec, status.Plan); f.edited || f.planErr != nil {
-		return // What the ledger has is of another spec.
+		return // The ledger belongs to another spec.
 	}
 	if f.ledger, f.planErr = sweepspec.ReadLedger(status.Runs); f.planErr != nil {
 		return
@@ -160,8 +160,8 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// observeChildren looks for benchmarks that have not ended, where the sweep is about to
-// put back what they are measured with. A cache may not know of the latest one.
+// observeChildren looks for benchmarks that have not ended, if the sweep is about to restore the
+// settings that they run with. A cache may not know of the latest one.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	if !seen.mustRestore() {
 		return nil
@@ -222,9 +222,9 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 	f.rook = &info
 }
 
-// isThere reports whether a sweep is at work that has changed the cluster: it puts that back
-// itself. One that has ended does not any more, should a copy of its journal be found that
-// could not be removed. One that may not be read is nobody's.
+// isThere reports whether the sweep that changed the cluster is running: then it restores that
+// itself. An ended one no longer does, if a copy of its journal is found that could not be
+// removed. A sweep that may not be read does not count.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other, err := r.changer(ctx, left)
 	if apierrors.IsForbidden(err) {
@@ -290,8 +290,8 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
 }
 
-// restores reports whether the sweep restores what it has changed. One that is deleted and has
-// no finalizer of ours does not, whoever else's keeps it.
+// restores reports whether the sweep restores its changes. A deleted one without our finalizer
+// does not, even if another finalizer keeps it.
 func (f facts) restores() bool {
 	return f.mayHaveMade() && (!f.deleted() || controllerutil.ContainsFinalizer(f.sweep, Finalizer))
 }
@@ -302,8 +302,8 @@ func (f facts) ended() bool {
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
 }
 
-// failing is why a sweep is about to end without a verdict, once its settings are put
-// back: Failed is False until then.
+// failing is why a sweep will end without a verdict after its restore: Failed is False until
+// then.
 func (f facts) failing() *metav1.Condition {
 	failed := meta.FindStatusCondition(f.sweep.Status.Conditions, v1alpha1.ConditionFailed)
 	if failed == nil || failed.Status != metav1.ConditionFalse {
@@ -339,8 +339,7 @@ func hasOutcome(b *v1alpha1.CephBenchmark) bool {
 	return is(v1alpha1.ConditionComplete) || is(v1alpha1.ConditionFailed)
 }
 
-// childHasEnded reports whether nothing of a benchmark goes on any more, its teardown
-// included.
+// childHasEnded reports whether a benchmark has ended, its teardown included.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
 	return (hasOutcome(b) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)

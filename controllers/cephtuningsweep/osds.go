@@ -76,7 +76,7 @@ func fewestOSDs(spec *sweepspec.Spec) int {
 			values = append(values, c.Values[string(p.Name)])
 		}
 		for _, value := range values {
-			count, _ := strconv.Atoi(string(value)) // What is no number was refused.
+			count, _ := strconv.Atoi(string(value)) // Values that are no numbers were refused.
 			least(count)
 		}
 	}

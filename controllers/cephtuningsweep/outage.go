@@ -20,9 +20,9 @@ func (f facts) stoppedOSDs() int {
 	return 0
 }
 
-// letLeftUp lets OSDs up again that a benchmark has left down which is gone, or one that is
-// not the sweep's. Those of the sweep's own are left to it: it finds them itself. It says
-// what it waits for; "" if there are none.
+// letLeftUp brings back OSDs that a benchmark has left down, if it is gone or is not the
+// sweep's. The sweep's own benchmarks find theirs themselves. It returns what it waits for; ""
+// if nothing.
 func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
 	left, err := r.leftDown(ctx, seen)
 	if err != nil {
@@ -54,9 +54,9 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 	return outage.Restore(ctx, seen.memory.letsUp, r.Ceph, to.Observer)
 }
 
-// leftDown is the journal of OSDs that are kept down; nil if there is none. Who has just got
-// the lock looks into Ceph too: the other copy may be of another Kubernetes cluster, or
-// deleted. That takes a process, so that it is done once, and only where OSDs can be stopped.
+// leftDown is the journal of OSDs that are kept down, or nil. Just after it took the lock, a
+// sweep looks into Ceph too: the other copy may be of another Kubernetes cluster, or deleted.
+// That takes a process, so it is done once, and only where OSDs can be stopped.
 func (r *Reconciler) leftDown(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	if seen.memory.nobodyLeftDown || seen.cluster.Identities.OSDStopper == "" {
 		return r.Outages.Load(ctx, seen.rook.FSID)
@@ -68,7 +68,7 @@ func (r *Reconciler) leftDown(ctx context.Context, seen facts) (*tuning.Journal,
 	return tuning.NewMirrored(r.Outages, tuning.NewConfigKey(r.Ceph, to.Observer).ForOutages()).Load(ctx, seen.rook.FSID)
 }
 
-// lettingUp is told while OSDs are waited for that others have left down.
+// lettingUp is the outcome during the wait for orphaned OSDs.
 func lettingUp(waits string) effect {
 	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}
 }

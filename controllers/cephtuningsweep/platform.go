@@ -14,7 +14,7 @@ import (
 
 // Rook is what the controller needs of Rook.
 type Rook interface {
-	// Cluster tells about a CephCluster.
+	// Cluster returns the facts about a CephCluster.
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	// Connection is the way to its Ceph as one of its CephClients.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
@@ -26,7 +26,7 @@ type Rook interface {
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }
 
-// Namespaces tell where benchmarks may run.
+// Namespaces says where benchmarks may run.
 type Namespaces interface {
 	// Refusal says why nothing runs in a namespace; "" if benchmarks may.
 	Refusal(ctx context.Context, namespace string) (string, error)
@@ -36,7 +36,7 @@ type Namespaces interface {
 
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
-	// Peek tells who has it, and asks Kubernetes alone.
+	// Peek returns the holder, and asks only Kubernetes.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error

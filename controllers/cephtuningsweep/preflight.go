@@ -38,8 +38,8 @@ type preflight struct {
 	lacks []string
 }
 
-// makePlan looks at the cluster and writes the plan into status. What cannot be done is
-// among its refusals, of which the next pass makes an end.
+// makePlan observes the cluster and writes the plan into status. If the plan has refusals, the
+// next pass ends the sweep.
 func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	before, err := r.look(ctx, seen)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 
 func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	var expected []quiescence.Expectation
-	if len(heldPools(*spec)) > 0 { // They may be why somebody looks for another number.
+	if len(heldPools(*spec)) > 0 { // They may be the reason for this sweep.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	classes := sweepspec.DeviceClasses(spec)

@@ -61,10 +61,10 @@ func (r *Reconciler) findLeft(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// leftInCeph is the journal of another sweep, with something to be put back, of which
-// Kubernetes knows nothing: it is of another Kubernetes cluster, or the copy here was deleted.
-// Who has just got the lock looks, once, since it takes a process; before that, the other sweep
-// may be at work. Its own journal a sweep finds itself.
+// leftInCeph is another sweep's open journal that only Ceph has: it is of another Kubernetes
+// cluster, or the copy here was deleted. A sweep looks once, just after it took the lock, since
+// it takes a process; before that, the other sweep may be running. A sweep finds its own journal
+// itself.
 func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -91,15 +91,14 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return grant.Held, err
 	})
 	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
-		// They may wait for what is put back by the next sweep, and know that from Ceph alone.
+		// They may wait for a restore by the next sweep, and know that from Ceph alone.
 		m.askedAhead = seen.now
 		m.leftInCeph, err = r.leftInCeph(ctx, seen)
 	}
 	return names, err
 }
 
-// lockLost ends a sweep that must not do anything any more but put back, once it has the
-// lock again.
+// lockLost ends a sweep that may only restore, once it has the lock again.
 func (r *Reconciler) lockLost(ctx context.Context, seen facts, message string) (effect, error) {
 	return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }

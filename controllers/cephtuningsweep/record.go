@@ -26,12 +26,10 @@ const (
 	maxStep    = 128
 )
 
-// tellEvery is how often status is written to tell what goes on at most, where nothing
-// else has changed: each time is a write.
+// tellEvery is the least interval between writes of status that change only the message.
 const tellEvery = 10 * time.Second
 
-// record writes what the pass came to into status, and then tells it as events, if it is
-// news.
+// record writes the pass's outcome into status, and then makes events of it if it is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone {
 		return nil
@@ -63,8 +61,8 @@ func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.Ceph
 	return err
 }
 
-// together joins what is told for one reason: of events that differ in their note alone,
-// Kubernetes keeps the first.
+// together joins events of one reason: if events differ only in their note, Kubernetes keeps the
+// first.
 func together(all []told) []told {
 	var joined []told
 	for _, t := range all {
@@ -90,7 +88,7 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuni
 		e.edit(&after.Status)
 	}
 	mark(after, p, e, outcomeOf(seen, p, e, failure))
-	if e.finished { // Nothing goes on any more.
+	if e.finished { // The sweep has ended.
 		p.progress = ""
 	}
 	setStep(&after.Status, p)
@@ -112,8 +110,8 @@ func withoutWords(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweepSta
 	return &s
 }
 
-// outcomeOf is what the user is told: a failure of the step itself before anything else,
-// since it may last.
+// outcomeOf is the message for the user: a failure of the step itself comes first, since it may
+// last.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 	switch {
 	case failure != nil:
@@ -129,8 +127,8 @@ func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
-	case e.finished && p.then == endsGone: // Nobody will read them.
-	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // Nothing follows before somebody says so.
+	case e.finished && p.then == endsGone: // The object is gone.
+	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // Nothing follows until a user changes the sweep.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)
@@ -138,7 +136,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	case e.finished:
 		kstatus.MarkIdle(conditions, s.Generation, suspended())
 	case o.Reason == "":
-		return // A step that has nothing to tell.
+		return // A step without a message.
 	case p.step == stepStall:
 		kstatus.MarkStalled(conditions, s.Generation, o)
 	case p.step == stepIdle:
@@ -158,8 +156,8 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
 
-// setRestored tells what became of the settings that were changed, and which OSDs may run with
-// values of the sweep's still; "" for none.
+// setRestored records the restore of the changed settings. unrestarted are the OSDs that may
+// still run with the sweep's values; "" for none.
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left := report.LeftAlone()
 	var messages []string
@@ -178,7 +176,7 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 	case !report.Done:
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
-	case len(report.Entries) == 0: // Somebody has removed what it was written in.
+	case len(report.Entries) == 0: // The journal was removed by others.
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so it is not known what has to be put back: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
 	case slices.ContainsFunc(left, func(e tuning.Entry) bool { return e.State == tuning.Abandoned }):
@@ -201,8 +199,8 @@ func saysRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unres
 	return was != nil && was.Status == is.Status && was.Reason == is.Reason
 }
 
-// setSettling tells that the settings are as they were, and the cluster not yet. A report
-// that is in status already stays.
+// setSettling records that the settings are restored, but the cluster has not settled. It keeps
+// a report that status already has.
 func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
 	if waits == "" || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionRestored) {
 		return
@@ -238,7 +236,7 @@ func removeEnds(conditions *[]metav1.Condition) {
 	}
 }
 
-// setStep tells what goes on at present.
+// setStep records the current step.
 func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 	if s.Progress == nil {
 		if p.progress == "" {

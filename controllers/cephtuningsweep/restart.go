@@ -29,9 +29,9 @@ const (
 	backOff = 5 * time.Minute
 )
 
-// upWithin is how long the OSD that was told to restart may be gone. Half of the time after
-// which Ceph takes it for lost, and moves everybody's data, is left to put the value back and
-// for it to start with that. With Ceph's default of ten minutes that is startWithin.
+// upWithin is how long a restarting OSD may be gone. After lostAfter, Ceph marks it out and
+// moves data. Half of that time remains to restore the value and for the OSD to start with it.
+// With Ceph's default of ten minutes that is startWithin.
 func upWithin(lostAfter time.Duration) time.Duration {
 	if lostAfter == 0 { // Ceph waits for ever.
 		return startWithin
@@ -39,12 +39,12 @@ func upWithin(lostAfter time.Duration) time.Duration {
 	return min(startWithin, lostAfter/2)
 }
 
-// restartMemory is how far the restarts of OSDs are. Whoever does not know it restarts
-// all of them once more.
+// restartMemory is how far the restarts of OSDs are. A manager that has lost it restarts all of
+// them once more.
 type restartMemory struct {
 	began time.Time
 	so    tuning.Restarts
-	// told is when the latest was told to restart, and within is how long it may be gone.
+	// told is when the latest restart began, and within is how long the OSD may be gone.
 	told   time.Time
 	within time.Duration
 	// refused is why Ceph could not spare the one that is next, the last time it was asked.
@@ -56,7 +56,7 @@ type restartLook struct {
 	// due have not started since the restarts began, down are not up; osds are all of them.
 	due, down []int
 	osds      int
-	next      int // the one to be told now; -1 for none
+	next      int // the OSD to restart now; -1 for none
 	osdMap    *ceph.OSDMap
 	status    *ceph.Status
 	unrest    string
@@ -64,7 +64,7 @@ type restartLook struct {
 
 func (l restartLook) done() bool { return len(l.due) == 0 && len(l.down) == 0 && l.unrest == "" }
 
-// stopped is how many OSDs are down because they restart: the one that was told last, or none.
+// stopped is the number of OSDs that are down for a restart: 0 or 1.
 func (m *restartMemory) stopped(l restartLook) int {
 	if m.so.Told > 0 && slices.Contains(l.down, m.so.Last) {
 		return 1
@@ -72,13 +72,13 @@ func (m *restartMemory) stopped(l restartLook) int {
 	return 0
 }
 
-// awaits reports whether the OSD that was told last has not come up again.
+// awaits reports whether the last restarted OSD is still down.
 func (m *restartMemory) awaits(l restartLook) bool {
 	return m.stopped(l) > 0 || m.so.Told > 0 && slices.Contains(l.due, m.so.Last)
 }
 
-// overdue reports whether the OSD that was told last is gone for too long: it may not start
-// with the value that it is to have.
+// overdue reports whether the last restarted OSD is gone for too long: the new value may keep it
+// from starting.
 func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
 	return m.awaits(l) && now.Sub(m.told) > m.within
 }
@@ -146,7 +146,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 }
 
 // takenAtStart are the changes that OSDs take only when they start. They may be of another
-// sweep, or of another spec of this one, whose options nobody has asked for yet.
+// sweep, or of another spec of this one, so their options may still be unknown.
 func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
 	options := tuning.HelpFor(tuning.SettingsOf(changes))
 	if len(options) == 0 {
@@ -205,7 +205,7 @@ func (r *Reconciler) lookAtRestarts(ctx context.Context, seen facts, memory *res
 }
 
 // endangeredByRestarts returns a *dangerError where a restart has put the cluster in danger:
-// the OSD that was told last does not come up, or something is wrong beside it.
+// the last restarted OSD does not come up, or something else is wrong.
 func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l restartLook, changes []tuning.Change) error {
 	so := &seen.memory.slot.restarts
 	if !so.overdue(seen.now, l) {
@@ -278,8 +278,8 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
-// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Ceph's no counts
-// beside what its map and placement groups tell, and its yes does not: see
+// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. If Ceph says no, that
+// suffices; if it says yes, its map and placement groups have to agree: see
 // [outage.Unavailable].
 func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.OSDMap, osd int) (string, error) {
 	to, err := r.connect(ctx, seen)
@@ -329,8 +329,8 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 	return waits, "", err
 }
 
-// unrestarted says which OSDs may run with values that were put back since they started,
-// where none is restarted for that; "" if OSDs take those values as they run.
+// unrestarted names the OSDs that may still run with the sweep's values, because they have not
+// restarted since the restore; "" if OSDs take those values as they run.
 func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {

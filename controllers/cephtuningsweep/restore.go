@@ -22,8 +22,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// standDown ends what goes on, puts everything back and lets the next one have the
-// cluster. Every part can be repeated.
+// standDown ends the current run, restores everything and releases the lock. Every part can be
+// repeated.
 func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect, error) {
 	concluded, err := seen.concluded(p)
 	if err != nil {
@@ -48,8 +48,8 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	return came, nil
 }
 
-// noteRestore keeps in mind since when everything is put back, and that a pause is to be
-// ended. What the run that is next was brought to is not so any more.
+// noteRestore remembers when the restore began, and that a pause has to end. The preparation of
+// the next run no longer holds.
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
@@ -61,9 +61,8 @@ func (f facts) noteRestore(then ending) {
 	}
 }
 
-// renewLock keeps the lock for as long as everything is put back, which may take hours where
-// PGs merge. Where it cannot be renewed, that is no reason to stop: it is made sure of before
-// each change.
+// renewLock keeps the lock during the restore, which may take hours if PGs merge. A failed
+// renewal does not stop the restore, because each change checks the lock first.
 func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 	if seen.memory.lock == nil || !seen.reachable() || seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter {
 		return
@@ -78,10 +77,10 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 	}
 }
 
-// renewWithin bounds how long putting back waits for the lock to be renewed.
+// renewWithin bounds how long the restore waits for a renewal of the lock.
 const renewWithin = 10 * time.Second
 
-// inTurn is both edits, of which some may be nil.
+// inTurn makes the edits in turn; some may be nil.
 func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		for _, edit := range edits {
@@ -140,9 +139,9 @@ func goesOn(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
-// childrenFirst is how long benchmarks have to remove what they have made before settings are
-// put back under them. What they measure then counts for nothing, and what they wait for may
-// never come: a node that is gone, or an OSD that does not start with what is to be put back.
+// childrenFirst is how long benchmarks have for their teardown before settings are restored
+// under them. Their measurements no longer count, and they may wait in vain: for a node that is
+// gone, or an OSD that the value to be restored keeps from starting.
 const childrenFirst = 5 * time.Minute
 
 // endChildren removes benchmarks that have not ended, and what they have made with them.
@@ -158,8 +157,8 @@ func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error
 	return fmt.Sprintf("Waiting for benchmark %s to remove what it has made.", seen.others[0].Name), nil
 }
 
-// restore puts everything back, waits until the cluster has settled, and closes the
-// journal once status says what became of it.
+// restore restores everything, waits until the cluster has settled, and closes the journal once
+// status has the outcome.
 func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	report, err := r.putBack(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
@@ -203,7 +202,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	return came, false, nil
 }
 
-// putBack puts back what the journal has, whoever has changed it.
+// putBack restores the settings of the journal, of whichever sweep.
 func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, error) {
 	engine, err := r.restorer(ctx, seen)
 	if err != nil {
@@ -212,7 +211,7 @@ func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, er
 	return engine.Restore(ctx)
 }
 
-// restorer is what puts settings back.
+// restorer returns the tuner for the restore.
 func (r *Reconciler) restorer(ctx context.Context, seen facts) (*tuning.Engine, error) {
 	if seen.cluster.Identities.Tuner == "" {
 		return nil, errors.New("the operator has no identity that may put settings back: ask the administrator to give it back (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
@@ -231,13 +230,13 @@ func back(report tuning.Report) []tuning.Change {
 	return want
 }
 
-// settledAgain says what the cluster is still at after its settings were put back; "" if
-// it is at rest, or has had its time.
+// settledAgain says why the cluster has not settled after the restore; "" if it has, or if its
+// time is over.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, seen.patience(r.Patience(want), false))
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
-		return "", nil // Everything was put back; what goes on is not the sweep's.
+		return "", nil // Everything is restored; the remaining activity is not the sweep's.
 	}
 	return "That is done; the cluster has yet to settle: " + settled.Progress + ".", err
 }
@@ -297,8 +296,8 @@ func (f facts) interrupted() (effect, error) {
 	return f.entered(append(slices.Clip(f.ledger), entry))
 }
 
-// concluded writes the verdict into status, as soon as there is one: people should not
-// have to wait for the restore. It is nil where there is none.
+// concluded writes the verdict into status before the restore, so that users need not wait for
+// that. It is nil without a verdict.
 func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
 	if p.then != endsComplete {
 		return nil, nil //nolint:nilnil // Documented.
@@ -317,7 +316,7 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 	return outcome.Write, nil
 }
 
-// restoreOther puts back what a sweep has left that is gone.
+// restoreOther restores the orphaned changes of another sweep.
 func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, error) {
 	left := seen.journal.Sweep
 	report, err := r.putBack(ctx, seen)
@@ -342,7 +341,8 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	return came, nil
 }
 
-// restoredFor tells what became of the settings of a sweep that is gone, and what that counts as.
+// restoredFor returns the events about the restore of an orphaned sweep's settings, and its
+// outcome for the metrics.
 func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []told, outcome string) {
 	for _, entry := range report.Entries {
 		all = append(all, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
@@ -358,7 +358,7 @@ func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (a
 	return all, outcome
 }
 
-// abandons reports whether a person has given up putting back.
+// abandons reports whether a person has abandoned the restore.
 func (f facts) abandons() bool {
 	return f.saysAbandoned() && f.changedCeph()
 }
@@ -371,8 +371,8 @@ func (f facts) saysAbandoned() bool {
 // anybody from giving up.
 const tryWithin = 2 * time.Minute
 
-// abandon puts back what can be at once, leaves the rest of Ceph as it is, and says what that
-// is. Whoever may write the sweep may ask for it: nothing is to stay paused for that alone.
+// abandon makes one attempt to restore, leaves the rest of Ceph as it is, and reports it. Anyone
+// who may write the sweep may ask for that, so it still releases everything that was paused.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.tryOnce(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
@@ -386,7 +386,7 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	}
 	came := effect{told: givenUp(report, failure)}
 	unrestarted := ""
-	if seen.reachable() { // A copy that stays in a cluster that is gone harms nobody.
+	if seen.reachable() { // A copy in a cluster that is gone does no harm.
 		if err := r.letGo(ctx, seen); err != nil {
 			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
@@ -401,7 +401,7 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	return came, true, nil
 }
 
-// tryOnce puts back what can be put back at once.
+// tryOnce makes one attempt to restore.
 func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 	if !seen.reachable() {
 		return nil
@@ -455,7 +455,8 @@ func (f facts) fsid() string {
 	return ""
 }
 
-// givenUp tells of settings that are not as they were, and why the last attempt failed.
+// givenUp returns events about the settings that are not restored, and why the last attempt
+// failed.
 func givenUp(report tuning.Report, failure error) []told {
 	var all []told
 	for _, entry := range report.LeftAlone() {

@@ -29,8 +29,8 @@ func waitForCluster(seen facts) (plan, bool) {
 }
 
 // failAfterTrouble ends a sweep whose steps have failed for too long: it would hold the
-// lock and its settings for as long as Ceph is away. One that has its verdict keeps that,
-// and tries on to put everything back.
+// lock and its settings for as long as Ceph is away. One that has its verdict keeps that, and
+// keeps trying to restore everything.
 func failAfterTrouble(seen facts) (plan, bool) {
 	if seen.next.Action == sweep.Conclude {
 		return plan{}, false
@@ -69,13 +69,13 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, change+": what was measured before cannot be compared with what would be measured after. Change runID to start afresh when that is over."), true
 }
 
-// outOfWindow reports whether nothing may begin. What has begun ends.
+// outOfWindow reports whether nothing new may begin. A started run still ends.
 func (f facts) outOfWindow() bool {
 	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }
 
 // underWay reports whether something would have to be held until the window opens again:
-// settings, the lock, or a block of which a part is measured.
+// settings, the lock, or a partly measured block.
 func (f facts) underWay() bool {
 	_, begun := sweepspec.Interrupt(f.next)
 	return f.changedCeph() || f.memory.lock != nil || begun
@@ -91,9 +91,9 @@ func waitForWindow(seen facts) (plan, bool) {
 	}, seen.outOfWindow()
 }
 
-// yieldToOther leaves the lock to a sweep that has changed the cluster: without it that
-// could not put anything back, and both would wait for ever. It may have lost the lock
-// because the manager was away for longer than it lasts.
+// yieldToOther leaves the lock to a sweep that has changed the cluster: without the lock, that
+// sweep could not restore, and both would wait for ever. It may have lost the lock because the
+// manager was away for longer than it lasts.
 func yieldToOther(seen facts) (plan, bool) {
 	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
 		return plan{}, false

@@ -52,8 +52,8 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: o}, true
 }
 
-// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
-// tells that a Role was made.
+// namespaceAgain is when to ask again whether benchmarks may run in a namespace: the manager
+// does not watch Roles.
 const namespaceAgain = time.Minute
 
 func stallInNamespace(seen facts) (plan, bool) {
@@ -62,8 +62,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// stallAbandoned keeps a run from changing what nobody would put back: the annotation stays
-// on a sweep until somebody takes it off.
+// stallAbandoned keeps a run from changes that would not be restored: the abandon annotation
+// stays on a sweep until a person removes it.
 func stallAbandoned(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.saysAbandoned()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// unplanned reports whether the plan is still to be made, of which a child of an earlier
-// pass would be a sign.
+// unplanned reports whether the plan is still to be made. A child of an earlier pass shows that
+// it was made.
 func (f facts) unplanned() bool {
 	return f.sweep.Status.Plan == nil || f.sweep.Status.Plan.Seed == nil
 }

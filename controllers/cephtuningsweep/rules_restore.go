@@ -26,7 +26,7 @@ func restoreFailing(seen facts) (plan, bool) {
 
 func restoreSuspended(seen facts) (plan, bool) {
 	return seen.standDown(endsPaused, "Putting everything back, because the sweep is suspended."),
-		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // What was begun is ended, or half of it stays.
+		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore is finished, or half of it would stay.
 }
 
 func restoreConcluded(seen facts) (plan, bool) {
@@ -43,8 +43,8 @@ func restoreOutOfWindow(seen facts) (plan, bool) {
 		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 
-// restoreOrphaned puts back what a sweep has left whose finalizer was taken off: nobody else
-// will, and what is measured now would be measured with its values.
+// restoreOrphaned restores the changes of a sweep whose finalizer was removed: no other sweep
+// will, and this sweep would measure with those values.
 func restoreOrphaned(seen facts) (plan, bool) {
 	if !seen.leftByGone() {
 		return plan{}, false
@@ -55,7 +55,7 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	}}, true
 }
 
-// leftByGone reports whether a sweep that is gone has not put everything back.
+// leftByGone reports whether the journal is that of a sweep that is gone.
 func (f facts) leftByGone() bool {
 	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// applyConfiguration tells Ceph the values of the configuration that is next, and to hold
-// still what would change them.
+// applyConfiguration sets the values of the next configuration in Ceph, and pauses what would
+// change them.
 func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if seen.cluster.Identities.Tuner == "" { // Nothing of Ceph's is varied then.
@@ -61,9 +61,9 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	return effect{edit: notRestored(want)}, nil
 }
 
-// forbidden says why the configuration that is next must not be applied; "" if it may. The plan
-// was checked when it was made. Since then the administrator may have narrowed what is allowed,
-// and whoever may edit the sweep may have found a way to other values.
+// forbidden says why the next configuration must not be applied; "" if it may. The plan was
+// checked when it was made. Since then the administrator may have narrowed the bounds, and a
+// user who may edit the sweep may have smuggled in other values.
 func (r *Reconciler) forbidden(ctx context.Context, seen facts, engine *tuning.Engine) (string, error) {
 	at := seen.memory.connected.Observer
 	about, err := r.known(ctx, seen, at)
@@ -206,8 +206,8 @@ func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	return p
 }
 
-// lookWhetherSettled takes one look at a cluster that has been told to change. One that is
-// in danger is a *dangerError: the sweep may be its cause.
+// lookWhetherSettled takes one look at a cluster after a change. It returns a *dangerError if
+// the cluster is in danger: the sweep may be the cause.
 func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -273,8 +273,8 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	return &evidence, true, nil
 }
 
-// asksAgain forgets what Rook sets, once for each time that somebody has changed a
-// setting: its custom resources may have been edited since they were read.
+// asksAgain forgets what Rook sets, once for each foreign change of a setting: its custom
+// resources may have been edited since they were read.
 func (f facts) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
@@ -284,8 +284,8 @@ func (f facts) asksAgain(inert []tuning.Inert) bool {
 	return true
 }
 
-// withoutEffect is the evidence of a run whose settings have none: because somebody else
-// has changed them, or for another reason.
+// withoutEffect is the evidence of a run whose settings are inert: because others have changed
+// them, or for another reason.
 func withoutEffect(inert []tuning.Inert) sweepspec.Evidence {
 	var messages []string
 	changed := false
@@ -377,8 +377,8 @@ func stalled(b *v1alpha1.CephBenchmark) string {
 	return condition.Message
 }
 
-// wantedOfRun is what Ceph had to have during the run: as this process has told it, or
-// after a restart as it follows from the journal and the configuration.
+// wantedOfRun are the values that Ceph had to have during the run: those that this process has
+// set, or, after a restart, those that follow from the journal and the configuration.
 func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Change, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
@@ -429,8 +429,8 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	return came, nil
 }
 
-// removeStalled removes a benchmark that has not begun: it would as soon as it may, beside
-// whatever is measured then.
+// removeStalled removes a benchmark that has not begun: it would begin as soon as it may, and
+// disturb the next measurement.
 func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenchmark) error {
 	if child == nil || stalled(child) == "" {
 		return nil
