@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// effect is what came of a step, beside what was planned.
+// effect is the outcome of a step.
 type effect struct {
 	// outcome replaces the planned one, if its reason is not empty.
 	outcome kstatus.Outcome
@@ -28,7 +28,7 @@ type effect struct {
 	finished bool
 	// edit changes status further.
 	edit func(*v1alpha1.CephBenchmarkStatus)
-	// told is told as an event, once status is written, beside the outcome.
+	// told becomes an event once status is written, in addition to the outcome's.
 	told *kstatus.Outcome
 	// invalid is why a run that has ended is no evidence, in one word, for counting.
 	invalid string

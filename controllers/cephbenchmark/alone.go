@@ -18,10 +18,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Where the network keeps the manager from a client that has done nothing yet, the
-// client works alone: its Job is replaced by one whose runner finds all its tasks in
-// a file, and tells in its log what came of them. logs.go makes of that what a runner
-// that can be asked would have answered.
+// If the network keeps the manager from a client that has done nothing yet, a standalone client
+// replaces it: its Job's runner reads all its tasks from a file, and reports through its log.
+// logs.go turns the log into the answers of a runner that can be reached.
 
 const (
 	// annotationUnreachable marks a Job that is about to be replaced, so that a manager
@@ -39,7 +38,7 @@ const (
 	maxTasksBytes = 900 << 10
 	// aloneAfter is how long a runner that has never answered is asked.
 	aloneAfter = 30 * time.Second
-	// aloneGrace is how long a client that is told to end may take to clean up.
+	// aloneGrace is how long a terminating client may take to clean up.
 	aloneGrace = time.Minute
 )
 
@@ -72,8 +71,8 @@ func (f facts) reached() bool {
 	return false
 }
 
-// whyNotAlone says why nobody but the manager can drive the clients; "" if they can
-// do without.
+// whyNotAlone says why only the manager can drive the clients; "" if a standalone client will
+// do.
 func (f facts) whyNotAlone() string {
 	switch {
 	case f.spec.Template.Clients.Count != 1:
@@ -125,8 +124,8 @@ func (f facts) tasksJSON(from int32) ([]byte, error) {
 	return data, nil
 }
 
-// secretName is another one for a client that works alone: one that is not there any
-// more in a moment may still be.
+// secretName differs for a standalone client, because the Secret that is being removed may still
+// exist.
 func secretName(s session, alone bool) string {
 	if alone {
 		return s.name + "-alone"
@@ -142,7 +141,7 @@ func tellTasks(secret *corev1.Secret, seen facts, from int32) error {
 	}
 	secret.Name = secretName(seen.session, true)
 	secret.Data[tasksFile] = data
-	delete(secret.Data, "session.key") // Nobody talks to it.
+	delete(secret.Data, "session.key") // It takes no requests.
 	return nil
 }
 
@@ -188,7 +187,8 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 		}
 		r.recorder.Eventf(seen.benchmark, nil, corev1.EventTypeWarning, p.outcome.Reason, string(p.step), "%s", ellipsis.Cut(p.outcome.Message, 1024))
 	}
-	// Whether the cluster is quiet is looked at once more: nobody will later.
+	// The cluster is checked for quiescence once more now: a standalone client cannot wait for
+	// it later.
 	seen.memory.alone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
 	_, err := r.removeJob(ctx, seen)
 	return effect{again: time.Second}, err
@@ -201,8 +201,7 @@ func aloneMisses() string {
 		"and phases are set against what was seen of the cluster by the clock of a node. " + letManagerIn()
 }
 
-// toldByLog reports whether the log of a client that works alone tells how the
-// current run has ended.
+// toldByLog reports whether the log of a standalone client says how the current run has ended.
 func (f facts) toldByLog() bool {
 	return f.alone() && f.tasks != nil && (f.next.kind == moveEnd || f.next.kind == moveFail)
 }
@@ -223,7 +222,7 @@ func (f facts) tasksOfRun() clientTasks {
 }
 
 // cleanUpAlone says that the client is removing what it has made. It does so by itself:
-// in the end, or when its pod is told to end.
+// at its end, or when its pod is terminated.
 func (f facts) cleanUpAlone() string {
 	if f.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The client removes what it has written."

@@ -58,8 +58,7 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 	return evidenceOf(run), nil
 }
 
-// evidenceOf is what a run has come to, as far as the archive tells and conclusions
-// need it.
+// evidenceOf is the outcome of an archived run, as far as conclusions need it.
 func evidenceOf(run *archive.Run) runEvidence {
 	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime, initialState: run.InitialState}
 	for _, p := range run.Phases {

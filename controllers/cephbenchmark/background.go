@@ -27,22 +27,21 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A background load is a load beside the phases. It has a Job, a pod and a runner of its
-// own: a runner does one thing at a time, and in a client's pod the load would take
-// CPU from what is measured. Its Job belongs to that of the clients and goes with it,
-// which costs one API write and not two.
+// A background load has a Job, a pod and a runner of its own: a runner does one thing at a time,
+// and in a client's pod the load would take CPU from the measurement. Its Job belongs to that of
+// the clients and goes with it, which costs one API write and not two.
 
-// background is the load beside the phases, as the script has it.
+// background is the script's background load.
 type background struct {
 	load  engine.Load
 	place place.Place
 	ramp  time.Duration
 }
 
-// beside is what was seen of the background load; all of it is empty without one.
+// beside are the observations of the background load; empty without one.
 type beside struct {
 	job  *batchv1.Job
-	lost bool // it was made, and somebody else has deleted it
+	lost bool // it was made, and not the manager has deleted it
 	pods []corev1.Pod
 	// runners has one, 0.
 	runners map[int]runnerView
@@ -56,7 +55,8 @@ const besideIndex = -1
 // of the names of everything that it makes, by which it is removed with the rest.
 func (s session) background() session { return session{name: s.name + "-bg"} }
 
-// backgroundPlace says where it works: on what a client has too, and beside that.
+// backgroundPlace is the background load's place: the target that the clients share, with data
+// of its own.
 func (s session) backgroundPlace(places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = s.background().name, s.background().name
@@ -65,7 +65,7 @@ func (s session) backgroundPlace(places []place.Place) place.Place {
 	return p
 }
 
-// newBackground is nil where the template has none.
+// newBackground is nil without a background load in the template.
 func newBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*background, error) {
 	if spec == nil {
 		return nil, nil //nolint:nilnil // Documented: there is none.
@@ -195,8 +195,8 @@ func (mv move) aside() move {
 	return mv
 }
 
-// failBackground ends a run without its background load. One that was cancelled has ended
-// too: nobody but endBackground may do that.
+// failBackground ends a run without its background load. A cancelled one has ended too: only
+// endBackground may cancel it.
 func failBackground(id, step string, status task.Status) move {
 	failure := task.Failure{Reason: cancelledReason, Message: "it was stopped before the last phase"}
 	switch {
@@ -256,7 +256,7 @@ func (f facts) everyone() []runnerView {
 	return all
 }
 
-// party are those whom a move is about, and how far they are.
+// party are the runners that a move is about, and how far they are.
 func (f facts) party(mv move) (map[int]runnerView, clientTasks) {
 	if mv.beside {
 		return f.beside.runners, f.beside.tasks
@@ -283,7 +283,7 @@ func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
 		return fmt.Errorf("read the Job of the background load: %w", err)
 	}
 	if !metav1.IsControlledBy(job, seen.job) {
-		return nil // Of an earlier session, and about to go; or somebody else's, which prepare says.
+		return nil // Of an earlier session, and about to go; or a foreign one, which prepare reports.
 	}
 	seen.beside.job, seen.memory.besideMade = job, job.UID
 	var pods corev1.PodList
@@ -376,14 +376,14 @@ type backgroundEvidence struct {
 	report     *task.Report
 	// observation is of the whole time; nil if nothing was measured.
 	observation *figure.Observation
-	// wholeRun says that the tool told no course, so that phases have the figures of
-	// the whole time.
+	// wholeRun says that the engine reported no course, so that phases have the figures of the
+	// whole time.
 	wholeRun bool
 }
 
-// observeBackground fetches what the background load has to tell of a run, and gives each
-// phase its figures. What it returns beside is why the run is no evidence. Nothing is
-// told of one that has not ended, because a run was given up before.
+// observeBackground fetches the background load's report of a run, and gives each phase its
+// figures. The string is why the run is invalid. A load that has not ended, because the run was
+// given up before, has no report.
 func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundEvidence, string, error) {
 	id := backgroundID(run)
 	if !seen.hasBackground() || !seen.beside.tasks.all(id, task.State.Ended) {
@@ -442,8 +442,8 @@ func (f facts) whileMeasured(background, phase string, timing engine.Timing) (fr
 	return from, max(end.Sub(began).Seconds(), from)
 }
 
-// describeBackground is the load beside the phases as results are compared by it: where
-// it ran is told apart from that.
+// describeBackground describes the background load for comparisons of results. Its place is
+// compared separately.
 func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	if spec == nil {
 		return ""

@@ -40,12 +40,12 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	return slices.Concat(found, f.noRoom(), f.unrested())
 }
 
-// demand is what the benchmark adds to the cluster. What time-bound phases write is
-// not known beforehand; room bounds that.
+// demand is what the benchmark adds to the cluster. The writes of time-bound phases are not
+// known beforehand; room bounds them.
 func (f facts) demand() quiescence.Demand {
 	d := f.spread()
 	if f.job != nil || f.memory.alone {
-		return d // It is there already.
+		return d // The pool exists already.
 	}
 	d.Bytes = f.script.datasetBytes()
 	d.RawBytes = int64(float64(d.Bytes) * f.overhead())
@@ -58,8 +58,8 @@ func (f facts) demand() quiescence.Demand {
 	return d
 }
 
-// sharedPGReplicas are those of the pool that the benchmark shares, as far as it is there: it is
-// used, or another one takes its place.
+// sharedPGReplicas are the PG replicas of the shared pool, if it exists: it is used, or
+// replaced.
 func (f facts) sharedPGReplicas() int {
 	replicas := 0
 	if f.sharesPool() {
@@ -161,7 +161,7 @@ func (f facts) expectedWarnings() []quiescence.Expectation {
 	}
 	own := placement.Pools(*pool)
 	expected := quiescence.PoolWarnings(own, f.knownPools())
-	if f.job != nil { // The pools are there: before, it is others that hold so many objects.
+	if f.job != nil { // The pools exist: before that, the warning is about pools of others.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
 	}
 	// Between a pool's creation and Rook's next step.

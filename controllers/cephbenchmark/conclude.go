@@ -28,8 +28,8 @@ import (
 // maxSpread is by how much clients may start a phase apart.
 const maxSpread = 250 * time.Millisecond
 
-// concludeRun turns the reports of a run into evidence, or says why it is none,
-// archives both, and with the last run the benchmark has its result.
+// concludeRun turns the reports of a run into evidence, or says why the run is invalid, and
+// archives both. After the last run the benchmark has its result.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	if p.wrong != "" {
 		if err := r.cancelAll(ctx, seen); err != nil {
@@ -119,7 +119,7 @@ type runEvidence struct {
 	start  time.Time
 	spread time.Duration
 	phases []phaseEvidence
-	// background is that of the run; nil if there is none, or it tells nothing.
+	// background is the run's background evidence; nil without a load, or without its report.
 	background *backgroundEvidence
 	// dropped is what of its reports there was no room for.
 	dropped []archive.Part
@@ -132,9 +132,9 @@ type runEvidence struct {
 // phaseEvidence is what one phase of a run has come to.
 type phaseEvidence struct {
 	name         v1alpha1.PhaseName
-	digest       string // of what was asked for
+	digest       string // of the specification
 	observation  *figure.Observation
-	background   []figure.Figure // of the load beside it, in its time
+	background   []figure.Figure // of the background load, during this phase
 	reports      []task.Report   // without what the archive has no room for
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
@@ -161,7 +161,7 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	return run
 }
 
-// told is what an event says of a run.
+// told is the event about a run.
 func (e runEvidence) told() *kstatus.Outcome {
 	if e.wrong != "" {
 		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is no evidence. %s", e.number, e.wrong)}
@@ -388,9 +388,9 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	return c, nil
 }
 
-// spaceEfficiency is that of the moment with the most data in the session; nil where what is
-// used does not belong to what is stored: OSDs that are down do not tell what they hold, and
-// a snapshot shares its room with the image while Ceph counts both as stored.
+// spaceEfficiency is that of the moment with the most data in the session. It is nil if used and
+// stored bytes do not match: OSDs that are down do not report theirs, and a snapshot shares its
+// room with the image while Ceph counts both as stored.
 func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
 	if t := &seen.spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil

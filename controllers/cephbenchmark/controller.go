@@ -3,9 +3,8 @@
 // named rules, carry it out, and write status once.
 //
 // A session is the execution of one run ID: a Job whose pods, the clients, run the
-// tools. script.go says what they are told, in which order; decide.go everything
-// else. Between passes nothing waits: live.go follows the clients and the cluster
-// and wakes the reconciler.
+// tools. script.go has their tasks and the order; decide.go everything else. Between passes
+// nothing waits: live.go follows the clients and the cluster and wakes the reconciler.
 package cephbenchmark
 
 import (
@@ -171,8 +170,8 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// What is said of CRs, and of namespaces that are deleted, has to outlast the namespace that
-// they are in: it is a role of its own, which is bound in no namespace.
+// The rights for CRs, and for namespaces that are deleted, have to outlast these namespaces:
+// they are a role of their own, bound cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources
@@ -187,7 +186,7 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	b, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.live.forget(req.NamespacedName) // Somebody may have taken the finalizer off.
+		r.live.forget(req.NamespacedName) // A user may have removed the finalizer.
 		r.decisions.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -207,7 +206,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision tells what is decided now, if it is not what was decided before.
+// logDecision logs a decision that differs from the one before.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.benchmark, p.decision(seen))

@@ -13,11 +13,10 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// What each run begins with: data as initialState says, and caches that are warm. Both
-// are tasks of the clients, carried out while none of them measures, so that they have
-// deadlines, come to an end with their pod, and need no key beside that of the clients.
-// The rest before a phase begins when they have ended, and a run is only begun when the
-// cluster is quiet after them.
+// Each run begins with data as initialState says, and with warm caches. Both are tasks of the
+// clients, executed while no client measures, so that they have deadlines, end with their pod,
+// and need only the clients' key. The rest before a phase begins when they have ended, and a run
+// begins only when the cluster is quiet after them.
 
 // dataset is one that the script prefills, with the load of the first phase that uses it.
 type dataset struct {
@@ -56,7 +55,7 @@ func (s *script) resetData(run int32, tasks clientTasks) (move, bool) {
 			step = fmt.Sprintf("run %d, rolling back %s", run, d.key)
 		}
 		if len(s.resetTask(id, d, s.places[0]).Steps) == 0 {
-			continue // What is only read is as it was.
+			continue // Data that is only read has not changed.
 		}
 		todo := s.forEach(func(c place.Place) (task.Task, error) { return s.resetTask(id, d, c), nil })
 		if mv, done := carryOut(id, step, todo, tasks); !done {

@@ -37,10 +37,9 @@ const (
 	stepMove step = "Move"
 	// stepTakeOSDsDown stops OSDs in mid-phase, or looks at what follows.
 	stepTakeOSDsDown step = "TakeOSDsDown"
-	// stepRestoreOSDs lets them up again.
+	// stepRestoreOSDs ends the outage.
 	stepRestoreOSDs step = "RestoreOSDs"
-	// stepConcludeRun turns the reports of a run into evidence, or says why it is
-	// none.
+	// stepConcludeRun turns the reports of a run into evidence, or says why the run is invalid.
 	stepConcludeRun step = "ConcludeRun"
 	// stepAcknowledge notes a change of the spec that asks for no run.
 	stepAcknowledge step = "Acknowledge"
@@ -52,7 +51,7 @@ const (
 	stepRemoveFinalizer step = "RemoveFinalizer"
 )
 
-// plan is what a pass decided, and what to tell the user about it.
+// plan is the decision of a pass, and its message for the user.
 type plan struct {
 	rule    string // the name of the rule that made it
 	step    step
@@ -94,7 +93,7 @@ type rule = reconcile.Rule[facts, plan]
 func rules() []rule {
 	return []rule{
 		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // nothing is left of it
-		{Name: "releaseDeleted", Func: releaseDeleted},                 // nothing is left of what it made
+		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
 		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps it until then
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; now the rest
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the run ID changes
@@ -102,12 +101,12 @@ func rules() []rule {
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the phase at work
 		{Name: "stallOnSettings", Func: stallOnSettings},               // what the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},             // where benchmarks may not run
-		{Name: "tearDownReplaced", Func: tearDownReplaced},             // what nobody asks for any more, and has left something
+		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID that has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or one that was paused
 		{Name: "protect", Func: protect},                               // before anything is made
 		{Name: "endOutage", Func: endOutage},                           // that were stopped, when it is time
-		{Name: "failWithForeignJob", Func: failWithForeignJob},         // which nobody has admitted
-		{Name: "failWithoutJob", Func: failWithoutJob},                 // what was made is gone
+		{Name: "failWithForeignJob", Func: failWithForeignJob},         // which was not admitted
+		{Name: "failWithoutJob", Func: failWithoutJob},                 // its Job is gone
 		{Name: "failWithoutCluster", Func: failWithoutCluster},         // a CephCluster that is not there, or not Rook's to manage
 		{Name: "waitForSurvey", Func: waitForSurvey},                   // what Ceph is like decides what to write to it
 		{Name: "waitForClaim", Func: waitForClaim},                     // a claim that is the target has to be there
@@ -117,18 +116,18 @@ func rules() []rule {
 		{Name: "queueForLock", Func: queueForLock},                     // one at a time
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // which is the benchmark's own doing
 		{Name: "waitForQuiet", Func: waitForQuiet},                     // healthy, with room, and quiet
-		{Name: "waitForRemoval", Func: waitForRemoval},                 // of what was deleted before, for a while
+		{Name: "waitForRemoval", Func: waitForRemoval},                 // of pools deleted before, for a while
 		{Name: "finishReplacing", Func: finishReplacing},               // a client that could not be reached
 		{Name: "prepareClients", Func: prepareClients},                 // pool, Secret, Job
 		{Name: "followLog", Func: followLog},                           // a client that works alone
 		{Name: "concludeFromLogs", Func: concludeFromLogs},             // what pods that ended have left
 		{Name: "failWithJob", Func: failWithJob},                       // a pod that ended, a deadline
-		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same for the load beside the phases
+		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same for the background load
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images, quotas
 		{Name: "switchToStandalone", Func: switchToStandalone},         // if there is no way to it
 		{Name: "waitForRunners", Func: waitForRunners},                 // the way to them
-		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // what is not measured any more
-		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // what must not go on
+		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // whose phase no longer counts
+		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // which must not go on
 		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a tool that failed is no slow one
 		{Name: "concludeRunWithoutMore", Func: concludeRunWithoutMore}, // all phases have ended
 		{Name: "runOutage", Func: runOutage},                           // OSDs, in mid-phase
@@ -162,7 +161,7 @@ func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
 
-// orGiveUp ends what has not got on for too long.
+// orGiveUp ends a step that made no progress within its deadline.
 func (f facts) orGiveUp(p plan) plan {
 	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p
@@ -174,16 +173,16 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(late.Reason, late.Message)
 }
 
-// What steps may take that need others: Rook to make a pool, clients and Ceph to do
-// what they are told.
+// Deadlines of steps that depend on others: Rook makes a pool, clients and Ceph execute
+// commands.
 const (
 	prepareWithin  = 15 * time.Minute
 	moveWithin     = 15 * time.Minute
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits how long the plan may be made again and again, for the same thing,
-// and says what is told then.
+// atMost limits how long the plan may be repeated for the same thing; late is the outcome after
+// that.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

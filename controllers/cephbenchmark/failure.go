@@ -34,9 +34,8 @@ func describeFailure(f failedTask) string {
 	return text
 }
 
-// spoilsOneRun reports whether the next run may do better: one that was stopped, that
-// ran out of work sooner than it had to, or of which nobody knows what became of it, is
-// no evidence, but no defect either.
+// spoilsOneRun reports whether the next run may do better. A run that was stopped, ran out of
+// work too soon, or has lost its report is invalid, but not a defect.
 func (f failedTask) spoilsOneRun() bool {
 	return slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, f.failure.Reason)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// labelSession tells Jobs and pods of one session from those of others.
+	// labelSession marks the Jobs and pods of one session.
 	labelSession = "cephtune.dev/session"
 )
 
@@ -78,8 +78,8 @@ type jobSpec struct {
 	block bool
 }
 
-// jobOf returns the Job that runs the clients: one pod for each, none of which is
-// ever replaced, because a client that came back would have lost its reports.
+// jobOf returns the Job that runs the clients: one pod for each. Pods are never replaced,
+// because a new client would lack the reports of the old one.
 func jobOf(j jobSpec) *batchv1.Job {
 	count := j.spec.Template.Clients.Count
 	indexed, none := batchv1.IndexedCompletion, int32(0)
@@ -146,8 +146,8 @@ func (j jobSpec) podSpec() corev1.PodSpec {
 	}
 }
 
-// installer copies the runner beside the tools, so that their image needs nothing
-// of cephtune's.
+// installer copies the runner into the tools' container, so that their image needs nothing of
+// cephtune's.
 func (j jobSpec) installer() corev1.Container {
 	return corev1.Container{
 		Name:            "install",

@@ -19,23 +19,21 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// KeepEvery is how often it is looked for OSDs that nobody lets up.
+// KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long OSDs that an earlier manager has stopped are left to their
-// object. It lets them up itself half a minute after this manager began, unless something
-// keeps it from getting on at all.
+// orphanedAfter is how long OSDs that an earlier manager has stopped are left to their object.
+// It brings them back itself half a minute after this manager began, unless it is stuck.
 const orphanedAfter = 90 * time.Second
 
-// keeper lets OSDs up again that nobody else does: because the object is gone or has ended on
-// whose behalf they were stopped, or because what ends their outage in time does not get on.
-// Objects that are at work do so themselves, and so does whoever takes the lock next; without
-// the keeper, OSDs would stay down where nobody does.
+// keeper brings back orphaned OSDs: the object that stopped them is gone or has ended, or it is
+// stuck and has not ended its outage in time. Running objects bring theirs back themselves, and
+// so does the next holder of the lock; without either, OSDs would stay down.
 type keeper struct {
 	*Reconciler
 
 	every time.Duration
-	// kept are the journals that are there, by FSID.
+	// kept are the existing journals, by FSID.
 	kept map[string]kept
 }
 
@@ -94,9 +92,9 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	}
 	working, err := k.isAtWork(ctx, left.Sweep)
 	if apierrors.IsForbidden(err) {
-		// Nobody who works for it can read it, either. Should it be at work all the same, its
-		// run is no evidence, and the lock is its own to give back.
-		logf.FromContext(ctx).Error(err, "OSDs are let up again, because nobody can see whom they are down for")
+		// The outage's owner cannot read it either. Should the owner be running all the same,
+		// its run is invalid, and it releases the lock itself.
+		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
 		return k.letUp(ctx, cluster, left, true)
 	}
 	if err != nil || working && !k.isOverdue(left, now) {
@@ -105,7 +103,7 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	return k.letUp(ctx, cluster, left, working)
 }
 
-// letUp puts a journal back, for the object that it is of.
+// letUp restores a journal on behalf of its object.
 func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := outage.Names(outage.OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
@@ -116,7 +114,8 @@ func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuni
 	if err != nil {
 		return err
 	}
-	// As who has stopped them: another holder lets them up itself, before anything else.
+	// The holder is the object that stopped them: any other holder of the lock brings them back
+	// itself, before anything else.
 	holder := left.Sweep.Ref()
 	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
 	if err != nil {
@@ -134,8 +133,8 @@ func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuni
 	return k.lock.Release(ctx, observer, left.FSID, holder)
 }
 
-// isOverdue reports whether an outage should have been over, or whoever was to end it is no
-// more and nobody has taken that over.
+// isOverdue reports whether an outage should be over, or its manager is gone and no other has
+// taken over.
 func (k *keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	if j.Done() {
 		return false // They may come up, and the object waits for that.
@@ -144,8 +143,8 @@ func (k *keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	return orphaned || !j.Until.IsZero() && now.After(j.Until)
 }
 
-// isAtWork reports whether the object is at work on whose behalf OSDs were stopped. One that
-// is not does not let them up any more.
+// isAtWork reports whether the object that stopped the OSDs is running. If not, it will not
+// bring them back.
 func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}

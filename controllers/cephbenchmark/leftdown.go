@@ -9,9 +9,9 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// letLeftUp lets OSDs up again that somebody has left down: an earlier manager, or an
-// object that is gone. Who has the lock does so before anything else. Who has just got it
-// looks into Ceph too: the other copy may be of another Kubernetes cluster, or deleted.
+// letLeftUp brings back orphaned OSDs: those of an earlier manager, or of an object that is
+// gone. The holder of the lock does so before anything else. A new holder looks into Ceph too:
+// the other copy may be of another Kubernetes cluster, or deleted.
 func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
 	if seen.osdsStopped() {
 		return "", nil
@@ -19,7 +19,7 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep has looked itself.
 	left, err := r.leftDown(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || left.Done() && left.Writer == r.writer && left.Sweep == seen.stopper() {
-		return "", err // What this process has let up itself may take its time to come up.
+		return "", err // OSDs that this process has brought back may take a while to come up.
 	}
 	return r.putOSDsBack(ctx, seen)
 }
@@ -37,8 +37,8 @@ func (r *Reconciler) letOwnUp(ctx context.Context, seen facts) (string, error) {
 	return r.putOSDsBack(ctx, seen)
 }
 
-// leftDown is the journal of OSDs that are kept down; nil if there is none. To look into Ceph
-// as well takes a process.
+// leftDown is the journal of OSDs that are kept down, or nil. Looking into Ceph as well takes a
+// process.
 func (r *Reconciler) leftDown(ctx context.Context, seen facts, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return r.outages.Load(ctx, seen.fsid())

@@ -79,9 +79,8 @@ func (l *live) forget(key types.NamespacedName) {
 	}
 }
 
-// liveSession is what this process knows of one session. The reconciler, of which
-// there is one pass at a time for an object, owns memory; the rest is shared with
-// what follows the runners.
+// liveSession is what this process knows of one session. The reconciler, with one pass at a time
+// for an object, owns memory; the rest is shared with the goroutines that follow the runners.
 type liveSession struct {
 	id      string
 	dial    Dial
@@ -106,7 +105,7 @@ func (s *liveSession) hurry() {
 	}
 }
 
-// lookBetweenRuns has looks at the cluster tell more from now on, or not.
+// lookBetweenRuns turns the extra observations between runs on or off.
 func (s *liveSession) lookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +133,8 @@ type runnerView struct {
 	since    time.Time        // since when it does not answer
 }
 
-// follow makes sure that the runners at these addresses are followed, and nobody
-// else, and returns what is known of them.
+// follow makes sure that exactly the runners at these addresses are followed, and returns their
+// views.
 func (s *liveSession) follow(addresses map[int]string, key []byte) map[int]runnerView {
 	s.mu.Lock()
 	defer s.mu.Unlock()

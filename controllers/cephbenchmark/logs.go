@@ -27,11 +27,11 @@ const (
 	maxLogBytes = 16 << 20
 )
 
-// reportLost is the reason of a task of which the log tells nothing.
+// reportLost is the failure of a task whose report is missing in the log.
 const reportLost task.FailureReason = "ReportLost"
 
-// podLog is what the log of a client has told so far. What was read once stays known,
-// though the kubelet may have cut it off since.
+// podLog is the content of a client's log so far. Parts that were read stay known after the
+// kubelet has cut them off.
 type podLog struct {
 	reports  map[string]*task.Report
 	problems map[string]string // why there is no report, by task
@@ -48,8 +48,8 @@ func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// readLogs adds the clients that only logs tell of: one that works alone, and those
-// whose pods have ended.
+// readLogs adds the clients that only logs describe: a standalone client, and those whose pods
+// have ended.
 func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 	for i := range seen.pods {
 		pod := &seen.pods[i]
@@ -78,8 +78,8 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// needsLog reports whether the log of a pod says what nobody else does. While all is
-// removed that is only whether the client does that itself.
+// needsLog reports whether only the log of a pod has facts that are needed. During teardown
+// these are only whether the client cleans up itself.
 func (f facts) needsLog(pod *corev1.Pod) bool {
 	switch {
 	case f.alone() && pod.Status.Phase == corev1.PodRunning:
@@ -136,7 +136,7 @@ func (r *Reconciler) readLog(ctx context.Context, pod *corev1.Pod) (_ []task.Rep
 	return reports, problems, err
 }
 
-// frameProblems tells frames that are damaged, by task, from an error in reading.
+// frameProblems separates damaged frames, by task, from an error in reading.
 func frameProblems(err error) (map[string]string, error) {
 	type joined interface {
 		error
@@ -178,10 +178,10 @@ func (f *facts) statusesOf(log *podLog) ([]task.Status, error) {
 	return statusesAlone(f.memory.planned, log), nil
 }
 
-// statusesAlone are how far a client is that works alone. Tasks come one after the
-// other, and each leaves a report, so one without a report is at work if none has come
-// after it, and otherwise its report is lost, which is a failure: nobody knows what
-// became of it. No measurement counts after a preparation that failed. It is pure.
+// statusesAlone are the statuses of a standalone client's tasks. Tasks run one after the other,
+// and each leaves a report. A task without one is running if no later task has a report.
+// Otherwise its report is lost, which is a failure, because its outcome is unknown. No
+// measurement counts after a preparation that failed. It is pure.
 func statusesAlone(planned []task.Task, log *podLog) []task.Status {
 	last := -1
 	for i, t := range planned {
@@ -255,8 +255,8 @@ func (f facts) logsPending() bool {
 	return false
 }
 
-// noteTimes takes over when measurements were that logs tell of, by the clocks of
-// nodes. They do not tell whether several clients started together.
+// noteTimes records the times of measurements in logs, by the clocks of nodes. They do not show
+// whether several clients started together.
 func (m *memory) noteTimes(tasks clientTasks) {
 	if len(tasks) == 0 {
 		return
@@ -283,8 +283,8 @@ func (t clientTasks) endTime(id string) time.Time {
 	return last
 }
 
-// logClient answers for a runner that only its log tells of. Nothing can be asked of
-// that one any more but what it has measured.
+// logClient answers for a runner that is known only from its log. It can answer only requests
+// for measurements.
 type logClient struct {
 	log      *podLog
 	statuses []task.Status
@@ -310,7 +310,7 @@ func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
 // Cancel implements [runner.Client]. The client may be at work, and goes on.
 func (c logClient) Cancel(context.Context, string) error { return nil }
 
-// Course implements [runner.Client]. A log has none.
+// Course implements [runner.Client]. A log has no course.
 func (c logClient) Course(_ context.Context, id string, _ int) (runner.Course, error) {
 	return runner.Course{}, onlyLog(runner.NotFound, id)
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// facts are what one pass saw. Nobody downstream looks again.
+// facts are the observations of one pass. Later code does not look again.
 type facts struct {
 	now       time.Time
 	settings  *settings.Settings
@@ -49,16 +49,16 @@ type facts struct {
 	locked  bool // by this benchmark, or by the sweep that it belongs to
 
 	job     *batchv1.Job
-	jobLost bool // it was made, and somebody else has deleted it
-	// jobNotOurs is why the Job is not as the manager made it; "" if it is. Nothing that it
-	// says is believed then, and one that somebody else has made is left alone.
+	jobLost bool // it was made, and not the manager has deleted it
+	// jobNotOurs is why the Job is not as the manager made it; "" if it is. The manager does
+	// not believe such a Job, and leaves a foreign one alone.
 	jobNotOurs string
 	pods       []corev1.Pod
 	// orphans are pods that go on though their Job is gone, where they are about to be
 	// cleaned up after.
 	orphans []corev1.Pod
-	// hint is what Kubernetes last warned of about the Job, or a pod of it, that does
-	// not get on.
+	// hint is Kubernetes' last warning about the Job, or about a pod of it, that makes no
+	// progress.
 	hint string
 
 	beside beside // what was seen of the background load
@@ -68,7 +68,7 @@ type facts struct {
 	watchView
 
 	datasetBytes int64 // that each client prefills
-	roomBytes    int64 // that each may write beside it
+	roomBytes    int64 // that each may write in addition
 
 	block    bool  // the target is a claim in volume mode Block
 	claimErr error // it could not be found out
@@ -78,7 +78,7 @@ type facts struct {
 
 	outage outageView
 
-	// leftBehind tells of a run that is replaced whether it may have left something.
+	// leftBehind: the replaced run may have left something.
 	leftBehind bool
 
 	// shared is the use of a scratch pool of the sweep; the zero value where the benchmark has
@@ -86,7 +86,7 @@ type facts struct {
 	shared rook.ScratchUse
 
 	runners map[int]runnerView
-	logs    map[int]*podLog // of clients that only they tell of
+	logs    map[int]*podLog // of clients that are known only from logs
 	tasks   clientTasks     // nil if not all runners have answered yet
 	next    move
 }
@@ -96,7 +96,7 @@ type facts struct {
 const (
 	annotationSpec    = "cephtune.dev/spec"
 	annotationDataset = "cephtune.dev/dataset-bytes"
-	// annotationRoom is what each client may write beside it.
+	// annotationRoom is what each client may write in addition.
 	annotationRoom = "cephtune.dev/room-bytes"
 )
 
@@ -191,7 +191,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 
 // readSession reads what the session was started with.
 func (f *facts) readSession(job *batchv1.Job) error {
-	// What a session prefills does not change, whatever room there is later.
+	// A session's dataset keeps its size, even if the free room changes later.
 	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
 	f.roomBytes, _ = strconv.ParseInt(job.Annotations[annotationRoom], 10, 64)
 	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &f.spec); err != nil {
@@ -200,7 +200,7 @@ func (f *facts) readSession(job *batchv1.Job) error {
 	return nil
 }
 
-// observePods looks at the clients, and why they do not get on.
+// observePods observes the clients, and why they make no progress.
 func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.Job) (err error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: seen.session.name}); err != nil {
@@ -250,8 +250,8 @@ func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
 	return nil
 }
 
-// lastWarning is what Kubernetes last warned of about an object. A quota, pod security
-// and a volume that cannot be mounted are told nowhere else.
+// lastWarning is Kubernetes' last warning about an object. Only there do problems of quotas, pod
+// security and mounts show.
 func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, error) {
 	var events corev1.EventList
 	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
@@ -327,9 +327,9 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// newScript is what clients are told to do.
+// newScript makes the script of the clients.
 func (f *facts) newScript() (*script, error) {
-	if f.job == nil && f.survey != nil && !f.tearingDown() { // To remove it, nobody has to know its size.
+	if f.job == nil && f.survey != nil && !f.tearingDown() { // The teardown does not need its size.
 		var err error
 		if f.datasetBytes, _, err = f.dataset(); err != nil {
 			return nil, err
@@ -388,8 +388,8 @@ func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// replaced reports whether another run is asked for while this one has no clients: it
-// measures nothing, the spec that it was for is gone, and nobody asks for it any more.
+// replaced reports whether the spec asks for another run while this one has no clients: it
+// measures nothing, and its spec is gone.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }
@@ -399,8 +399,8 @@ func (f facts) tearingDown() bool {
 	return f.deleted() || hasEnded(f.benchmark.Status) || f.pausing() || f.replaced()
 }
 
-// pausing reports whether the session was begun to be removed because the benchmark
-// is suspended. It is removed to the end then, and not used any more.
+// pausing reports whether the teardown for a suspension has begun. It is then completed, and the
+// session is not used again.
 func (f facts) pausing() bool {
 	return f.atWork() && reasonOf(f.benchmark) == v1alpha1.ReasonSuspended
 }
@@ -428,8 +428,8 @@ func (f facts) currentRun() int32 { return f.endedRuns() + 1 }
 
 func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions }
 
-// isMeasuring reports whether a phase is at work, or may be: after a restart of the
-// manager nobody knows before the runners have answered.
+// isMeasuring reports whether a phase is running, or may be: after a restart of the manager that
+// is unknown until the runners have answered.
 func (f facts) isMeasuring() bool {
 	if f.alone() {
 		return false // It always is; to wait for a pause would be to wait for the end.

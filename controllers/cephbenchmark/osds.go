@@ -15,10 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// A scratch pool may be confined to some OSDs. Its placement groups are put on them by
-// `osd pg-upmap` before anything is written to it, and looked at before the first run and
-// after each. Nothing has to be put back: the monitor forgets what it was told with the
-// pool.
+// A scratch pool may be confined to some OSDs. `osd pg-upmap` puts its placement groups on them
+// before anything is written to it, and the manager checks them before the first run and after
+// each. There is nothing to restore: the monitor drops these mappings with the pool.
 
 // annotationOSDs on a Job has the IDs of the OSDs that the scratch pool is confined to,
 // by commas, so that a manager that was restarted knows them.
@@ -53,8 +52,8 @@ func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connect
 	return chosen, nil
 }
 
-// placePGs tells Ceph where the placement groups of the scratch pool are to be, as far as
-// it does not know yet, and reports whether there is nothing left to tell.
+// placePGs sends Ceph the missing placements of the scratch pool's placement groups, and reports
+// whether none is missing.
 func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.Chosen, osdMap *ceph.OSDMap) (bool, error) {
 	if seen.confined() == nil {
 		return true, nil
@@ -78,8 +77,8 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 	return told, nil
 }
 
-// tellPlaces makes sure of the lock, at once before, and tells Ceph where some placement
-// groups are to be.
+// tellPlaces checks the lock, and right after that sends Ceph the placements of some placement
+// groups.
 func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool, some []ceph.PGPlacement) error {
 	tuner, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Tuner)
 	if err != nil {
@@ -109,8 +108,9 @@ func (f facts) osds() []int {
 	return f.memory.osds
 }
 
-// osdsUnknown says why nobody knows which OSDs the Job's scratch pool is confined to; "" if that
-// is known, or it is confined to none. A note that anybody may have changed is no knowledge.
+// osdsUnknown says why the OSDs that the Job's scratch pool is confined to are unknown; "" if
+// they are known, or it is not confined. An annotation that others may have changed does not
+// count.
 func (f facts) osdsUnknown() string {
 	if f.confined() == nil || len(f.osds()) > 0 {
 		return ""
@@ -136,7 +136,7 @@ func osdsText(osds []int) string {
 	return strings.Join(words, ",")
 }
 
-// maxOSDs is the length of what status has of them, in bytes.
+// maxOSDs bounds their list in status, in bytes.
 const maxOSDs = 256
 
 // noteOSDs puts them into status.

@@ -16,17 +16,16 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// A template's outage happens in the middle of a phase, while nothing else is to be
-// done with the clients. What is to be undone is in a journal of its own: whoever takes
-// the lock and finds one that is open lets the OSDs up again before anything else, and so
-// does every end of a session. The manager that began an outage is the only one that goes
-// on with it: another one knows too little of the run for it to be evidence.
+// A template's outage happens in the middle of a phase, while the clients need no attention. It
+// has a journal of its own: each new holder of the lock that finds an open one brings the OSDs
+// back before anything else, and so does every end of a session. Only the manager that began an
+// outage continues it: another one knows too little of the run for it to be valid.
 
 // withOSDsDown is what this process knows of the outage of a run.
 type outageState struct {
 	run int32
 	so  outage.Progress
-	// refused tells that the cluster is not one in which it may be done.
+	// refused: the cluster does not permit the outage.
 	refused bool
 	// osdMap is of the last look, which was at that time.
 	osdMap   *ceph.OSDMap
@@ -35,14 +34,14 @@ type outageState struct {
 	// end is of when the cluster was whole.
 	status                   *ceph.Status
 	recovered, recoveredLast *ceph.Recovered
-	// engine is what stops OSDs and lets them up; connected is by which ways.
+	// engine stops OSDs and brings them back; connected are its connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal
-	// letBackAt is when Ceph was told last that an OSD may come up.
+	// letBackAt is when noup was last unset.
 	letBackAt time.Time
-	// earlier is the last map of the run before, which tells when the OSDs were stopped
-	// in it; nil in the first one.
+	// earlier is the last map of the run before, which shows when its OSDs were stopped; nil in
+	// the first run.
 	earlier *ceph.OSDMap
 }
 
@@ -124,9 +123,9 @@ func (f facts) outageCluster() outage.Cluster {
 	}
 }
 
-// unrested is the obstacle that OSDs are which were marked down not long ago: in an earlier
-// run, of which the survey knows nothing, or before it. The run may begin so much sooner as
-// they go down later.
+// unrested is the obstacle of OSDs that were marked down recently: in an earlier run, which the
+// survey does not show, or before it. The later in the run the outage is, the sooner the run may
+// begin.
 func (f facts) unrested() []quiescence.Obstacle {
 	wanted, has := f.outagePlan()
 	if !has {
@@ -200,8 +199,8 @@ func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// stopOSDs stops the OSDs, if nothing speaks against it. What goes wrong with it is a fact
-// for the next pass, and no error: that would be tried again.
+// stopOSDs stops the OSDs, unless the cluster forbids it. A failure is a fact for the next pass,
+// not an error: an error would be retried.
 func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
 	d := &seen.memory.outage
 	why, err := r.whyNotStop(ctx, seen)
@@ -242,7 +241,7 @@ func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error)
 	}
 	d := &seen.memory.outage
 	d.status = c.Status
-	d.recovered, _ = r.ceph.Recovered(ctx, at) // Without it, nothing is told of what was recovered.
+	d.recovered, _ = r.ceph.Recovered(ctx, at) // Without it, the run has no figures of recovery.
 	return seen.outage.plan.Refuse(c, r.now()), nil
 }
 
@@ -272,7 +271,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	return r.ceph.MarkOSDsDown(ctx, d.connected.Tuner, fence, wanted.OSDs)
 }
 
-// letBack lets OSDs up again in mid-phase.
+// letBack ends the outage in mid-phase.
 func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 	d := &seen.memory.outage
 	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
@@ -281,7 +280,7 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 	before := r.now()
 	report, err := d.engine.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // What is put back before that may not stay so.
+		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // A change that was still under way could undo an earlier restore.
 	}
 	if err != nil {
 		return effect{}, fmt.Errorf("let %s up again: %w", outage.Names(seen.outage.plan.OSDs), err)
@@ -301,8 +300,8 @@ func (f facts) stopper() tuning.Sweep {
 	return tuning.SweepOf(f.holder())
 }
 
-// connectOutage makes the engine by which OSDs are stopped and let up, anew where keys
-// or monitors are others, or there is another time by which it has to be undone.
+// connectOutage makes the engine that stops OSDs and brings them back. It makes a new one if
+// keys, monitors or the outage's deadline have changed.
 func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.Time) error {
 	d := &seen.memory.outage
 	if seen.cluster.Identities.OSDStopper == "" {

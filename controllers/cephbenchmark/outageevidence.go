@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// expectedOutage is what the outage of a run explains of what is seen.
+// expectedOutage is the run's outage, as far as it explains observations.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	d := f.memory.outage
 	wanted, has := f.outagePlan()
@@ -32,8 +32,8 @@ func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
 	return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the outage", name)
 }
 
-// forgottenOutage is why a run that has to be aborted may look worse than it is: what a
-// outage explains, nobody who has forgotten it can explain.
+// forgottenOutage is why a run that has to be aborted may look worse than it is: a manager that
+// was restarted cannot attribute observations to the outage.
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
 	if d == nil || !f.tasks.any(taskID(run, d.Phase), isMeasuring) {

@@ -16,14 +16,14 @@ import (
 
 // Rook is what the controller needs of Rook.
 type Rook interface {
-	// Cluster tells about a CephCluster.
+	// Cluster returns the facts about a CephCluster.
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	// Connection is the way to its Ceph as one of its CephClients.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// EnsureScratchPool makes the scratch pool, and reports whether Rook calls it
 	// ready, or why it does not. The OSD map is of now.
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
-	// OwnsScratchPool reports whether it is there, and that owner made it.
+	// OwnsScratchPool reports whether the pool exists and owner made it.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// DeleteScratchPool removes it, if that owner made it, and reports whether it is
 	// gone, or why it is not.
@@ -32,19 +32,19 @@ type Rook interface {
 
 // Lock lets one holder at a time have a Ceph cluster.
 type Lock interface {
-	// Peek tells who has it, and asks Kubernetes alone.
+	// Peek returns the holder, and asks only Kubernetes.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
-// Journals tell what sweeps have changed in Ceph clusters and not put back yet.
+// Journals has the settings that sweeps still have to restore in Ceph clusters.
 type Journals interface {
-	// Load returns the journal of a cluster, or nil if there is none.
+	// Load returns the journal of a cluster, or nil if it does not exist.
 	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
 
-// Namespaces tell where benchmarks may run.
+// Namespaces says where benchmarks may run.
 type Namespaces interface {
 	// Refusal says why nothing runs in a namespace; "" if benchmarks may.
 	Refusal(ctx context.Context, namespace string) (string, error)

@@ -45,7 +45,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: why}}, nil
 	}
 	if seen.spec.Template.Target.ScratchPool != nil {
-		seen.live.hurry() // What was seen of Ceph is of a time without the pool, or with half of it.
+		seen.live.hurry() // The last observation of Ceph may be older than the pool.
 	}
 	return effect{edit: seen.noteOSDs}, r.makeClients(ctx, seen)
 }
@@ -62,8 +62,7 @@ const PoolSettle = 8 * time.Second
 // refuses looks the same.
 const poolRemakes = 3
 
-// preparePool reports whether the target's pool is there, and otherwise what it
-// waits for.
+// preparePool reports whether the target's pool is ready, and otherwise what it waits for.
 func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, why string, err error) {
 	want := seen.scratchPool()
 	if want == nil {
@@ -87,7 +86,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 			why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
 			return false, cmp.Or(why, "The scratch pool of an earlier run was removed."), err
 		}
-		return false, problem.Error(), nil // Somebody has to do something: ask now and then.
+		return false, problem.Error(), nil // An administrator has to act: ask now and then.
 	}
 	if err != nil || !ready {
 		return false, why, err
@@ -255,8 +254,8 @@ func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Jo
 	return nil
 }
 
-// observeClaim finds out whether the target is a block device. Pods that are there
-// have it as they were made for it.
+// observeClaim finds out whether the target is a block device. For existing pods it is as it was
+// when they were made.
 func (r *Reconciler) observeClaim(ctx context.Context, seen *facts) error {
 	target := seen.spec.Template.Target.PersistentVolumeClaim
 	switch {

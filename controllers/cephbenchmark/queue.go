@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// queueAgain is when somebody who waits for the lock asks again.
+	// queueAgain is the interval between requests for the lock.
 	queueAgain = 2 * time.Second
-	// cephAgain is when somebody who waits for what is put back in Ceph asks that again.
+	// cephAgain is the interval between checks of a restore in Ceph.
 	cephAgain = 30 * time.Second
 )
 
@@ -64,8 +64,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	return r.begunWith(ctx, seen, grant)
 }
 
-// begunWith is what comes of a lock that is held: nothing is done under it before OSDs are
-// up that somebody has left down.
+// begunWith recovers orphaned OSDs before anything else is done under the lock.
 func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant) (effect, error) {
 	waits, err := r.letLeftUp(ctx, seen)
 	if err != nil || waits != "" {
@@ -78,9 +77,9 @@ func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant
 	return now(), nil
 }
 
-// notPutBack says which sweep has changed the cluster and not put everything back: what
-// would be measured now would be measured with its values. The lock is left to it, for it
-// needs that to put them back. A sweep's own benchmarks are measured with them.
+// notPutBack says which sweep still has settings to restore: a measurement now would run with
+// its values. The benchmark leaves the lock to that sweep, which needs it for the restore. A
+// sweep's own benchmarks run with its values.
 func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error) {
 	if seen.holder().Kind != "CephBenchmark" {
 		return "", nil
@@ -95,9 +94,9 @@ func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error)
 	return notPutBackBy(left), nil
 }
 
-// leftInCeph is notPutBack for a journal of which only Ceph knows: it is of another Kubernetes
-// cluster, or the copy here was deleted. Who has just got the lock looks, since before that
-// the sweep may be at work, and gives it back for a while where there is one.
+// leftInCeph is notPutBack for a journal that only Ceph has: it is of another Kubernetes
+// cluster, or the copy here was deleted. A new holder of the lock looks, since the sweep may be
+// running before that, and returns the lock for a while if it finds one.
 func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (string, error) {
 	if seen.memory.lock != nil || seen.job != nil || seen.holder().Kind != "CephBenchmark" {
 		return "", nil
@@ -124,7 +123,7 @@ func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (string, error)
 	return notPutBackBy(left), nil
 }
 
-// notPutBackBy says whose journal something is still to be put back from; "" if nothing is.
+// notPutBackBy names the owner of a journal that is still to be restored; "" if none is.
 func notPutBackBy(left *tuning.Journal) string {
 	if left == nil || left.Done() {
 		return ""
@@ -132,7 +131,7 @@ func notPutBackBy(left *tuning.Journal) string {
 	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the operator of its Kubernetes cluster restores it, or the next sweep here.", left.Sweep)
 }
 
-// lockLost ends a session that must not do anything any more.
+// lockLost ends a session that has lost the right to act.
 func lockLost(seen facts, message string) effect {
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message}
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}
@@ -170,9 +169,9 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 // renewWithin bounds how long a teardown waits for the lock to be renewed.
 const renewWithin = 10 * time.Second
 
-// keepLock renews the lock, if it is held, while what was made under it is removed: that may
-// take longer than the lock lasts, and who gets it then would measure beside that. Nothing
-// depends on it. Who has lost the lock removes what is its own all the same.
+// keepLock renews a held lock during the teardown, which may outlast the lock: the next holder
+// would measure while it goes on. The teardown does not depend on it; a session that has lost
+// the lock still removes what is its own.
 func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
 	m := seen.memory
 	if seen.fsid() == "" || seen.now.Sub(m.lockedAt) < lock.RenewAfter {

@@ -17,8 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// record writes what the pass came to into status, and then tells it as an event,
-// if it is news.
+// record writes the pass's outcome into status, and then makes an event of it if it is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsGone && e.finished) {
 		return nil
@@ -69,9 +68,9 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	return after
 }
 
-// tellEvery is how often status is written to tell what goes on at most, where nothing
-// else has changed: each time is a write, and most of what is waited for comes soon. Once
-// the outcome is in status, nobody waits for more words, unless OSDs are still down.
+// tellEvery is the least interval between writes of status that change only the message, since
+// most waits end soon. Once status has the outcome, messages are less urgent, unless OSDs are
+// still down.
 const (
 	tellEvery      = 10 * time.Second
 	tellEveryAfter = 30 * time.Second
@@ -103,8 +102,8 @@ func withoutWords(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStatus 
 // maxNote is the length of the longest note that an event may have, in bytes.
 const maxNote = 1024
 
-// outcomeOf is what the user is told: a failure of the step itself before anything
-// else, since it may last.
+// outcomeOf is the message for the user: a failure of the step itself comes first, since it may
+// last.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 	switch {
 	case failure != nil:
@@ -123,7 +122,7 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	case p.step == stepAcknowledge:
 		markEnded(b)
 	case o.Reason == "" && !e.finished:
-		return // A step that has nothing to tell.
+		return // A step without a message.
 	case p.step == stepTearDown && e.finished && p.last == endsPause:
 		kstatus.MarkIdle(conditions, b.Generation, suspended())
 	case p.step == stepTearDown && e.finished:
@@ -172,7 +171,7 @@ func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }
 
-// setProgress tells how far the run is.
+// setProgress records how far the run is.
 func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 	if p.step == stepStall || p.step == stepIdle {
 		s.Progress = nil

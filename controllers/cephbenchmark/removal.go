@@ -42,14 +42,14 @@ func (f facts) wantsQuiet() bool {
 	return !f.runAtWork()
 }
 
-// betweenRuns tells whether no run is at work, and whether looks are then to tell of stray
+// betweenRuns reports whether no run is under way, and whether observations then include stray
 // PGs.
 func (f facts) betweenRuns() (between, strays bool) {
 	return !f.runAtWork() && !f.tearingDown(), quiescence.MindsRemoval(f.spec.Quiescence)
 }
 
-// runAtWork reports whether a run was begun, as far as is known, or none follows: whether
-// the cluster is quiet is not asked any more then.
+// runAtWork reports whether a run has begun, as far as is known, or none follows: quiescence no
+// longer matters then.
 func (f facts) runAtWork() bool {
 	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.alone() || len(f.logs) > 0)
 }

@@ -21,7 +21,7 @@ const (
 	reportsTimeout = 2 * time.Minute
 )
 
-// gathering is what the clients have told of the phases of one run.
+// gathering is the clients' reports of the phases of one run.
 type gathering struct {
 	run   int32
 	tasks map[string]*gathered
@@ -30,15 +30,15 @@ type gathering struct {
 	kept    int64
 }
 
-// gathered is what the clients have told of one task, from the first client on.
+// gathered is the clients' reports of one task, from the first client on.
 type gathered struct {
 	reports  []task.Report
 	observer figure.Observer
 	merged   int64 // bytes
 }
 
-// eachReport fetches what clients have to tell of a task that has ended, from one client on:
-// one report after the other, since all of them together may be larger than the manager.
+// eachReport fetches the clients' reports of an ended task, from one client on: one after the
+// other, since all of them together may exceed the manager's memory.
 func eachReport(ctx context.Context, runners map[int]runnerView, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
@@ -54,8 +54,8 @@ func eachReport(ctx context.Context, runners map[int]runnerView, from int, id st
 	return nil
 }
 
-// gather fetches what the clients have to tell of a phase, each once: where one does not
-// answer, the next pass goes on from there.
+// gather fetches each client's report of a phase once: if one does not answer, the next pass
+// goes on from there.
 func (r *Reconciler) gather(ctx context.Context, seen facts, run int32, id string, timing engine.Timing) (*gathered, error) {
 	all := &seen.memory.gathering
 	if all.run != run {
@@ -118,7 +118,7 @@ func (g *gathering) boundMerged(of *gathered) {
 	}
 }
 
-// besideReport fetches what the background load has to tell of a run, once.
+// besideReport fetches the background load's report of a run, once.
 func (r *Reconciler) besideReport(ctx context.Context, seen facts, id string) (*task.Report, error) {
 	if known := seen.memory.beside; known != nil && known.ID == id {
 		return known, nil

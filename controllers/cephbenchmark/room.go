@@ -69,8 +69,8 @@ func (f facts) dataPool() string {
 	return pools[len(pools)-1]
 }
 
-// room is how much each client, and the background load, may write beside the datasets, at least
-// a byte; 0 if that is not known.
+// room is how much each client, and the background load, may write in addition to the datasets,
+// at least a byte; 0 if that is not known.
 func (f facts) room(s *script) int64 {
 	if f.survey == nil || f.dataPool() == "" {
 		return 0
@@ -86,7 +86,7 @@ func (s *script) writers() int64 {
 	return int64(len(s.places))
 }
 
-// roomInAll is what there is for all of them together; 0 or less if there is none.
+// roomInAll is the room for all of them together; 0 or less if nothing is free.
 func (f facts) roomInAll(s *script) int64 {
 	bytes := float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead()
 	if pool := f.existingPool(); pool != nil {
@@ -95,8 +95,8 @@ func (f facts) roomInAll(s *script) int64 {
 	return int64(bytes) - s.datasetBytes()
 }
 
-// roomInQuotas is how much of what the quotas of an existing pool leave may be written: half
-// of it, since others write, too.
+// roomInQuotas is half of the room that the quotas of an existing pool leave, since others
+// write, too.
 func (f facts) roomInQuotas(pool *ceph.Pool) float64 {
 	var holds ceph.PoolDF
 	for _, p := range f.df().Pools {
@@ -126,8 +126,8 @@ func (f facts) smallestObjectBytes() float64 {
 	return smallest
 }
 
-// noRoom keeps a benchmark waiting that would have no room for what it writes beside its
-// data. That of pools which were removed comes back.
+// noRoom is the obstacle of a benchmark without room for its writes beyond the datasets. It
+// waits, because removed pools free their room.
 func (f facts) noRoom() []quiescence.Obstacle {
 	if f.job != nil || f.memory.alone || f.dataPool() == "" || !f.writesNewObjects() {
 		return nil

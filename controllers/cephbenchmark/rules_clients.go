@@ -19,8 +19,8 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// finishReplacing goes on with what switchToStandalone has begun. A mark on clients that need the manager
-// is somebody else's.
+// finishReplacing goes on with what switchToStandalone has begun. The manager does not set that
+// mark on clients that need it, so such a mark is foreign.
 func finishReplacing(seen facts) (plan, bool) {
 	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotAlone() != "" {
 		return plan{}, false
@@ -48,7 +48,7 @@ func (f facts) lacksBackground() bool {
 	return f.hasBackground() && f.memory.besideMade == "" && f.job.DeletionTimestamp.IsZero()
 }
 
-// followLog waits for what a client that works alone has to tell.
+// followLog waits for the reports of a standalone client.
 func followLog(seen facts) (plan, bool) {
 	if !seen.alone() || seen.allRunsEnded() || seen.toldByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
@@ -66,12 +66,12 @@ func followLog(seen facts) (plan, bool) {
 		p.again = logAgain
 		return p, true
 	}
-	return plan{}, false // It has not started yet, or has ended and tells nothing.
+	return plan{}, false // It has not started yet, or has ended without a report.
 }
 
-// concludeFromLogs saves a run whose phases had all ended when a pod did: their
-// reports are in its log, though nobody had fetched them. With a background load it does not:
-// what that has done is told when it is stopped, and that has to be in time.
+// concludeFromLogs saves a run whose phases had all ended when a pod did: their reports are in
+// its log, though not yet fetched. It does not with a background load: that reports when it is
+// stopped, which has to be in time.
 func concludeFromLogs(seen facts) (plan, bool) {
 	if seen.alone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
@@ -103,7 +103,7 @@ func failWithJob(seen facts) (plan, bool) {
 	return fail(reason, message), reason != ""
 }
 
-// failWithoutBackground ends what cannot have its background load any more.
+// failWithoutBackground ends a session whose background load is gone.
 func failWithoutBackground(seen facts) (plan, bool) {
 	switch {
 	case !seen.hasBackground() || seen.allRunsEnded():

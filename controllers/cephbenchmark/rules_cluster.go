@@ -99,14 +99,14 @@ func waitForQuiet(seen facts) (plan, bool) {
 }
 
 // waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before,
-// but not for long: a run that begins beside that says so.
+// but not for long: a run that begins during the removal says so.
 func waitForRemoval(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() || !quiescence.MindsRemoval(seen.spec.Quiescence) {
 		return plan{}, false
 	}
 	strays := seen.samples[len(seen.samples)-1].Strays // There is one, since the cluster is quiet.
 	if strays == nil {
-		return plan{step: stepWait, again: sampleEvery}, true // With nothing to tell: the look was taken while a run was at work, and another is on its way.
+		return plan{step: stepWait, again: sampleEvery}, true // Without a message: the last observation is from the run before, and the next is on its way.
 	}
 	run := seen.currentRun()
 	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.lasted(run, seen.now))

@@ -61,7 +61,7 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 	case !seen.atWork():
 		return plan{step: stepIdle, outcome: suspended()}, true
 	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured):
-		return plan{}, false // What has been measured counts, unless OSDs would stay down for it.
+		return plan{}, false // The measurements count, unless OSDs would stay down for them.
 	}
 	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",
@@ -83,8 +83,8 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
 }
 
-// namespaceAgain is when to ask again whether benchmarks may run in a namespace: nothing
-// tells that a Role was made.
+// namespaceAgain is when to ask again whether benchmarks may run in a namespace: the manager
+// does not watch Roles.
 const namespaceAgain = time.Minute
 
 func stallInNamespace(seen facts) (plan, bool) {
@@ -93,8 +93,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// tearDownReplaced comes before the next run ID begins: by then nobody knows any more what
-// this one has called its images and objects.
+// tearDownReplaced comes before the next run ID begins: after that, the names of this one's
+// images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the run before has left", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",

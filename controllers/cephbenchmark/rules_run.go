@@ -59,7 +59,7 @@ func conclude(run int32, wrong string) plan {
 	})
 }
 
-// nextMove is what is left: the clients are there and have something to do.
+// nextMove is the last rule: the clients are ready and have something to do.
 func nextMove(seen facts) (plan, bool) {
 	run := seen.currentRun()
 	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.step, outcome: kstatus.Outcome{

@@ -19,9 +19,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// script is everything that the clients of a session are told to do, and in which
-// order. What comes next follows from how far the runners say that they are, so a
-// manager that was restarted goes on where it was.
+// script has all tasks of a session's clients, in order. The next one follows from the runners'
+// own statuses, so a restarted manager goes on where it was.
 type script struct {
 	phases []phase
 	places []place.Place // of each client
@@ -31,7 +30,7 @@ type script struct {
 	// dropCaches says that OSDs forget what they have cached before each phase, warm that
 	// the data of the phase are read once.
 	dropCaches, warm bool
-	// background is the load beside the phases; nil if there is none.
+	// background is the background load, or nil.
 	background *background
 	// withOutage is the phase in which OSDs go down; "" for none.
 	outagePhase v1alpha1.PhaseName
@@ -81,8 +80,8 @@ func (s *script) loads() []engine.Load {
 	return loads
 }
 
-// datasetBytes is what all clients and the background load prefill. Of what they share, one of
-// them prefills all.
+// datasetBytes is what all clients and the background load prefill. One of them prefills all
+// shared data.
 func (s *script) datasetBytes() int64 {
 	var bytes int64
 	for _, p := range s.places {
@@ -94,7 +93,7 @@ func (s *script) datasetBytes() int64 {
 	return bytes
 }
 
-// limit bounds what each client and the background load may write beside the datasets.
+// limit bounds the writes of each client and the background load beyond the datasets.
 func (s *script) limit(bytes int64, dataChunks int) {
 	for i := range s.places {
 		s.places[i].RoomBytes, s.places[i].DataChunks = bytes, dataChunks
@@ -107,13 +106,13 @@ func (s *script) limit(bytes int64, dataChunks int) {
 // clientTasks is how far each client is with each task.
 type clientTasks []map[string]task.Status
 
-// memory is what the manager knows of a session beside what the runners tell. It is
-// lost when the manager ends, and with it the evidence that clients started
-// together: the run at work by then is not valid.
+// memory is the manager's own knowledge of a session, apart from the runners' answers. It is
+// lost when the manager ends, and with it the evidence that clients started together: the
+// current run is then invalid.
 type memory struct {
 	// endedAt is when each task was first seen to have ended on all clients.
 	endedAt map[string]time.Time
-	// cachesDropped tells before which tasks it was done.
+	// cachesDropped has the tasks before which caches were dropped.
 	cachesDropped map[string]bool
 	// pilotSeconds is what the slowest client took for each pilot, by task.
 	pilotSeconds map[string]float64
@@ -121,8 +120,8 @@ type memory struct {
 	// clients began.
 	startedAt map[string]time.Time
 	spread    map[string]time.Duration
-	// gathering is what clients have told of the run that is being concluded, and beside the
-	// report of its background load.
+	// gathering has the clients' reports of the run that is being concluded; beside is its
+	// background load's report.
 	gathering gathering
 	beside    *task.Report
 	// evidence is what the runs of this session have come to.
@@ -135,11 +134,11 @@ type memory struct {
 	trouble string
 	// removal is the latest wait for PGs that OSDs remove.
 	removal removalWait
-	// fromBeginning tells that this process has followed the session since there was nothing
-	// that it had made, and so knows all that it has.
+	// fromBeginning: this process has followed the session from before its first object, and so
+	// knows all of them.
 	fromBeginning bool
-	// lock is the grant of the cluster's lock, while this session has it, and hadLock tells
-	// that it has, or had.
+	// lock is the grant of the cluster's lock, while this session has it; hadLock says that it
+	// has, or had.
 	lock     *lock.Grant
 	lockedAt time.Time // when it was asked for last
 	hadLock  bool
@@ -153,8 +152,8 @@ type memory struct {
 	// cleanSince is since when the PGs of the scratch pool, in their final number, are
 	// called clean; zero while they are not.
 	cleanSince time.Time
-	// chosen and osds are those that the scratch pool is confined to, and placed the placement groups
-	// that Ceph was told the OSDs of, by ID.
+	// chosen and osds are the OSDs that the scratch pool is confined to; placed has the
+	// placements that were sent to Ceph, by placement group.
 	chosen *placement.Chosen
 	osds   []int
 	placed map[string][]int
@@ -162,30 +161,30 @@ type memory struct {
 	poolsRemade int
 	// toldAt is when status was written last.
 	toldAt time.Time
-	// madeJob is the last Job that was made, or found, and replacedJob one that the
-	// operator itself has deleted since; jobRemoved tells that it has with the last one, after
-	// everything else. secretMade tells that there is its Secret,
-	// usedBefore what the OSDs used before anything was made, in bytes.
+	// madeJob is the last Job that was made, or found; replacedJob is one that the operator
+	// itself has deleted since; jobRemoved says that it has deleted the last one, after
+	// everything else. secretMade says that the Job's Secret exists. usedBefore is what the
+	// OSDs used before anything was made, in bytes.
 	madeJob, replacedJob types.UID
 	jobRemoved           bool
 	secretMade           bool
 	usedBefore           int64
-	// besideMade is the Job of the background load, and besideLeft tells that it could not
-	// remove what it had made.
+	// besideMade is the Job of the background load; besideLeft says that it could not remove
+	// its data.
 	besideMade types.UID
 	besideLeft bool
-	// reached tells that a runner has answered.
+	// reached says that a runner has answered.
 	reached bool
-	// alone tells that the client is to work alone, planned are its tasks, and logs are
-	// what logs have told, by pod.
+	// alone says that the client is standalone; planned are its tasks; logs are the logs read
+	// so far, by pod.
 	alone   bool
 	planned []task.Task
 	logs    map[types.UID]*podLog
-	// leftToManager tells that the clients could not remove what they had made.
+	// leftToManager says that the clients could not remove their data.
 	leftToManager bool
 	// outage is that of the current run.
 	outage outageState
-	// finished tells that the clients were told to end, and when.
+	// finished says that the clients were sent Finish, and when.
 	finished   bool
 	finishedAt time.Time
 	// orphansSince is since when pods are waited for whose Job is gone.
@@ -217,7 +216,7 @@ type move struct {
 	step string
 	// failure is why, for moveFail and a run that failed.
 	failure *failedTask
-	// beside says that it is about the background load, and not about the clients.
+	// beside: the move is about the background load, not about the clients.
 	beside bool
 	// measured says that all phases of the run have ended, so that they count.
 	measured bool
@@ -231,8 +230,8 @@ type failedTask struct {
 	beside  bool // of the background load
 }
 
-// next names the next move of a run, counted from 1, given how far the clients are and
-// what is beside them. It is pure.
+// next names the next move of a run, counted from 1, given how far the clients and the
+// background load are. It is pure.
 func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.Time) move {
 	if id, busy := tasks.unfinished(); busy && !s.isOf(run, id) {
 		return move{kind: moveCancel, id: id, step: "ending an earlier task"}
@@ -346,8 +345,8 @@ func pilotID(name v1alpha1.PhaseName, attempt int) string {
 
 // runPhase tidies up after the phases before, warms caches, rests, drops caches and
 // measures.
-// What the last phase has written is removed with everything else at the end, so
-// that nobody waits for its result.
+// The last phase's data is removed with everything else at the end, so that the result does not
+// wait for it.
 func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now time.Time) (move, bool) {
 	p := s.phases[i]
 	id := taskID(run, p.name)

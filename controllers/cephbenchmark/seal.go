@@ -14,16 +14,16 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// What a session was started with is in annotations of its Job, which others in its
-// namespace may be able to write: a spec there has not been admitted by anybody. The seal
-// is what only the manager can make, so that it takes nothing else for its own.
+// A session's spec is in annotations of its Job, which others in its namespace may be able to
+// write: admission has not checked it. Only the manager can make the seal, so it accepts only
+// its own annotations.
 const annotationSeal = "cephtune.dev/seal"
 
 // sealVersion is before the seals of Jobs whose keys follow from whose session it is.
 const sealVersion = "v2:"
 
 // sealed are the annotations that are sealed together. annotationUnreachable is not: the manager
-// makes that mark later, and whoever can forge it can delete the Job as well.
+// sets it later, and a user who can forge it can delete the Job as well.
 func sealed() []string {
 	return []string{annotationSpec, annotationDataset, annotationAlone, annotationRoom, annotationOSDs}
 }
@@ -34,7 +34,7 @@ func (s session) sealOf(master []byte, annotations map[string]string) (string, e
 	if s.keyedByName {
 		return s.macOf(master, sealedBefore(annotations))
 	}
-	values := map[string]string{} // What is not there is told from what is empty.
+	values := map[string]string{} // A missing annotation differs from an empty one.
 	for _, name := range sealed() {
 		if text, ok := annotations[name]; ok {
 			values[name] = text
@@ -78,7 +78,7 @@ func (s session) macOf(master []byte, of any) (string, error) {
 }
 
 // startedBefore reports whether a Job was made by a manager whose keys followed from names.
-// Nobody can make one of that kind any more: its seal takes the manager's key.
+// Such a Job can no longer be made: its seal takes the manager's key.
 func startedBefore(job *batchv1.Job) bool {
 	return !strings.HasPrefix(job.Annotations[annotationSeal], sealVersion)
 }

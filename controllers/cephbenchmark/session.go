@@ -26,8 +26,8 @@ const sessionPrefix = scratchpool.ImagePrefix
 type session struct {
 	// name is that of the Job and the Secret, and the first part of the names of
 	// images and objects: 19 characters, because rados bench cuts host names after 29. That is
-	// so short that somebody may find a run ID with the name of another session: it is a name
-	// and no proof, and no key follows from it.
+	// so short that a user may find a run ID with the name of another session. So the name
+	// proves nothing, and no key follows from it.
 	name string
 	// uid and runID are whose session it is.
 	uid   types.UID
@@ -43,7 +43,7 @@ func sessionOf(uid types.UID, runID v1alpha1.RunID) session {
 	return session{name: sessionPrefix + hex.EncodeToString(sum[:5]), uid: uid, runID: runID}
 }
 
-// id tells sessions apart.
+// id identifies the session.
 func (s session) id() string { return string(s.uid) + "/" + string(s.runID) }
 
 // key is the secret that the manager shares with the session's runners. It is

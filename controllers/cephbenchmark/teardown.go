@@ -32,7 +32,7 @@ import (
 // cleanupID names the task with which clients remove what they have made.
 const cleanupID = "cleanup"
 
-// cleanupTimeout bounds that task. What it leaves, the manager removes itself.
+// cleanupTimeout bounds that task. The manager removes what the task leaves.
 const cleanupTimeout = 30 * time.Minute
 
 // tearDown removes everything that a session has made: first by the clients, which
@@ -66,7 +66,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	switch p.last {
 	case endsGone:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
-	case endsReplaced: // In the same pass: the next one could not tell that nothing is left.
+	case endsReplaced: // In the same pass: the next one could not know that nothing is left.
 		return r.beginSession(seen), nil
 	default:
 		return effect{finished: true, again: reconcile.AtOnce}, nil
@@ -90,8 +90,8 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 // mayBeInCeph reports whether Ceph may have anything of the session's. If it cannot,
 // the teardown does not need a Ceph that answers: nothing is made without the lock, which
 // is kept until all is removed, unless it is lost. A session that another process has begun
-// may have had it, and lost it since. Without its CephCluster or the administrator's leave
-// there is no way to Ceph any more.
+// may have had it, and lost it since. Without its CephCluster or the administrator's permission,
+// Ceph cannot be reached.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil
@@ -107,8 +107,8 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 	return !neverHeld(grant, seen.startTime()), nil
 }
 
-// neverHeld reports whether it is certain that who does not have a lock has not had it since a
-// time: somebody else has had it since before that, or nobody has taken it or kept it.
+// neverHeld reports whether it is certain that a session without the lock has not had it since a
+// time: another holder has had it since before that, or the lock was not taken or renewed since.
 func neverHeld(l lock.Grant, since time.Time) bool {
 	others := l.Holder != "" && l.Since.Before(since)
 	return others || l.Expires.Before(since.Add(lock.Duration))
@@ -199,8 +199,8 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error)
 	return "", nil
 }
 
-// orphansWithin is how long pods are waited for whose Job is gone. It is more than they have
-// to end, which Kubernetes sees to unless somebody keeps them on purpose.
+// orphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their
+// grace period, so Kubernetes has ended them unless they are kept on purpose.
 const orphansWithin = 2 * aloneGrace
 
 // awaitOrphans says which pods have yet to end whose Job is gone: what they still write would
@@ -234,7 +234,7 @@ func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
 	return errors.Join(errs...)
 }
 
-// finishWithin is how long a client that was told to finish may take.
+// finishWithin is how long a client may take to finish.
 const finishWithin = 20 * time.Second
 
 // suspendJob makes Kubernetes end the pods of a Job and keeps the Job, with the spec
@@ -286,8 +286,8 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 	return r.removeAllObjects(ctx, seen, at)
 }
 
-// poolsThatStay are those in which images of the session may be, and which do not go with it.
-// Of a session that nobody remembers these are all that are open to benchmarks.
+// poolsThatStay are the pools that may have images of the session, and outlast it. For an
+// unremembered session these are all that are open to benchmarks.
 func (f facts) poolsThatStay() []string {
 	var pools []string
 	if f.sharesPool() {
@@ -302,8 +302,8 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether nobody knows what the session was started with: its Job says so,
-// which somebody else has removed, or a process before this one may have made.
+// unremembered reports whether the session's spec is unknown: only its Job has it, which others
+// have removed, or which an earlier process may have made.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.jobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
@@ -369,7 +369,7 @@ func isDenied(err error) bool {
 // shares with others of its sweep is the sweep's.
 func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
 	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
-		return "", nil // Without its Job nobody knows what the session was started with.
+		return "", nil // Without its Job the session's spec is unknown.
 	}
 	return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
 }
@@ -399,7 +399,7 @@ func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, err
 	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph is not in HEALTH_ERR any more.", nil
 }
 
-// removeClients removes the Job in the end, with what it tells of the session.
+// removeClients removes the Job last, because it holds the facts about the session.
 func (r *Reconciler) removeClients(ctx context.Context, seen facts) (string, error) {
 	seen.memory.jobRemoved = seen.memory.jobRemoved || seen.job != nil
 	return r.removeJob(ctx, seen)

@@ -31,8 +31,8 @@ const (
 // connect returns how to reach a cluster; addresses and keys may change meanwhile.
 type connect func(context.Context) (ceph.Connection, error)
 
-// watch samples a cluster as long as a session lasts, beginning with a survey of
-// what results depend on.
+// watch samples a cluster as long as a session lasts. It begins with a survey of facts that
+// results depend on.
 type watch struct {
 	ceph    ceph.Client
 	connect connect
@@ -46,7 +46,7 @@ type watch struct {
 	survey  *survey
 	samples []quiescence.Sample
 	extras  []extra
-	noIO    time.Time // until when nobody asks what OSDs do
+	noIO    time.Time // until when the OSDs' work is not queried
 	err     error     // of the last attempt
 }
 
@@ -142,8 +142,8 @@ func (w *watch) looksForStrays() bool {
 	return w.strays
 }
 
-// look takes the survey, if there is none yet, and a sample, side by side: every question
-// is a process of its own, for which the first run waits.
+// look takes the survey, if it is still missing, and a sample, both at once: every query is a
+// process of its own, and the first run waits for them.
 func (w *watch) look(ctx context.Context) {
 	var taken *survey
 	var sample quiescence.Sample
@@ -202,8 +202,8 @@ func (w *watch) view() watchView {
 	}
 }
 
-// takeSample takes no extra beside a survey: that asks for the room, and no phase is at
-// work of which latencies could tell.
+// takeSample takes no extra during a survey: the survey reads the room itself, and no phase is
+// running whose latencies would matter.
 func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
@@ -236,8 +236,8 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	return sample, more, err
 }
 
-// osdIO asks what OSDs do for clients. No run fails because nobody answers: an older Ceph
-// may not, or a module of its manager may be broken.
+// osdIO asks what OSDs do for clients. A run does not fail without an answer: an older Ceph may
+// not know the command, or a module of ceph-mgr may be broken.
 func (w *watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)
