@@ -109,6 +109,9 @@ const (
 	ReasonNotPossible = "NotPossible"
 	// ReasonOutOfRoom says that OSDs were nearfull or full while the benchmark was at work.
 	ReasonOutOfRoom = "OutOfRoom"
+	// ReasonScratchPoolGone says that the scratch pool, on which earlier runs of a block of the
+	// sweep have measured, does not exist any more.
+	ReasonScratchPoolGone = "ScratchPoolGone"
 	// ReasonClusterUnreachable says that the CephCluster or Ceph cannot be asked.
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	// ReasonClaimNotFound says that the claim that is the target is not there.

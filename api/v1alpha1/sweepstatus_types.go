@@ -115,6 +115,16 @@ type CephTuningSweepStatus struct {
 	Environment *Environment `json:"environment,omitempty"`
 }
 
+// ScratchPoolScope is what a scratch pool is made for.
+// +kubebuilder:validation:Enum=Block;Run
+type ScratchPoolScope string
+
+// The scopes.
+const (
+	ScratchPoolPerBlock ScratchPoolScope = "Block"
+	ScratchPoolPerRun   ScratchPoolScope = "Run"
+)
+
 // SweepPlan is what a sweep does.
 type SweepPlan struct {
 	// plannerVersion is the version of the rules that made the plan. Another
@@ -182,6 +192,11 @@ type SweepPlan struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	RestoreDuration *metav1.Duration `json:"restoreDuration,omitempty"`
+
+	// scratchPoolPer is what a scratch pool is made for. Runs of a Block share one,
+	// unless a parameter is about the pool: then each Run has its own.
+	// +optional
+	ScratchPoolPer ScratchPoolScope `json:"scratchPoolPer,omitempty"`
 
 	// placementGroupChanges is the number of placement groups to be created,
 	// split or merged.

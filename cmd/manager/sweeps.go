@@ -24,6 +24,7 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Journals:   p.journals,
 		Outages:    p.journals.ForOutages(),
 		Namespaces: p.places,
+		MasterKey:  p.masterKey,
 		Writer:     p.writer,
 		Kubernetes: string(p.kubernetes),
 		KeepEvery:  cephtuningsweep.KeepEvery,

@@ -34,8 +34,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	}
 	seen.memory.usedBefore = seen.survey.df.UsedRawBytes
 	ready, why, err := r.preparePool(ctx, seen)
-	if problem, is := errors.AsType[*placement.Error](err); is {
-		o := kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}
+	if o, final := finalFailure(err); final {
 		return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}, nil
 	}
 	if err != nil {
@@ -48,6 +47,18 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 		seen.live.hurry() // The last observation of Ceph may be older than the pool.
 	}
 	return effect{edit: seen.noteOSDs}, r.makeClients(ctx, seen)
+}
+
+// finalFailure is what a benchmark ends with whose pool can never be made; false for other
+// errors, and for none.
+func finalFailure(err error) (kstatus.Outcome, bool) {
+	if problem, is := errors.AsType[*placement.Error](err); is {
+		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
+	}
+	if problem, is := errors.AsType[*rook.Error](err); is && problem.Reason == rook.ReasonScratchPoolGone {
+		return kstatus.Outcome{Reason: v1alpha1.ReasonScratchPoolGone, Message: problem.Error() + "."}, true
+	}
+	return kstatus.Outcome{}, false
 }
 
 const placementGroupsPending = "The placement groups of the scratch pool are being made."
@@ -82,9 +93,12 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	}
 	ready, why, err = r.rook.EnsureScratchPool(ctx, seen.cluster, *want, seen.poolUse(), osdMap)
 	if problem, ok := errors.AsType[*rook.Error](err); ok {
-		if problem.Reason == rook.ReasonScratchPoolDiffers {
+		switch problem.Reason {
+		case rook.ReasonScratchPoolDiffers:
 			why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
 			return false, cmp.Or(why, "The scratch pool of an earlier run was removed."), err
+		case rook.ReasonScratchPoolGone:
+			return false, "", problem
 		}
 		return false, problem.Error(), nil // An administrator has to act: ask now and then.
 	}
@@ -141,6 +155,9 @@ func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connec
 	}
 	if seen.memory.cleanSince.IsZero() {
 		seen.memory.cleanSince = seen.now
+	}
+	if seen.shared.Continues { // The PGs are not new.
+		return true, nil
 	}
 	return seen.now.Sub(seen.memory.cleanSince) >= r.poolSettle, nil
 }

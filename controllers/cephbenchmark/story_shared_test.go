@@ -27,6 +27,7 @@ func sharedStories() map[string]story {
 		"deleted in mid-run":                  aSharedRunIsDeleted,
 		"the manager is killed in mid-run":    theManagerOfASharedRunIsKilled,
 		"the pool is deleted in between":      theSharedPoolIsDeleted,
+		"one that goes on makes no pool":      aRunThatContinuesMakesNoPool,
 		"its PGs are counted once":            sharedPGsAreCountedOnce,
 		"a copy of a sweep's benchmark waits": aCopyDoesNotShare,
 		"a copy after the pool is gone":       aCopyHasItsOwnPool,
@@ -34,10 +35,15 @@ func sharedStories() map[string]story {
 }
 
 // sharing has a benchmark be that of a sweep, which shares a pool among those with the same key.
-func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) {
+func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) { return w.sharing(key, false) }
+
+// continuing is sharing, for one that does not make the pool.
+func continuing(w *world, key string) func(*v1alpha1.CephBenchmark) { return w.sharing(key, true) }
+
+func (w *world) sharing(key string, continues bool) func(*v1alpha1.CephBenchmark) {
 	return func(b *v1alpha1.CephBenchmark) {
 		ofSweep(b)
-		if err := scratchpool.Share(make([]byte, 32), b, key); err != nil {
+		if err := scratchpool.Share(make([]byte, 32), b, key, continues); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -156,6 +162,22 @@ func sharedPGsAreCountedOnce(w *world) {
 	w.untilMeasured(w.benchmark("b2", oneWrite, sharing(w, "1/1/1")))
 	b := w.benchmark("b3", oneWrite, ofSweep)
 	w.untilReason(b, "TooManyPGs", "203 PGs")
+}
+
+// A run that goes on where others have measured takes no other pool for theirs.
+func aRunThatContinuesMakesNoPool(w *world) {
+	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
+	w.untilMeasured(w.benchmark("b2", oneWrite, continuing(w, "1/1/1")))
+	w.wantShared(1)
+	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
+	b := w.benchmark("b3", oneWrite, continuing(w, "1/1/1"))
+	w.until(b, "failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) && isTrue(b, v1alpha1.ConditionStalled) })
+	w.untilReason(b, v1alpha1.ReasonScratchPoolGone, "gone")
+	w.rook.set(func(f *fakeRook) {
+		if f.made != 1 {
+			w.t.Errorf("%d pools were made, want none in the place of the first", f.made)
+		}
+	})
 }
 
 // What anybody may copy from a benchmark of a sweep does not open the sweep's pool.

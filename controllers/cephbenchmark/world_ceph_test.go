@@ -142,6 +142,8 @@ func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec
 	defer f.mu.Unlock()
 	f.asked = spec
 	switch {
+	case use.Continues && (f.owner.UID != use.Owner.UID || f.key != use.Key):
+		return false, "", &rook.Error{Reason: rook.ReasonScratchPoolGone, Message: "the scratch pool is gone"}
 	case f.owner.UID == "":
 		f.owner, f.key = use.Owner, use.Key
 		f.made++

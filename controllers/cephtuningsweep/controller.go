@@ -55,6 +55,8 @@ type Options struct {
 	Outages tuning.Store
 	// Namespaces are asked before anything is begun.
 	Namespaces Namespaces
+	// MasterKey proves to benchmarks that it was the operator who lets them share a pool.
+	MasterKey []byte
 	// Writer names this process, and no earlier or later one.
 	Writer string
 	// Kubernetes is the UID of this Kubernetes cluster, as lock.ClusterID has it: journals say

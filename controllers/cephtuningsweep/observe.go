@@ -265,7 +265,7 @@ func (f facts) configuration() sweep.Configuration {
 // holder is who has the lock: its children have it through their owner. The keeper is another
 // one than the sweep, so that neither takes the other's for its own.
 func (f facts) holder() objectref.Ref {
-	kind := "CephTuningSweep"
+	kind := sweepKind
 	if f.orphaned {
 		kind = "OrphanedJournal"
 	}

@@ -22,6 +22,12 @@ type Rook interface {
 	MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error)
 	// Owned is what Rook's custom resources set, and set again.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
+	// HasScratchPool reports whether the owner's scratch pool is there and is not being removed.
+	HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
+	// OwnsScratchPool reports whether it is there at all.
+	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
+	// DeleteScratchPool removes it, and reports whether it is gone, or why it is not.
+	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
 	// RestartOSD ends an OSD, in whose place Kubernetes starts another.
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }

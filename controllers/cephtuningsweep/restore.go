@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -103,7 +105,7 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 	case !seen.reachable() && seen.changedCeph():
 		return goesOn(p, seen.whyUnreachable()), false, nil
 	case !seen.reachable(): // The lock expires by itself.
-		return effect{}, true, nil
+		return r.leavePool(ctx, seen, p)
 	}
 	came := effect{}
 	if seen.changedCeph() {
@@ -115,6 +117,12 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 	}
 	if waits != "" {
 		return goesOn(p, p.outcome.Message+" "+waits), false, nil
+	}
+	switch waits, err = r.removePool(ctx, seen); {
+	case (err != nil || waits != "") && seen.saysAbandoned():
+		came.told = append(came.told, abandonedPool(waits, err))
+	case err != nil || waits != "":
+		return goesOn(p, p.outcome.Message+" "+waits), false, err
 	}
 	err = r.release(ctx, seen)
 	if seen.deleted() && !seen.changedCeph() { // It expires by itself, and Ceph may be gone for good.
@@ -330,6 +338,10 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	if err != nil {
 		return effect{}, err
 	}
+	owner := objectref.Ref{Kind: sweepKind, Namespace: left.Namespace, Name: left.Name, UID: types.UID(left.UID)}
+	if waits, err := r.removePoolOf(ctx, seen.cluster, owner); err != nil || waits != "" {
+		return effect{}, err
+	}
 	came := effect{}
 	var outcome string
 	came.told, outcome = restoredFor(left, report, unrestarted)
@@ -387,6 +399,7 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	came := effect{told: givenUp(report, failure)}
 	unrestarted := ""
 	if seen.reachable() { // A copy in a cluster that is gone does no harm.
+		came.told = append(came.told, r.abandonPool(ctx, seen)...)
 		if err := r.letGo(ctx, seen); err != nil {
 			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}

@@ -24,6 +24,9 @@ import (
 // change them.
 func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	if err := r.removePoolBefore(ctx, seen); err != nil {
+		return effect{}, err
+	}
 	if seen.cluster.Identities.Tuner == "" { // Nothing of Ceph's is varied then.
 		slot.want, slot.settled = []tuning.Change{}, true
 		return effect{}, nil
@@ -311,9 +314,17 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	case !proven:
 		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
 	}
+	if lost, err := r.poolIsLost(ctx, seen); err != nil {
+		return effect{}, err
+	} else if lost {
+		return seen.beginAgain()
+	}
 	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+	}
+	if err := r.share(seen, child); err != nil {
+		return effect{}, err
 	}
 	if err := r.Client.Create(ctx, child); err != nil && !apierrors.IsAlreadyExists(err) {
 		return effect{}, fmt.Errorf("create the benchmark of run %d: %w", seen.run(), err)

@@ -41,6 +41,7 @@ func TestStories(t *testing.T) {
 	for topic, stories := range map[string]map[string]story{
 		"keep":    keepStories(),
 		"restart": restartStories(),
+		"pool":    poolStories(),
 		"life":    lifeStories(),
 		"queue":   queueStories(),
 		"guard":   guardStories(),

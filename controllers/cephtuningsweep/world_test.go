@@ -168,6 +168,7 @@ func (w *world) start() {
 		Journals:   journals.New(direct, direct, w.namespace),
 		Outages:    journals.New(direct, direct, w.namespace).ForOutages(),
 		Namespaces: namespaces.New(direct, w.namespace),
+		MasterKey:  masterKey,
 		Writer:     process, Kubernetes: "this-cluster",
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
@@ -279,6 +280,7 @@ type fakeRook struct {
 	monCaps                 string // of the tuner; "" is for caps that allow everything
 	ceph                    *cephtest.Cluster
 	restarted               []int // OSDs, in order
+	pool                    scratch
 	// ends tells whether an OSD ends that is told to restart, and starts whether it comes up
 	// again; nil for all.
 	ends, starts func(osd int) bool
@@ -383,12 +385,35 @@ func (b *bench) work() {
 		if b.seen == nil {
 			b.seen = map[string]bool{}
 		}
+		if !b.seen[child.Name] && !b.begin(child) {
+			continue
+		}
 		if !b.seen[child.Name] || b.hold || b.holdIf != nil && b.holdIf(child) {
 			b.seen[child.Name] = true
 			continue
 		}
 		b.end(child)
 	}
+}
+
+// begin has a benchmark use its pool, and ends it where it cannot.
+func (b *bench) begin(child *v1alpha1.CephBenchmark) bool {
+	if child.Spec.Template.Target.ScratchPool == nil {
+		return true
+	}
+	can, err := b.world.rook.use(child)
+	if err != nil {
+		b.world.t.Error(err)
+	}
+	if can {
+		return true
+	}
+	meta.SetStatusCondition(&child.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScratchPoolGone, Message: "The pool is gone.",
+	})
+	b.ended++
+	b.write(child)
+	return false
 }
 
 // end writes the result of a benchmark.

@@ -48,6 +48,9 @@ type ScratchUse struct {
 	Owner objectref.Ref
 	// Key distinguishes pools of one owner with the same spec; "" if it has one at a time.
 	Key string
+	// Continues says that earlier users with that key have measured on the pool, so that
+	// another one cannot take its place.
+	Continues bool
 }
 
 // blockPool is the part of a CephBlockPool that is read.
@@ -64,7 +67,8 @@ type blockPool struct {
 // before that, why names the obstacle. That is not yet proof: Rook says Ready although Ceph
 // refused a parameter, so VerifyPool has the last word.
 //
-// An *Error says that the name is taken, or was given to another spec. A CephBlockPool
+// An *Error says that the name is taken, or was given to another spec, or that the pool of a
+// use that continues is gone. A CephBlockPool
 // without the operator's annotations is never touched. Neither is a pool that Ceph has
 // without a CephBlockPool, which Rook would take over and remove in the end: that is
 // what the OSD map is for, which must have been read after an earlier scratch pool was
@@ -93,6 +97,8 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 	o := object(kindBlockPool, namespace, pool.name)
 	read := blockPool{}
 	switch err := get(ctx, a.reader, o, &read); {
+	case apierrors.IsNotFound(err) && use.Continues:
+		return "", poolGone(key)
 	case apierrors.IsNotFound(err) && hasPool(osdMap, pool.name):
 		return "", &Error{
 			Reason:  ReasonForeignPool,
@@ -106,16 +112,27 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 	if err := ownedBy(o, use.Owner); err != nil {
 		return "", err
 	}
+	differs := o.GetAnnotations()[annotationSpec] != digest
+	if use.Continues && (differs || o.GetDeletionTimestamp() != nil) {
+		return "", poolGone(key)
+	}
 	if o.GetDeletionTimestamp() != nil {
 		return fmt.Sprintf("CephBlockPool %s of an earlier run is being removed", key), nil
 	}
-	if o.GetAnnotations()[annotationSpec] != digest {
+	if differs {
 		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was made for another spec or other runs", key)}
 	}
 	if read.Status.Phase != phaseReady {
 		return fmt.Sprintf("Rook has not made CephBlockPool %s yet, phase %q: its events tell what Rook does", key, read.Status.Phase), nil
 	}
 	return "", nil
+}
+
+func poolGone(key client.ObjectKey) *Error {
+	return &Error{
+		Reason:  ReasonScratchPoolGone,
+		Message: fmt.Sprintf("CephBlockPool %s, on which earlier runs of the block have measured, is gone or was made anew: find out who removes it", key),
+	}
 }
 
 func (a *Access) create(ctx context.Context, pool scratchPool, key client.ObjectKey, owner objectref.Ref, digest string) (string, error) {
@@ -148,6 +165,16 @@ func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, 
 		}
 	}
 	return false, nil
+}
+
+// HasScratchPool reports whether the scratch pool of that owner exists and is not being removed.
+func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
+	o := object(kindBlockPool, cluster.Namespace, settings.ScratchPool)
+	err := get(ctx, a.reader, o, &blockPool{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, explain(err, "get", kindBlockPool, client.ObjectKeyFromObject(o))
+	}
+	return err == nil && owns(owner, o) && o.GetDeletionTimestamp() == nil, nil
 }
 
 // DeleteScratchPool has Rook remove the owner's scratch pools. gone is true when neither

@@ -250,6 +250,37 @@ func TestScratchPoolTakesOverNoPoolOfCephs(t *testing.T) {
 	}
 }
 
+// What others have measured on cannot be made anew for who goes on where they ended.
+func TestScratchPoolThatContinues(t *testing.T) {
+	w := newWorld(t)
+	first := ScratchUse{Owner: owner, Key: "1/2/1"}
+	next := ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}
+	wantThere := func(want bool) {
+		t.Helper()
+		if there, err := w.access.HasScratchPool(t.Context(), cluster, owner); err != nil || there != want {
+			t.Errorf("it is there %t, %v, want %t", there, err, want)
+		}
+	}
+	wantThere(false)
+	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
+	wantReason(t, err, ReasonScratchPoolGone, "find out who")
+	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, first, &ceph.OSDMap{}); err != nil {
+		t.Fatal(err)
+	}
+	wantThere(true)
+	w.rookSays("Ready", settings.ScratchPool)
+	if ready, why, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{}); err != nil || !ready {
+		t.Errorf("the pool that is there is not used: %s, %v", why, err)
+	}
+	if there, err := w.access.HasScratchPool(t.Context(), cluster, objectref.Ref{UID: "other"}); err != nil || there {
+		t.Errorf("it is another's, too: %t, %v", there, err)
+	}
+	w.wantDeleted(owner, nil, false, "Rook removes")
+	wantThere(false)
+	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
+	wantReason(t, err, ReasonScratchPoolGone, "find out who")
+}
+
 func TestScratchPoolForAnotherSpec(t *testing.T) {
 	w := newWorld(t)
 	w.wantEnsured(replicated, owner, false, "was created")
@@ -259,6 +290,8 @@ func TestScratchPoolForAnotherSpec(t *testing.T) {
 	wantReason(t, err, ReasonScratchPoolDiffers, "another spec")
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1"}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolDiffers, "other runs")
+	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}, &ceph.OSDMap{})
+	wantReason(t, err, ReasonScratchPoolGone, "made anew")
 	// Rook writes fields of its own into the spec, which makes it no other.
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")

@@ -50,6 +50,9 @@ const (
 	// ReasonScratchPoolDiffers means that the owner's scratch pool was made for
 	// another spec: it has to be removed before it is made anew.
 	ReasonScratchPoolDiffers = "ScratchPoolDiffers"
+	// ReasonScratchPoolGone means that a scratch pool on which others have measured, whose
+	// figures are compared, does not exist any more.
+	ReasonScratchPoolGone = "ScratchPoolGone"
 	// ReasonNetworkUnknown means that the network of a cluster is not understood.
 	ReasonNetworkUnknown = "NetworkUnknown"
 )

@@ -21,6 +21,8 @@ const (
 	// annotationKey on a CephBenchmark is the key of the pool that it shares with others of
 	// its sweep.
 	annotationKey = "cephtune.dev/shared-pool"
+	// annotationContinues has the word yes where others have measured on that pool.
+	annotationContinues = "cephtune.dev/shared-pool-continues"
 	// annotationSeal proves that the operator made that annotation: whoever may create
 	// CephBenchmarks may write any annotation and any owner.
 	annotationSeal = "cephtune.dev/shared-pool-seal"
@@ -29,36 +31,43 @@ const (
 )
 
 // Share has a benchmark use the pool of the sweep that controls it. Benchmarks of one sweep
-// with the same key use the same pool.
-func Share(master []byte, b *v1alpha1.CephBenchmark, key string) error {
-	seal, err := sealOf(master, b, key)
-	if err != nil {
-		return err
-	}
+// with the same key use the same pool. One that continues does not make it: others have
+// measured on it already.
+func Share(master []byte, b *v1alpha1.CephBenchmark, key string, continues bool) error {
 	if b.Annotations == nil {
 		b.Annotations = map[string]string{}
 	}
-	b.Annotations[annotationKey], b.Annotations[annotationSeal] = key, seal
+	b.Annotations[annotationKey] = key
+	if continues {
+		b.Annotations[annotationContinues] = yes
+	}
+	seal, err := sealOf(master, b)
+	if err != nil {
+		return err
+	}
+	b.Annotations[annotationSeal] = seal
 	return nil
 }
+
+const yes = "yes"
 
 // Shared returns the use of the pool that a benchmark shares; the zero value where it shares
 // none. What the operator has not sealed for this very benchmark and owner counts for nothing.
 func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
-	key, sweep := b.Annotations[annotationKey], metav1.GetControllerOf(b)
+	key, continues, sweep := b.Annotations[annotationKey], b.Annotations[annotationContinues] == yes, metav1.GetControllerOf(b)
 	if key == "" || sweep == nil || sweep.Kind != sweepKind {
 		return rook.ScratchUse{}, nil
 	}
-	seal, err := sealOf(master, b, key)
+	seal, err := sealOf(master, b)
 	if err != nil || !hmac.Equal([]byte(seal), []byte(b.Annotations[annotationSeal])) {
 		return rook.ScratchUse{}, err
 	}
 	owner := objectref.Ref{Kind: sweep.Kind, Namespace: b.Namespace, Name: sweep.Name, UID: sweep.UID}
-	return rook.ScratchUse{Owner: owner, Key: key}, nil
+	return rook.ScratchUse{Owner: owner, Key: key, Continues: continues}, nil
 }
 
-// sealOf is what only the operator can make of a benchmark, its owner and a key.
-func sealOf(master []byte, b *v1alpha1.CephBenchmark, key string) (string, error) {
+// sealOf is what only the operator can make of a benchmark, its owner and what it shares.
+func sealOf(master []byte, b *v1alpha1.CephBenchmark) (string, error) {
 	owner := metav1.GetControllerOf(b)
 	if owner == nil {
 		return "", fmt.Errorf("share a scratch pool: benchmark %s has no owner", b.Name)
@@ -67,7 +76,7 @@ func sealOf(master []byte, b *v1alpha1.CephBenchmark, key string) (string, error
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]string{owner.Kind, owner.Name, b.Namespace, b.Name, key})
+	text, err := json.Marshal([]string{owner.Kind, owner.Name, b.Namespace, b.Name, b.Annotations[annotationKey], b.Annotations[annotationContinues]})
 	if err != nil {
 		return "", fmt.Errorf("write what is sealed: %w", err)
 	}

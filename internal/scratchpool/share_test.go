@@ -25,7 +25,7 @@ func child() *v1alpha1.CephBenchmark {
 // may copy annotations and owners.
 func TestOnlySealedBenchmarksShare(t *testing.T) {
 	want := rook.ScratchUse{
-		Owner: objectref.Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11-11"}, Key: "1/2/1",
+		Owner: objectref.Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11-11"}, Key: "1/2/1", Continues: true,
 	}
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.CephBenchmark)
@@ -35,6 +35,7 @@ func TestOnlySealedBenchmarksShare(t *testing.T) {
 		"another annotation":   {func(b *v1alpha1.CephBenchmark) { b.Annotations["example.com/a"] = "b" }, true},
 		"another key":          {func(b *v1alpha1.CephBenchmark) { b.Annotations[annotationKey] = "1/3/1" }, false},
 		"no key":               {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationKey) }, false},
+		"another pool allowed": {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationContinues) }, false},
 		"no seal":              {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationSeal) }, false},
 		"another name":         {func(b *v1alpha1.CephBenchmark) { b.Name = "mine" }, false},
 		"another namespace":    {func(b *v1alpha1.CephBenchmark) { b.Namespace = "mine" }, false},
@@ -45,7 +46,7 @@ func TestOnlySealedBenchmarksShare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := child()
-			if err := Share(master, b, "1/2/1"); err != nil {
+			if err := Share(master, b, "1/2/1", true); err != nil {
 				t.Fatal(err)
 			}
 			c.change(b)
@@ -63,7 +64,7 @@ func TestOnlySealedBenchmarksShare(t *testing.T) {
 
 func TestOtherManagersSealsCountForNothing(t *testing.T) {
 	b, other := child(), append(make([]byte, 31), 1)
-	if err := Share(other, b, "1/2/1"); err != nil {
+	if err := Share(other, b, "1/2/1", false); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := Shared(master, b); err != nil || got != (rook.ScratchUse{}) {
@@ -72,7 +73,7 @@ func TestOtherManagersSealsCountForNothing(t *testing.T) {
 }
 
 func TestWithoutAnOwnerNothingIsShared(t *testing.T) {
-	if err := Share(master, &v1alpha1.CephBenchmark{}, "1/2/1"); err == nil {
+	if err := Share(master, &v1alpha1.CephBenchmark{}, "1/2/1", false); err == nil {
 		t.Error("a benchmark without an owner shares a pool")
 	}
 }

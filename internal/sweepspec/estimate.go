@@ -59,6 +59,8 @@ type estimator struct {
 	// largest design.
 	largest, total effort
 	maxRuns        int
+	// pools are the scratch pools of the largest design.
+	pools int
 }
 
 func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, error) {
@@ -87,6 +89,9 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	}
 	e.largest = worst
 	race, confirmation := planner.MaxBlocks()
+	if e.pools = e.maxRuns; SharesPool(spec) {
+		e.pools = min(e.pools, race+confirmation)
+	}
 	e.total = e.walk(first.Progress.Order).times(race).and(worst.times(confirmation))
 	return e, nil
 }
@@ -95,7 +100,7 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
-		each += poolTime + e.removal()
+		each += (poolTime + e.removal()) * time.Duration(e.pools) / time.Duration(e.maxRuns)
 		if e.confines() {
 			each += time.Duration(e.total.pgs) * placeTime / time.Duration(e.maxRuns)
 		}
@@ -118,8 +123,8 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
 }
 
-// removal is how long a run waits until OSDs have removed the scratch pool of the run before,
-// at most.
+// removal is how long the first run on a scratch pool waits until OSDs have removed the pool
+// before, at most.
 func (e *estimator) removal() time.Duration {
 	classes := DeviceClasses(e.spec)
 	if class := e.spec.Template.Target.ScratchPool.DeviceClass; len(classes) == 0 && class != "" {
@@ -283,14 +288,14 @@ func writeShare(writes, mixed bool, readPercent *int32) float64 {
 	return 1
 }
 
-// walk is the effort of visiting configurations in this order. The first one is where
+// walk is the effort of visiting configurations in this order, as a block does. The first one is where
 // the walk before has ended.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
 	var before map[string]sweep.Value
-	for _, c := range order {
+	for i, c := range order {
 		values := e.configurations[c].Values
-		if e.spec.Template.Target.ScratchPool != nil {
+		if e.spec.Template.Target.ScratchPool != nil && (i == 0 || !SharesPool(e.spec)) {
 			sum.pgs += e.scratchPGs(values)
 		}
 		if before != nil {

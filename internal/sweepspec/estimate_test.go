@@ -12,28 +12,31 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// OSDs on HDDs remove the pool of the run before for minutes, which each run waits for.
+// OSDs on HDDs remove a pool for minutes, which each run waits for that does not go on with the
+// pool of the run before. Blocks are pairs.
 func TestRemovalOfPoolsIsInTheEstimate(t *testing.T) {
 	const onClass = `template: {target: {scratchPool: {replicated: {size: 3}, deviceClass: %s, parameters: {pg_num: "8"}}}}`
 	const scratch = `template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}}`
+	const ownPools = `parameters: [{name: a, poolOption: {option: pg_num}, values: ["16"]}]`
 	const depth = `parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]`
 	slow := osds(3)
 	slow[2].DeviceClass = "hdd"
 	for name, c := range map[string]struct {
-		patch string
-		osds  []ceph.OSD
-		want  time.Duration
+		parameters, patch string
+		osds              []ceph.OSD
+		want              time.Duration
 	}{
-		"SSDs":                       {scratch, osds(3), 0},
-		"one HDD":                    {scratch, slow, 2 * time.Minute},
-		"HDDs of other pools":        {fmt.Sprintf(onClass, "ssd"), slow, 0},
-		"a class of HDDs":            {fmt.Sprintf(onClass, "hdd"), slow, 2 * time.Minute},
-		"they do not matter":         {scratch + `, quiescence: {allowedWarnings: [STRAY_PGS]}`, slow, 0},
-		"a wait that is cut shorter": {scratch + `, quiescence: {timeout: 1m}`, slow, time.Minute},
-		"the pool is there":          {`template: {target: {scratchPool: null, existingPool: {name: p}}}`, slow, 0},
+		"SSDs":                       {depth, scratch, osds(3), 0},
+		"one HDD":                    {depth, scratch, slow, time.Minute},
+		"a pool for each run":        {ownPools, scratch, slow, 2 * time.Minute},
+		"HDDs of other pools":        {depth, fmt.Sprintf(onClass, "ssd"), slow, 0},
+		"a class of HDDs":            {depth, fmt.Sprintf(onClass, "hdd"), slow, time.Minute},
+		"they do not matter":         {depth, scratch + `, quiescence: {allowedWarnings: [STRAY_PGS]}`, slow, 0},
+		"a wait that is cut shorter": {depth, scratch + `, quiescence: {timeout: 1m}`, slow, 30 * time.Second},
+		"the pool is there":          {depth, `template: {target: {scratchPool: null, existingPool: {name: p}}}`, slow, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := &specOf(t, "{"+depth+", "+c.patch+"}").Spec
+			spec := &specOf(t, "{"+c.parameters+", "+c.patch+"}").Spec
 			took := func(osds []ceph.OSD) time.Duration {
 				plan, err := Draft(spec, Facts{OSDs: osds})
 				if err != nil {

@@ -92,6 +92,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	if err != nil {
 		return err
 	}
+	plan.ScratchPoolPer = scratchPoolPer(e.spec)
 	plan.SmallestEffect = percentOf(math.Abs(ratio - 1))
 	for _, r := range budgetRefusals(fixed.Budget, smallest) {
 		plan.Refusals = append(slices.Clip(plan.Refusals), r)

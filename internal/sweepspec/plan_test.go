@@ -135,7 +135,7 @@ func TestEstimates(t *testing.T) {
 			"a budget of too little": "The cluster is not healthy.\n" +
 				"budget.duration 5m0s is less than the smallest design takes: 14 runs and the restore, about 48m0s.\n" +
 				"budget.bytesWritten 1Mi is less than the smallest design writes: 14 runs, about 82Gi.",
-			"PGs of pools that name no number": "128",
+			"PGs of pools that name no number": "64", // 128 for each pair
 		}[name]
 		t.Run(name, func(t *testing.T) {
 			plan, _ := draft(t, &specOf(t, tc.patch).Spec, tc.facts)

@@ -14,6 +14,17 @@ func SharesPool(spec *Spec) bool {
 	})
 }
 
+// scratchPoolPer is what a sweep makes a scratch pool for; "" if it makes none.
+func scratchPoolPer(spec *Spec) v1alpha1.ScratchPoolScope {
+	switch {
+	case spec.Template.Target.ScratchPool == nil:
+		return ""
+	case SharesPool(spec):
+		return v1alpha1.ScratchPoolPerBlock
+	}
+	return v1alpha1.ScratchPoolPerRun
+}
+
 // SharesDataset reports whether they may be on the same data, too. Only the load may be varied
 // then, and not how many clients have data or which objects it works on: options of OSDs decide
 // how data are stored (bluestore_compression_mode, bluestore_csum_type), so data of one

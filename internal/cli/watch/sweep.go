@@ -92,6 +92,9 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	if plan.EstimatedBytesWritten != nil && plan.RunBytesWritten != nil {
 		rows = append(rows, []string{"written", fmt.Sprintf("at most about %s, %s by each run, before replication", plan.EstimatedBytesWritten, plan.RunBytesWritten)})
 	}
+	if plan.ScratchPoolPer != "" {
+		rows = append(rows, []string{"scratch pools", "one for each " + strings.ToLower(string(plan.ScratchPoolPer))})
+	}
 	rows = append(rows,
 		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
 		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},
