@@ -115,16 +115,28 @@ func merged(a, b map[string]string) map[string]string {
 	return both
 }
 
+// nodes are where clients may run: what the benchmark says, or else the operator config.
+func (j jobSpec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toleration) {
+	selector, tolerations := make(map[string]string, len(clients.NodeSelector)), clients.Tolerations
+	for name, value := range clients.NodeSelector {
+		selector[name] = string(value)
+	}
+	if len(selector) == 0 {
+		maps.Copy(selector, j.pods.NodeSelector)
+	}
+	if len(tolerations) == 0 {
+		tolerations = j.pods.Tolerations
+	}
+	return selector, tolerations
+}
+
 func (j jobSpec) podSpec() corev1.PodSpec {
 	no, user, grace := false, nonRoot, int64(15)
 	if j.alone {
 		grace = int64(aloneGrace.Seconds())
 	}
 	clients := j.spec.Template.Clients
-	nodeSelector := make(map[string]string, len(clients.NodeSelector))
-	for name, value := range clients.NodeSelector {
-		nodeSelector[name] = string(value)
-	}
+	nodeSelector, tolerations := j.nodes(clients)
 	return corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		AutomountServiceAccountToken:  &no,
@@ -133,7 +145,7 @@ func (j jobSpec) podSpec() corev1.PodSpec {
 		PriorityClassName:             j.pods.PriorityClassName,
 		ImagePullSecrets:              pullSecrets(j.images.PullSecrets),
 		NodeSelector:                  nodeSelector,
-		Tolerations:                   clients.Tolerations,
+		Tolerations:                   tolerations,
 		TopologySpreadConstraints:     spread(clients.Spread, j.session),
 		Affinity:                      affinity(clients, j.session),
 		SecurityContext: &corev1.PodSecurityContext{

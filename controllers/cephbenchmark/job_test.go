@@ -90,6 +90,21 @@ func TestClientsAreRestricted(t *testing.T) {
 	}
 }
 
+func TestNodesOfClientsAreTheirOwnOrThoseOfTheOperatorConfig(t *testing.T) {
+	j := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
+	j.pods.NodeSelector = map[string]string{"storage": "client"}
+	j.pods.Tolerations = []corev1.Toleration{{Key: "storage", Operator: corev1.TolerationOpExists}}
+	own := jobOf(j).Spec.Template.Spec
+	if own.NodeSelector["disk"] != "none" || len(own.NodeSelector) != 1 || own.Tolerations[0].Key != "" {
+		t.Errorf("%v, %v: what the benchmark says counts alone", own.NodeSelector, own.Tolerations)
+	}
+	j.spec.Template.Clients.NodeSelector, j.spec.Template.Clients.Tolerations = nil, nil
+	given := jobOf(j).Spec.Template.Spec
+	if given.NodeSelector["storage"] != "client" || len(given.Tolerations) != 1 || given.Tolerations[0].Key != "storage" {
+		t.Errorf("%v, %v: without, the operator config does", given.NodeSelector, given.Tolerations)
+	}
+}
+
 // The labels by which the NetworkPolicy and the manager know pods cannot be set otherwise.
 func TestLabelsOfClientsAreOurs(t *testing.T) {
 	j := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})

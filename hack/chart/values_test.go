@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,12 @@ func TestRefused(t *testing.T) {
 		"a label of cephtune's":                  {"benchmarkPods: {labels: {app.kubernetes.io/component: x}}", []string{"benchmarkPods/labels"}},
 		"a label of the chart's":                 {"commonLabels: {app.kubernetes.io/name: x}", []string{"commonLabels"}},
 		"a digest that is none":                  {"images: {operator: {digest: latest}}", []string{"images/operator/digest", "latest"}},
+		"a registry with a space":                {"global: {imageRegistry: 'a b'}", []string{"global/imageRegistry"}},
+		"a variable without a name":              {"manager: {extraEnv: [{value: x}]}", []string{"manager/extraEnv/0", "name"}},
+		"an object without a kind":               {"extraObjects: [{apiVersion: v1}]", []string{"extraObjects/0", "kind"}},
+		"a name with a dot":                      {"nameOverride: a.b", []string{"nameOverride"}},
+		"another alert":                          {"prometheusRule: {enabled: true, overrides: {CephTuneFire: {for: 1h}}}", []string{"CephTuneFire", "CephTuneAbsent"}},
+		"an alert's threshold":                   {"prometheusRule: {overrides: {CephTuneAbsent: {threshold: 1}}}", []string{"prometheusRule/overrides/CephTuneAbsent", "threshold"}},
 		"a policy that there is not":             {"images: {pullPolicy: Sometimes}", []string{"images/pullPolicy"}},
 		"clusters without namespaces":            {"clusters: [{namespace: rook-ceph, name: c}]", []string{"benchmarkNamespaces", "such as cephtune-bench"}},
 		"benchmarks in Rook's namespace":         {"clusters: [{namespace: b, name: c}]\nbenchmarkNamespaces: [b]", []string{"b is Rook's namespace"}},
@@ -87,7 +94,54 @@ func TestRefused(t *testing.T) {
 
 // TestAsADependency: charts that depend on this one say so among its values.
 func TestAsADependency(t *testing.T) {
-	mustRender(t, parseValues(t, "enabled: true\nglobal: {imageRegistry: unused}"))
+	mustRender(t, parseValues(t, "enabled: true\nglobal: {someOther: unused}"))
+}
+
+// TestImagesOfAMirror: the registry of a repository gives way, and nothing else of it.
+func TestImagesOfAMirror(t *testing.T) {
+	for repository, want := range map[string]string{
+		"ghcr.io/cephtune/tools": "mirror.example/x/cephtune/tools:1", "localhost:5000/tools": "mirror.example/x/tools:1",
+		"cephtune/tools": "mirror.example/x/cephtune/tools:1", "tools": "mirror.example/x/tools:1",
+	} {
+		values := "global: {imageRegistry: mirror.example/x/}\nimages: {tools: {repository: '" + repository + "', tag: '1'}}"
+		got, err := settingsOf(t, mustRender(t, parseValues(t, values)))
+		if err != nil || got.Images.Tools != want {
+			t.Errorf("%s: %q, want %q (%v)", repository, got.Images.Tools, want, err)
+		}
+	}
+}
+
+// TestAlertsOfOnesOwn: what is overridden changes, and nothing else.
+func TestAlertsOfOnesOwn(t *testing.T) {
+	alerts := func(values string) map[string]map[string]any {
+		found := map[string]map[string]any{}
+		for _, object := range mustRender(t, parseValues(t, values)).objects {
+			groups, _, _ := unstructured.NestedSlice(object.Object, "spec", "groups")
+			if object.GetKind() != "PrometheusRule" {
+				continue
+			}
+			for _, group := range groups {
+				rules, _, _ := unstructured.NestedSlice(group.(map[string]any), "rules")
+				for _, rule := range rules {
+					of := rule.(map[string]any)
+					found[of["alert"].(string)] = of
+				}
+			}
+		}
+		return found
+	}
+	was := alerts("prometheusRule: {enabled: true}")
+	now := alerts("prometheusRule: {enabled: true, overrides: {CephTuneAbsent: {enabled: false}, CephTuneLockHeldTooLong: {for: 24h, expr: vector(1), labels: {severity: info}}}}")
+	if len(was) < 2 || len(now) != len(was)-1 || now["CephTuneAbsent"] != nil {
+		t.Fatalf("%d alerts instead of %d", len(now), len(was))
+	}
+	own := now["CephTuneLockHeldTooLong"]
+	if own["for"] != "24h" || own["expr"] != "vector(1)" || own["labels"].(map[string]any)["severity"] != "info" || own["annotations"] == nil {
+		t.Errorf("%v", own)
+	}
+	if !reflect.DeepEqual(was["CephTuneRestoreFailed"], now["CephTuneRestoreFailed"]) {
+		t.Error("another alert has changed")
+	}
 }
 
 // settingsOf has the manager's own code read what the chart renders for it.

@@ -5,6 +5,7 @@ package settings
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -84,6 +85,9 @@ type Pods struct {
 	PriorityClassName string            `json:"priorityClassName,omitempty"`
 	Labels            map[string]string `json:"labels,omitempty"`
 	Annotations       map[string]string `json:"annotations,omitempty"`
+	// NodeSelector and Tolerations are of clients whose benchmark has none of its own.
+	NodeSelector map[string]string   `json:"nodeSelector,omitempty"`
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // The names of the scratch pools. They are fixed, so that a key can be limited to

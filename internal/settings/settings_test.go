@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -33,6 +34,8 @@ pods:
   priorityClassName: low
   labels: {team: storage}
   annotations: {example.com/inject: "false"}
+  nodeSelector: {storage: client}
+  tolerations: [{key: storage, operator: Exists}]
 `
 
 // TestRisksOfWhatIsNewInCeph20 holds still what was thought of each option of OSDs that
@@ -122,6 +125,7 @@ func TestLoad(t *testing.T) {
 				Pods: Pods{
 					StartTimeout: metav1.Duration{Duration: 90 * time.Second}, PriorityClassName: "low",
 					Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/inject": "false"},
+					NodeSelector: map[string]string{"storage": "client"}, Tolerations: []corev1.Toleration{{Key: "storage", Operator: corev1.TolerationOpExists}},
 				},
 			},
 		},
@@ -185,6 +189,7 @@ func TestLoadRefuses(t *testing.T) {
 		"a pull secret twice":               {old: "[registry]", new: "[registry, registry]", wantField: "images.pullSecrets[1]: Duplicate"},
 		"a time without a unit":             {old: "90s", new: "90", wantField: "cannot unmarshal number"},
 		"hardly any time":                   {old: "90s", new: "1s", wantField: "pods.startTimeout", wantHint: "between 10s and 24h"},
+		"a node label with a space":         {old: "{storage: client}", new: "{storage: any client}", wantField: "pods.nodeSelector"},
 		"a priority class with a space":     {old: "priorityClassName: low", new: "priorityClassName: very low", wantField: "pods.priorityClassName"},
 		"a label that cannot be one":        {old: "team: storage", new: "team: a b", wantField: "pods.labels"},
 		"a label by which pods are known":   {old: "team: storage", new: "app.kubernetes.io/component: x", wantField: "pods.labels[app.kubernetes.io/component]", wantHint: "leave it out"},

@@ -198,6 +198,7 @@ func (p Pods) validate(at *field.Path) field.ErrorList {
 		problems = append(problems, name(at.Child("priorityClassName"), p.PriorityClassName, "the name of a PriorityClass", validation.IsDNS1123Subdomain)...)
 	}
 	problems = append(problems, metav1validation.ValidateLabels(p.Labels, at.Child("labels"))...)
+	problems = append(problems, metav1validation.ValidateLabels(p.NodeSelector, at.Child("nodeSelector"))...)
 	problems = append(problems, ours(at.Child("labels"), p.Labels)...)
 	for _, key := range sets.List(sets.KeySet(p.Annotations)) {
 		problems = append(problems, name(at.Child("annotations"), key, "a key such as example.com/name", validation.IsQualifiedName)...)

@@ -2,10 +2,13 @@
 {{- define "cephtune.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
-{{- else if contains "cephtune" .Release.Name -}}
+{{- else -}}
+{{- $name := .Values.nameOverride | default "cephtune" -}}
+{{- if contains $name .Release.Name -}}
 {{- .Release.Name | trunc 40 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-cephtune" (.Release.Name | trunc 31 | trimSuffix "-") -}}
+{{- printf "%s-%s" (.Release.Name | trunc (int (sub 39 (len $name))) | trimSuffix "-") $name -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -83,12 +86,17 @@ rules:
 {{ required (printf "files/config/%s has no role %s" .file .role) $found }}
 {{- end -}}
 
-{{/* The reference of an image. */}}
+{{/* The reference of an image, of the registry of global.imageRegistry if that is set. */}}
 {{- define "cephtune.image" -}}
+{{- $repository := .image.repository -}}
+{{- with (.root.Values.global).imageRegistry -}}
+{{- /* The first part is a registry where it has a dot or a port. */ -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $repository "") -}}
+{{- end -}}
 {{- if .image.digest -}}
-{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- printf "%s@%s" $repository .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .image.repository (.image.tag | default .root.Chart.AppVersion) -}}
+{{- printf "%s:%s" $repository (.image.tag | default .root.Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}
 
@@ -232,21 +240,11 @@ rules:
 
 {{/* As in a pod, of the manager's and of hooks and tests. */}}
 {{- define "cephtune.podSecurityContext" -}}
-runAsNonRoot: true
-# Both containers as the same user: the sidecar's socket is for nobody else.
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
+{{- toYaml .Values.manager.podSecurityContext -}}
 {{- end -}}
 
 {{- define "cephtune.securityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop:
-  - ALL
+{{- toYaml .Values.manager.securityContext -}}
 {{- end -}}
 
 {{/* Where the pods of hooks and tests may run. */}}
