@@ -46,8 +46,8 @@ func ofPools(counter string) string {
 		ofCeph(counter), ofCeph(cephPoolMetadata, `name=~"$pool"`))
 }
 
-// cephVariables tell which cluster and which pools Ceph's metrics are about. The pool is
-// named as in Rook's dashboards, so that links take it along.
+// cephVariables choose the cluster and the pools of Ceph's metrics. The pool is named as in
+// Rook's dashboards, so that links take it along.
 func cephVariables() []cog.Builder[dashboard.VariableModel] {
 	return []cog.Builder[dashboard.VariableModel]{
 		labelVariable("ceph_namespace", "Namespace of Ceph", one(metrics.SweepInfo), metrics.LabelCluster).

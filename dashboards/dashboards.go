@@ -1,7 +1,6 @@
 // Package dashboards is cephtune's dashboards for Grafana, written in Go: a metric that is
 // renamed does not compile here, instead of leaving a panel empty for years.
-//
-// The JSON beside it is generated. "make dashboards" in the project's root writes it.
+// The JSON in this folder is generated. "make dashboards" in the project's root writes it.
 package dashboards
 
 import (

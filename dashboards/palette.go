@@ -4,8 +4,8 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// Colours that people tell apart whatever they see of red and green, after Okabe and Ito.
-// No panel relies on a colour alone: states are written out, and series have a legend.
+// Colours that people with colour blindness can distinguish, after Okabe and Ito. No panel
+// relies on a colour alone: states are written out, and series have a legend.
 const (
 	grey       = "#999999" // seen on dark and on light alike
 	orange     = "#E69F00"

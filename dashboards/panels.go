@@ -36,7 +36,7 @@ type about struct {
 	description string
 	unit        string
 
-	// empty is shown in place of data, and says why there is none.
+	// empty is shown in place of missing data, and says why it is missing.
 	empty string
 
 	// width is in columns, 24 make a line. Height is in lines of some 38 pixels.
@@ -83,7 +83,7 @@ func fixed(color string) dashboard.FieldColor {
 	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdFixed, FixedColor: &color}
 }
 
-// shades tell series apart whose number nobody knows before.
+// shades distinguish series whose number is not known beforehand.
 func shades(color string) dashboard.FieldColor {
 	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdShades, FixedColor: &color}
 }

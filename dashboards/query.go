@@ -61,8 +61,8 @@ func selector(metric string, matchers ...string) string {
 // three digits. A name with a date and a time has four or six.
 const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
-// latest keeps these labels and drops those of the scrape, such as the pod. Where two
-// pods tell the same series for a moment, during an update, there is one of them.
+// latest keeps these labels and drops those of the scrape, such as the pod. If two pods report
+// the same series for a moment, during an update, it keeps one.
 func latest(series string, labels ...string) string {
 	return fmt.Sprintf("max by (%s) (%s)", strings.Join(labels, ","), series)
 }
@@ -136,9 +136,9 @@ func mark(name, color, expression, title, text string) annotation {
 	}
 }
 
-// links lead to the other dashboards of cephtune, and to those of Ceph and Rook, whoever
-// imported them: they are found by tags. Between cephtune's own no variables are taken
-// along: the name of a benchmark is not that of a sweep.
+// links lead to the other dashboards of cephtune, and to imported ones of Ceph and Rook: Grafana
+// finds them by tags. Between cephtune's own no variables are taken along: the name of a
+// benchmark is not that of a sweep.
 func links() []dashboard.DashboardLink {
 	own := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
 	own.IncludeVars = false

@@ -223,8 +223,8 @@ func latestRun(matcher string, of objective) string {
 		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
 }
 
-// runs draws every run. There may be dozens of configurations: colours would not tell
-// them apart, so that only the baseline and the best one stand out.
+// runs draws every run. There may be dozens of configurations: colours could not distinguish
+// them, so only the baseline and the best one stand out.
 func runs() *timeseries.PanelBuilder {
 	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
 	var lines []line
@@ -243,8 +243,8 @@ func runs() *timeseries.PanelBuilder {
 	}, lines...)
 }
 
-// runTimeline tells what was measured when. Configurations that wait are told too: else a
-// gap would look like the value before it.
+// runTimeline shows which configuration ran when. Waiting ones are included: else a gap would
+// look like the value before it.
 func runTimeline() cog.Builder[dashboard.Panel] {
 	expression := fmt.Sprintf("%s or 0 * %s",
 		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),

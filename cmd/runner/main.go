@@ -1,6 +1,6 @@
-// Command runner executes Ceph's benchmark tools inside a benchmark pod. It is
-// one static binary, and an init container installs it beside the tools, so that
-// the tools' image needs nothing of cephtune's.
+// Command runner executes Ceph's benchmark tools inside a benchmark pod. It is one static binary
+// that an init container copies into the tools' container, so that the tools' image needs
+// nothing of cephtune's.
 package main
 
 import (
@@ -43,7 +43,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// newCommand returns the command line; self tells the path of this binary.
+// newCommand returns the command line; self returns the path of this binary.
 func newCommand(self func() (string, error)) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "runner",

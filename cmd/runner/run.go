@@ -19,7 +19,7 @@ import (
 // exitTerminated is how a program ends that obeys SIGTERM: 128 and the signal.
 const exitTerminated = 143
 
-// indexVariable is where an Indexed Job tells its pods their index.
+// indexVariable has the pod's index in an Indexed Job.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
 // programs are what tasks may run: the benchmark tools, and what removes the files that fio

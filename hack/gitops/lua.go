@@ -18,8 +18,8 @@ type health struct {
 	Message string `json:"message"`
 }
 
-// timeout ends a script that does not end. Argo CD gives it a second, of which these need
-// none; a machine that is busy may stand still for as long.
+// timeout ends a script that does not end. Argo CD allows a second, and these take far less; but
+// a busy machine may stall for as long.
 const timeout = 30 * time.Second
 
 // run runs a health script as Argo CD runs one that it has from its ConfigMap: with that

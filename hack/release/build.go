@@ -112,8 +112,8 @@ func (r *release) readCommit() error {
 	return nil
 }
 
-// command runs a program in the checkout and returns what it prints. GOFLAGS of whoever
-// makes the release would make it another one.
+// command runs a program in the checkout and returns what it prints. The caller's GOFLAGS are
+// not passed on: they could change the release.
 func (r *release) command(environment []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = r.root

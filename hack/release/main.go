@@ -85,7 +85,7 @@ func (r *release) run() error {
 // work holds binaries while the release is being made.
 func (r *release) work() string { return filepath.Join(r.out, ".work") }
 
-// marker tells a folder that this program wrote from any other.
+// marker is a file in every folder that this program wrote.
 const marker = "SHA256SUMS"
 
 // prepare checks what was asked, reads the commit, and makes an empty folder.

@@ -53,7 +53,7 @@ func (r *release) writeNotes() error {
 	return r.write("NOTES.md", []byte(notes))
 }
 
-// notes is the section of a version, or of what is to become it: "## [Unreleased] 0.1.0".
+// notes is the section of a version, or of a future one: "## [Unreleased] 0.1.0".
 func notes(changelog, version string) (string, error) {
 	stable, _, _ := strings.Cut(version, "-")
 	for _, title := range []string{"## [" + version + "]", "## [Unreleased] " + version, "## [Unreleased] " + stable} {

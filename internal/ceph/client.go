@@ -46,8 +46,8 @@ func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) 
 	s.http.Transport = wrap(s.http.Transport)
 }
 
-// OnRefusal has told be called with each connection that Ceph refuses a permission to: its key
-// may have been replaced.
+// OnRefusal has the function called with each connection that Ceph refuses a permission to: its
+// key may have been replaced.
 //
 // It is for before the first request.
 func (s *Sidecar) OnRefusal(told func(Connection)) { s.refused = told }

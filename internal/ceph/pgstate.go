@@ -19,12 +19,11 @@ const unknownPG PGState = "unknown"
 // clients. It may be scrubbed meanwhile, and its snapshots trimmed. Any other word, also one
 // of a later Ceph, makes it unclean:
 //
-//   - stale says that its primary has not reported for a while, so that what else is said of
-//     it is of before: most of the time, of before its OSD went down.
+//   - stale says that its primary has not reported for a while, so its other states are old: most of the time, from before its OSD went down.
 //   - remapped says that others than those that CRUSH has chosen serve it. Ceph moves it as
 //     soon as it can, also where it calls it clean meanwhile.
 //   - laggy and wait say that its clients wait for a lease; inconsistent, repair,
-//     failed_repair and snaptrim_error that somebody has to look after it.
+//     failed_repair and snaptrim_error that it needs an administrator.
 func (s PGState) IsClean() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {

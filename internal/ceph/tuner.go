@@ -81,7 +81,8 @@ type Fence struct {
 	// because the lock may have another holder by then.
 	Until time.Time
 	// Restores says that the change returns a setting to the original in the journal. That must
-	// always be possible: bounds, and the lists of what is never changed, do not hold for it.
+	// always be possible: bounds, and the lists of options that are never changed, do not apply
+	// to it.
 	Restores bool
 }
 

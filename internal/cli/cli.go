@@ -1,5 +1,5 @@
-// Package cli is the command line of cephtune: the root of its subcommands, each
-// of which is a package of its own.
+// Package cli is the command line of cephtune: the root of its subcommands. Each has a package
+// of its own.
 package cli
 
 import (
@@ -38,7 +38,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteC()
 	code := exit.Code(err)
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "error: %v\n", err) // Nobody is left to tell if this fails.
+		_, _ = fmt.Fprintf(stderr, "error: %v\n", err) // A failure has no other place to be reported.
 	}
 	if code == exit.Usage {
 		_, _ = fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())

@@ -12,12 +12,12 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// What a tool is told that is to run until it is stopped: more than any run takes.
+// Arguments for an engine that runs until it is stopped: more than any run takes.
 const (
 	// endless is the longest time that a runner lets a tool run.
 	endless = 7 * 24 * time.Hour
-	// endlessBytes is what rbd bench is told, which counts bytes and no seconds: a
-	// week at 190 GB a second.
+	// endlessBytes is for rbd bench, which counts bytes and not seconds: a week at 190 GB a
+	// second.
 	endlessBytes = 100 << 50
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// What callers need of the shared package, so that they import only this one.
+// Types of the shared package, so that callers import only this one.
 type (
 	// Format is one output format of one tool.
 	Format = parse.Format
@@ -48,8 +48,7 @@ func Lookup(name string) (Format, bool) {
 	return find(func(f Format) bool { return f.Name == name })
 }
 
-// Detect returns the format of an output from its beginning, of which it looks at
-// [parse.HeadBytes] at most.
+// Detect returns the format of an output from at most the first [parse.HeadBytes].
 func Detect(head []byte) (Format, bool) {
 	head = head[:min(len(head), parse.HeadBytes)]
 	return find(func(f Format) bool { return f.Detect(head) })

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// What callers need of the leaf package, so that they import only this one.
+// Types of the leaf package, so that callers import only this one.
 type (
 	// Load is a phase, ready to be turned into command lines.
 	Load = load.Load
@@ -80,7 +80,7 @@ type Traces struct {
 	// Namespaces are RADOS namespaces of the place's ObjectPool in which there must
 	// be nothing at all.
 	Namespaces []string
-	// InDefault tells that there may be objects in the default namespace of that pool, whose
+	// InDefault says that there may be objects in the default namespace of that pool, whose
 	// names begin with [place.ObjectPrefix] and the place's owner. To look there is to list
 	// everything that others have in it.
 	InDefault bool
@@ -101,8 +101,8 @@ func TracesOf(p place.Place, loads []Load) Traces {
 	return traces
 }
 
-// DatasetBytes is what a client prefills for some phases, in bytes. What several of them use
-// counts once.
+// DatasetBytes is what a client prefills for some phases, in bytes. Data that several of them
+// share counts once.
 func DatasetBytes(p place.Place, loads []Load) int64 {
 	var bytes int64
 	var keys []string

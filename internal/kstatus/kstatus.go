@@ -24,7 +24,7 @@ import (
 const maxMessage = 1024
 
 // Outcome is the result of a pass for the user. Its text has no timestamps and no lists in
-// random order: it is written only when it differs from what is there.
+// random order: status is written only when it differs.
 type Outcome struct {
 	// Reason is a CamelCase word that makes sense as a phase.
 	Reason string
@@ -118,8 +118,8 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 	}
 }
 
-// Told returns the current reason and message of Ready. The printer column Phase shows the
-// reason.
+// Told returns the current reason and message of condition Ready. The printer column Phase shows
+// the reason.
 func Told(conditions []metav1.Condition) Outcome {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return Outcome{Reason: ready.Reason, Message: ready.Message}

@@ -1,17 +1,16 @@
-// Package metrics is what cephtune tells Prometheus.
-//
-// What a CR is at is told from its status at every scrape: it is the same after a restart
-// of the manager, and gone when the CR is. What happens is counted as it happens.
+// Package metrics has the names of cephtune's metrics.
+// States of a CR are read from its status at every scrape: they are the same after a restart of
+// the manager, and gone when the CR is. Events are counted as they happen.
 //
 // This package is names and descriptions alone, and imports nothing of anyone's, so that
-// dashboards and alerts can be made from it. What fills them is in package exporter.
+// dashboards and alerts can be made from it. Package exporter has the values.
 package metrics
 
 // Names of metrics. Dashboards, alerts and documentation are made from these, so that
 // none of them can name one that is not there.
 const (
-	// Of a sweep: at most five series. Those about noise are told once it has ended, when
-	// there is no run and no end to expect any more.
+	// Of a sweep: at most five series. Those about noise appear once it has ended, when those
+	// about the run and the expected end are gone.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
 	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
@@ -48,7 +47,7 @@ const (
 	OSDsKeptDown = "cephtune_osds_kept_down"
 	OSDsDueUp    = "cephtune_osds_due_up_timestamp_seconds"
 
-	// What happened since the manager was started.
+	// Events since the manager was started.
 	InvalidRuns    = "cephtune_invalid_runs_total"
 	Restores       = "cephtune_restores_total"
 	Settle         = "cephtune_settle_duration_seconds"
@@ -95,8 +94,8 @@ const (
 	LabelPart          = "part" // of an outage
 )
 
-// Values of LabelState: which condition an object has. One that has none of them is idle,
-// as one that is suspended.
+// Values of LabelState: which condition an object has. One without any is idle, such as a
+// suspended one.
 const (
 	StateReconciling = "Reconciling"
 	StateStalled     = "Stalled"
@@ -110,7 +109,7 @@ const (
 	BetterLower  = "lower"
 )
 
-// Bounds of the series that are told from CRs.
+// Bounds of the series about CRs.
 const (
 	MaxSweepSeries         = 5  // of a sweep, and
 	MaxConfigurationSeries = 4  // for each of its configurations

@@ -18,9 +18,9 @@ type Description struct {
 	Help string
 	// Labels are in the order in which samples give their values.
 	Labels []string
-	// Example is a query that somebody would make of it.
+	// Example is a typical query.
 	Example string
-	// Answers says what the example tells.
+	// Answers says what the example answers.
 	Answers string
 }
 

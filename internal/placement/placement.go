@@ -295,8 +295,8 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing are the placements that were not sent to Ceph. told has those that this process has
-// sent, by ID: Ceph drops one that equals CRUSH's own choice, and no longer shows it.
+// Missing are the placements that were not sent to Ceph yet. told has those that this process
+// has sent, by ID: Ceph drops one that equals CRUSH's own choice, and no longer shows it.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, told map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)

@@ -9,15 +9,14 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Decision is what a pass decided for an object, as the log tells it.
+// Decision is what a pass decided for an object, as logged.
 type Decision struct {
 	// RunID is that of the object, and Run the number of the run in it; 0 where none is at work.
 	RunID string
 	Run   int
 	// Rule is the name of the rule that applied, and Step what is done.
 	Rule, Step string
-	// Detail tells apart what the same step does one after the other; empty where there is nothing
-	// to tell apart.
+	// Detail distinguishes successive actions of the same step; empty if it has only one.
 	Detail string
 	// Reason is the reason that conditions get; empty where the step leaves them as they are.
 	Reason string

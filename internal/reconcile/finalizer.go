@@ -26,8 +26,8 @@ func RemoveFinalizer(ctx context.Context, c client.Client, o client.Object, fina
 	return nil
 }
 
-// patchFinalizer locks optimistically: a merge patch replaces the whole list, and so would drop a
-// finalizer that somebody else has added meanwhile.
+// patchFinalizer locks optimistically: a merge patch replaces the whole list, and so would drop
+// a finalizer that others have added meanwhile.
 func patchFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string, change func(client.Object, string) bool) error {
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {

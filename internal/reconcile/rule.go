@@ -1,10 +1,10 @@
-// Package reconcile has what the passes of both controllers share: rules that decide, a log of
-// what they decided, how long something is waited for, and finalizers.
+// Package reconcile has the code that the passes of both controllers share: rules that decide, a
+// log of the decisions, deadlines of waits, and finalizers.
 package reconcile
 
 // Rule names a step if it applies. F is what a pass saw, P a plan.
 type Rule[F, P any] struct {
-	// Name is that of the function, so that whoever reads a decision in the log finds it.
+	// Name is that of the function, so that a reader of the log finds it.
 	Name string
 	Func func(F) (P, bool)
 }

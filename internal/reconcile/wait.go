@@ -13,7 +13,7 @@ const AtOnce = time.Millisecond
 // Patience is how long a plan may wait for the same thing, which is expected to come by itself.
 // The zero value is for ever.
 type Patience struct {
-	For    string // tells it from other things that are waited for
+	For    string // identifies the wait
 	Within time.Duration
 	Late   kstatus.Outcome // what is said when it has not come
 }

@@ -53,7 +53,7 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	status := b.Status
 	d := &Document{
 		Kind: "CephBenchmark", Namespace: b.Namespace, Name: b.Name, Verdict: string(status.Verdict), Tone: ToneNeutral,
-		// The summary begins with the verdict, which is beside it already.
+		// The summary begins with the verdict, which the report already shows.
 		Sentence: strings.TrimPrefix(cmp.Or(status.Summary, status.Headline), string(status.Verdict)+": "),
 	}
 	switch status.Verdict {

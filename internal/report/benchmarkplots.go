@@ -19,7 +19,7 @@ type curve struct {
 	points []point
 }
 
-// point is a value with its interval, which is the value alone where there is none.
+// point is a value with its interval; without an interval, both ends are the value.
 type point struct {
 	x, value, low, high float64
 }

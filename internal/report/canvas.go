@@ -12,7 +12,7 @@ import (
 )
 
 // colours is the number of classes c0, c1, … of the style sheet; shapes that of markers.
-// Together they tell that many configurations apart.
+// Together they distinguish that many configurations.
 const (
 	colours = 8
 	shapes  = 3

@@ -21,7 +21,7 @@ import (
 type Document struct {
 	// Kind, Namespace and Name are those of the object.
 	Kind, Namespace, Name string
-	// Verdict is empty where there is none; Tone is how it looks.
+	// Verdict may be empty; Tone is its style.
 	Verdict string
 	Tone    Tone
 	// Sentence is the outcome in one.

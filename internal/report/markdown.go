@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Markdown is the report for a pull request or an issue. It has no plots: what they show
-// is in tables, of which the long ones are folded.
+// Markdown is the report for a pull request or an issue. It has tables instead of plots, and
+// folds the long ones.
 func (d *Document) Markdown() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, Escape(d.Name))

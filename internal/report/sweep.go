@@ -242,8 +242,8 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	return &Table{Header: []string{"What", "Value"}, Rows: rows}
 }
 
-// sweepFigures has a row for each figure of each run, and one without a figure for each
-// run that has none.
+// sweepFigures has a row for each figure of each run, and an empty row for each run without
+// figures.
 func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]string {
 	rows := [][]string{{
 		"run", "block", "attempt", "slot", "configuration_index", "configuration", "validity", "seconds", "written_mib",

@@ -62,7 +62,7 @@ func Ratio(d v1alpha1.Decimal) string {
 	return strconv.FormatFloat(v, 'f', 3, 64)
 }
 
-// Interval writes both ends of one; it is empty where there is none.
+// Interval writes both ends of an interval; it is empty without one.
 func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) string {
 	if low == "" || high == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 // VersionError says that a document has a schema version that this package does
 // not read.
 type VersionError struct {
-	// Found is the version in the document; 0 if it has none.
+	// Found is the version in the document; 0 without one.
 	Found int
 }
 

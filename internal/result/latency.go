@@ -48,9 +48,9 @@ const (
 	CompletionLatency LatencyKind = "completion"
 )
 
-// Percentile returns a percentile of the total latency if that is known, else
-// of the completion latency (fio has percentiles of the latter unless told
-// otherwise), and which of the two it is: they are not comparable.
+// Percentile returns a percentile of the total latency if that is known, else of the completion
+// latency (fio has percentiles of the latter by default), and which of the two it is: they are
+// not comparable.
 func (d *Direction) Percentile(percent float64) (Percentile, LatencyKind, bool) {
 	if d.Latency != nil {
 		if p, ok := d.Latency.Percentile(percent); ok {
@@ -100,8 +100,7 @@ func MomentsFromStddev(count int64, meanSeconds, stddevSeconds float64) Moments 
 	return m
 }
 
-// StddevSeconds is the sample standard deviation, if it is known: of one value
-// there is none.
+// StddevSeconds is the sample standard deviation; false without one, as for a single value.
 func (m Moments) StddevSeconds() (float64, bool) {
 	if m.M2SecondsSquared == nil || m.Count < 2 {
 		return 0, false

@@ -19,8 +19,8 @@ const unevenShare = 0.95
 // Operations and bytes are added, moments combined without loss, histograms added
 // bin by bin. Seconds is the window, the longest of the clients' times, since a
 // rate over it is what the cluster delivered. Rates are not averaged, and
-// percentiles cannot be: where a part has no histogram the merged result has
-// none, and says so. Settings that differ are left out.
+// percentiles cannot be: if a part lacks its histogram, so does the merged result, which says
+// so. Settings that differ are left out.
 //
 // The order of the results does not matter (floating-point rounding aside), nor
 // does it whether they are merged at once or in steps. The arguments are not
@@ -65,8 +65,8 @@ func merge2(a, b *Result) (*Result, error) {
 }
 
 // Total makes one direction of all that did I/O, as [Merge] makes one of those of
-// several clients: a phase that reads and writes has the bandwidth of both. Nil if
-// there is none.
+// several clients: a phase that reads and writes has the bandwidth of both. It is nil without
+// any.
 func (r *Result) Total() (*Direction, error) {
 	var total *Direction
 	for _, d := range r.Directions() {

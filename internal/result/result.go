@@ -107,8 +107,8 @@ const (
 	WarnSnapshots WarningCode = "Snapshots"
 	// WarnSeriesDropped says that a course over time was there, but could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
-	// WarnHistogramDropped says that not all parts of a merged result had a
-	// histogram, or percentiles that cannot be merged, so that it has none.
+	// WarnHistogramDropped says that a merged result lacks a histogram, because a part lacked
+	// it, or had only percentiles, which cannot be merged.
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram counts other operations than its moments.
 	WarnHistogramCount WarningCode = "HistogramCount"

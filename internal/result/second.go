@@ -6,8 +6,8 @@ import "fmt"
 type Second struct {
 	FromNanoseconds int64 `json:"fromNanoseconds"`
 	ToNanoseconds   int64 `json:"toNanoseconds"`
-	// Done is of all operations. Where a load mixes reads and writes, those of each are
-	// beside it, and have the histograms.
+	// Done counts all operations. If a load mixes reads and writes, the fields below count
+	// each, and have the histograms.
 	Done
 	Read  *Done `json:"read,omitempty"`
 	Write *Done `json:"write,omitempty"`

@@ -68,8 +68,8 @@ const coverage = 0.998
 // PerSecond brings the series onto whole seconds. A second that the series does
 // not cover whole is left out, so nothing is invented; one that several intervals
 // share gets their mean, weighted by the time (latency: by the operations) that
-// each has in it, so nothing is lost either. The latency is given up where a
-// second without operations has none.
+// each has in it, so nothing is lost either. The result has no latency if a second without
+// operations lacks it.
 func (s *Series) PerSecond() *Series {
 	aligned := s.emptyLike()
 	for i := range s.Len() {
@@ -164,8 +164,8 @@ func matchSeconds(a, b *Series, visit func(i, j int)) {
 }
 
 // AddSeries adds the rates of two clients that started together, second by
-// second. It has the seconds that both know whole and the columns that both
-// have; nil if there are none.
+// second. It has the seconds that both know whole and the columns that both have; nil without
+// any.
 func AddSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil

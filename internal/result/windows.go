@@ -17,7 +17,7 @@ type LatencyWindow struct {
 const maxWindows = 24 * 3600 / 5
 
 // AddLatencyWindows adds those of clients or jobs that started together, window by window.
-// It has the windows that both have; nil if there are none.
+// It has the windows that both have; nil without any.
 func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	var sum []LatencyWindow
 	for _, w := range a {
@@ -34,8 +34,8 @@ func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	return sum, nil
 }
 
-// LatencyWithin adds up the windows that end in a part of a run, after its beginning; nil if
-// there are none.
+// LatencyWithin adds up the windows that end in a part of a run, after its beginning; nil
+// without any.
 func (d *Direction) LatencyWithin(fromSeconds, toSeconds float64) (*Histogram, error) {
 	var sum *Histogram
 	for _, w := range d.LatencyWindows {

@@ -50,8 +50,8 @@ type Remaining struct {
 }
 
 // Remove removes the owner's scratch pool, and before it the images in it, with which Rook
-// would keep the pool. It never touches a pool of others, and asks Ceph nothing where the
-// owner has none. It can be repeated.
+// would keep the pool. It never touches a pool of others, and does not ask Ceph if the owner has
+// no pool. It can be repeated.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
 	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)
 	if err != nil || !owned {
@@ -92,7 +92,7 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (st
 }
 
 // RemoveImages removes one of the images of a pool whose names begin with a prefix, and says
-// how many are left, or why it could not; "" once there are none.
+// how many are left, or why it could not; "" once all are gone.
 func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (string, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {

@@ -23,7 +23,7 @@ const (
 	annotationKey = "cephtune.dev/shared-pool"
 	// annotationContinues has the word yes where others have measured on that pool.
 	annotationContinues = "cephtune.dev/shared-pool-continues"
-	// annotationSeal proves that the operator made that annotation: whoever may create
+	// annotationSeal proves that the operator made that annotation: a user who may create
 	// CephBenchmarks may write any annotation and any owner.
 	annotationSeal = "cephtune.dev/shared-pool-seal"
 
@@ -51,8 +51,8 @@ func Share(master []byte, b *v1alpha1.CephBenchmark, key string, continues bool)
 
 const yes = "yes"
 
-// Shared returns the use of the pool that a benchmark shares; the zero value where it shares
-// none. What the operator has not sealed for this very benchmark and owner counts for nothing.
+// Shared returns the use of the pool that a benchmark shares; the zero value without one. An
+// annotation counts only if the operator has sealed it for this very benchmark and owner.
 func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
 	key, continues, sweep := b.Annotations[annotationKey], b.Annotations[annotationContinues] == yes, metav1.GetControllerOf(b)
 	if key == "" || sweep == nil || sweep.Kind != sweepKind {

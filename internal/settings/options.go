@@ -68,7 +68,7 @@ func riskRules() []riskRule {
 		never(`^bluestore_bdev_label_|^bluefs_wal_envelope_mode$`, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"),
 		never(`^bluestore_(compression|csum)_`, "it would alter how every pool stores data: vary the option of a scratch pool instead"),
 		{regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`), RiskRestart, "OSDs take it only when they start"},
-		// Ceph calls these changeable as an OSD runs, and so they are: nobody looks at them again.
+		// Ceph calls these changeable at runtime. They are, but OSDs read them only at start.
 		{regexp.MustCompile(`^osd_mclock_(iops_capacity_(low_)?threshold_|skip_benchmark$|force_run_benchmark_on_init$)`), RiskRestart, "OSDs judge their measured capacity by it only when they start"},
 		{regexp.MustCompile(`^(osd_mclock_profile|osd_client_message_cap)$`), RiskLow, ""},
 	}

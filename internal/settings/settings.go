@@ -17,7 +17,7 @@ type Settings struct {
 	Clusters []Cluster `json:"clusters,omitempty"`
 	// Images are those of the pods of benchmarks.
 	Images Images `json:"images,omitzero"`
-	// Pods are what the pods of benchmarks get beside it.
+	// Pods are further settings of the benchmarks' pods.
 	Pods Pods `json:"pods,omitzero"`
 }
 

@@ -1,7 +1,6 @@
 // Package slowosd names the OSDs that were slower than their peers while a phase was measured,
 // by the commit latencies that they report.
-//
-// It is pure. docs/results.md explains the statistic and what it cannot tell.
+// It is pure. docs/results.md explains the statistic and its limits.
 package slowosd
 
 import (

@@ -12,8 +12,7 @@ import (
 // between runs, not within a run.
 //
 // It returns an error wrapping ErrTooFew for fewer than two runs, one wrapping
-// ErrParameter for a confidence that is none, and a *ValueError for values that have
-// no logarithm.
+// ErrParameter for an invalid confidence, and a *ValueError for values that have no logarithm.
 func GeometricInterval(runs []float64, confidence float64) (Bounds, error) {
 	if err := checkOpenUnit("confidence", confidence); err != nil {
 		return Bounds{}, err

@@ -26,8 +26,8 @@ type Question struct {
 }
 
 // Runs returns the smallest number of runs R of each side, from 3 to limit, for
-// which StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. found is false if there is none
-// within the limit, when runs is limit+1: the effect is too close to the margin.
+// which StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. If no number within the limit suffices, found is
+// false and runs is limit+1: the effect is too close to the margin.
 func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if q, err = q.checked(); err != nil {
 		return 0, false, err

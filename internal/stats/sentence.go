@@ -87,7 +87,7 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d "+unit, n, s)
 }
 
-// spread is the range of what is missing in brackets, in runs and in time; "" if there is none.
+// spread is the range of the missing runs in brackets, in runs and in time; "" without a range.
 func (m MoreRuns) spread(each Effort, per int) string {
 	var parts []string
 	switch high := m.High * per; {

@@ -67,7 +67,7 @@ type Conclusion struct {
 	// where there was none.
 	ConfirmationBlocks int
 	// Winner is the configuration that is Superior with every constraint Kept,
-	// by its confirmation if there is one; 0 if there is none.
+	// by its confirmation if it has one; 0 without a winner.
 	Winner    int
 	Noise     stats.Noise
 	Controls  ControlHistory
@@ -197,8 +197,8 @@ func (r *replay) rejection() []stats.Reason {
 }
 
 // bestRow is the row that the sweep is about: the winner of the race, or else
-// the best candidate that is Superior with its constraints kept, or else the
-// best with any runs that breaks none, or else the best; nil if there is none.
+// the best candidate that is Superior with its constraints kept, or else the best with any runs
+// that breaks no constraint, or else the best; nil without any.
 func (r *replay) bestRow(rows []Row) *Row {
 	criteria := r.settings.criteria(stats.Looks{})
 	rank := func(row Row) float64 {

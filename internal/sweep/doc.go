@@ -20,9 +20,9 @@
 //
 // A block is one visit to each live configuration and to the baseline. Its order
 // is drawn from the seed, so that no trend and no after-effect of a change favours
-// either; controls, which are further runs of the baseline, are there where many
-// candidates would follow each other, or at the ends where values are visited in
-// turn. Candidates are then compared with the baseline interpolated between them.
+// either; controls, which are further runs of the baseline, stand between many candidates, or at
+// both ends if values are visited in turn. Candidates are then compared with the baseline
+// interpolated between them.
 //
 // The package knows no clock, no cluster and no Kubernetes.
 package sweep

@@ -96,7 +96,7 @@ type StopCode string
 
 // The ends of a sweep.
 const (
-	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are there
+	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are complete
 	Decided               StopCode = "Decided"               // no candidate is left to race, or the last one passed
 	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
 	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger

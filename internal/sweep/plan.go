@@ -150,8 +150,8 @@ func (s Settings) criteria(looks stats.Looks) stats.Criteria {
 // race needs no confirmation.
 func (p *Planner) sole() bool { return len(p.configurations) == 2 }
 
-// cutsFrom is after how many blocks those leave the race that lag behind. Who might lead it by
-// breaking a constraint, which takes a verdict to see, beats nobody before.
+// cutsFrom is after how many blocks candidates that lag behind leave the race. With constraints
+// that is later, because a leader may be breaking one, which only a verdict shows.
 func (p *Planner) cutsFrom() int {
 	switch {
 	case !p.settings.Racing:
@@ -170,8 +170,8 @@ func (p *Planner) MaxBlocks() (race, confirmation int) {
 	return p.settings.MaxBlocks, pairsForABlock * p.settings.ConfirmationBlocks
 }
 
-// looks are those at up to so many blocks, each of which may end a candidate's part.
-// Without racing there is one, when all blocks are there.
+// looks are those at up to so many blocks; each may end a candidate's part. Without racing there
+// is one, after all blocks.
 func (p *Planner) looks(blocks int) stats.Looks {
 	first := min(p.settings.MinBlocks, blocks)
 	if !p.settings.Racing {

@@ -100,7 +100,7 @@ func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contr
 }
 
 // defeat is how far a candidate lags behind the leader, and the interval of its ratio by the
-// noise that this was seen by. Its own few blocks would tell next to nothing.
+// noise that this was seen by. Its own few blocks would say next to nothing.
 type defeat struct {
 	lag      float64 // in logs, below 0
 	interval func(confidence float64) stats.Bounds

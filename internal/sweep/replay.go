@@ -152,7 +152,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	}
 	r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
 	if r.cannotDoWithout(slot) {
-		return r.reject(Event{Code: BlockLostControl}) // What the others gave would not count.
+		return r.reject(Event{Code: BlockLostControl}) // The block's other runs would not count.
 	}
 	return r.nextSlot()
 }
@@ -314,8 +314,8 @@ func (r *replay) alone(rounds int) bool {
 	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
 }
 
-// favourite is the leader of those that may be confirmed, 0 if there is none: without racing
-// nobody leaves, but who breaks a constraint can still not win.
+// favourite is the leader of those that may be confirmed, or 0. Without racing no candidate
+// leaves, but one that breaks a constraint still cannot win.
 func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	may := r.live
 	if !r.settings.Racing && rounds >= stats.MinRuns {

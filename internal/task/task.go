@@ -52,10 +52,10 @@ type Measurement struct {
 	// writes its report to; empty if that is its standard output.
 	OutputFile string `json:"outputFile,omitempty"`
 	// LogPrefix is how the names of fio's per-second logs begin, relative to the
-	// working directory; empty if there are none.
+	// working directory; empty without logs.
 	LogPrefix string `json:"logPrefix,omitempty"`
-	// Snapshots says that the tool prints a report to its standard output each second, of which each
-	// counts from the beginning. Only the last one is kept.
+	// Snapshots says that the engine prints a cumulative report to its standard output each
+	// second. Only the last one is kept.
 	Snapshots bool `json:"snapshots,omitempty"`
 	// RequestedSeconds is the measured time that was asked for, without fio's ramp,
 	// or 0 for a tool that is bounded by bytes.

@@ -1,4 +1,4 @@
-// Package version tells which version of cephtune a program is.
+// Package version has the program's version.
 package version
 
 import "runtime/debug"

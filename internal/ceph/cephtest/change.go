@@ -206,9 +206,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert is what OSDs do about what was set while their scheduler locked it: they remove it
-// from section osd, where a mask was set too, and whatever has unlocked it meanwhile. What
-// was set before it was locked they leave alone.
+// revert does what OSDs do with options that were set while their scheduler locked them: they
+// remove them from section osd, even if a mask was set too or the option was unlocked meanwhile.
+// They leave options alone that were set before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)
@@ -216,7 +216,7 @@ func (c *Cluster) revert() {
 	clear(c.reverting)
 }
 
-// lockedByMClock tells whether the scheduler locks an option now.
+// lockedByMClock reports whether the scheduler locks an option now.
 func (c *Cluster) lockedByMClock(option string) bool {
 	profile := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"))("balanced")
 	override := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_override_recovery_settings"))("false")
@@ -234,7 +234,7 @@ func orDefault(value string, set bool) func(string) string {
 	}
 }
 
-// countPGs makes the status of what the pools are.
+// countPGs derives the status from the pools.
 func (c *Cluster) countPGs() {
 	status := &c.Answers.Status
 	status.PGs, status.MisplacedObjects = 0, 0
@@ -295,7 +295,7 @@ func (c *Cluster) parse(help ceph.OptionHelp, value string) (string, error) {
 	return cephvalue.Canonical(help.Type, value)
 }
 
-// since tells whether the version is a release or a later one.
+// since reports whether the version is a release or a later one.
 func (c *Cluster) since(release int) bool {
 	major, _, _ := strings.Cut(c.Version, ".")
 	number, err := strconv.Atoi(major)

@@ -19,8 +19,8 @@ const FSID = "11111111-2222-3333-4444-555555555555"
 var ErrKilled = errors.New("killed")
 
 // Cluster is a Ceph cluster in memory that takes time to change, whose parts have a
-// mind of their own, and that loses answers. What it knows is in the Answers of the
-// Fake; nothing happens in it by itself before Tick.
+// mind of their own, and that loses answers. The Answers of the Fake are its state; it changes
+// by itself only in Tick.
 type Cluster struct {
 	Fake
 	Behaviour
@@ -197,7 +197,7 @@ func (c *Cluster) Restart(osd int) {
 func (c *Cluster) Land() {
 	c.Change(func(*Answers) {
 		for _, change := range c.late {
-			_ = change() // nobody hears of it
+			_ = change() // the caller never gets the answer
 		}
 		c.late = nil
 	})

@@ -1,4 +1,4 @@
-// Package cephtest has a Ceph cluster in memory, for tests of what talks to one.
+// Package cephtest has a Ceph cluster in memory, for tests of code that uses one.
 package cephtest
 
 import (

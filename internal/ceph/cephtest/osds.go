@@ -47,7 +47,7 @@ func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ce
 	}, osds)
 }
 
-// LoseOSD has an OSD go down, and stay down until it is let up by BringUp.
+// LoseOSD has an OSD go down, and stay down until BringUp.
 func (c *Cluster) LoseOSD(osd int) {
 	c.Act(func(c *Cluster) {
 		if c.StayDown == nil {

@@ -1,5 +1,5 @@
-// Package cancel is the subcommand that ends a CephTuningSweep or a CephBenchmark, and
-// waits until everything is put back.
+// Package cancel is the subcommand that ends a CephTuningSweep or a CephBenchmark, and waits
+// until everything is restored.
 package cancel
 
 import (
@@ -133,13 +133,13 @@ func end(ctx context.Context, c client.Client, found client.Object, w *waiting) 
 	return w.failed
 }
 
-// waiting tells what the operator waits for, each thing once.
+// waiting prints what the operator waits for, each thing once.
 type waiting struct {
 	out    io.Writer
 	what   string
 	last   string
 	failed error
-	// abandoned says that a person has given up putting back.
+	// abandoned says that a person has abandoned the restore.
 	abandoned bool
 	// left is what is not as it was, as far as it was seen; "" for nothing.
 	left string

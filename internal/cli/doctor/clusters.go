@@ -22,7 +22,7 @@ const keyNamePrefix = "rook-ceph-client-"
 
 const phaseReady = "Ready"
 
-// get reads an object of Rook's, of which this program has no types.
+// get reads an object of Rook's, unstructured because this program has no types for it.
 func (e *examination) get(ctx context.Context, kind string, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind})
@@ -85,7 +85,7 @@ func onlyKeyErrors(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// newKeys tells of a key that only tools of Ceph 20 and newer can read. The key itself is not
+// newKeys describes a key that only tools of Ceph 20 and newer can read. The key itself is not
 // read: Rook says which Ceph has made it.
 func newKeys(identity *unstructured.Unstructured) string {
 	made := text(identity, "status", "cephx", "keyCephVersion")
@@ -113,7 +113,7 @@ func warnings(o *unstructured.Unstructured) string {
 // identity is a CephClient with where its manifest is.
 type identity struct{ role, name, manifest string }
 
-// identities examines whether Ceph's keys are there. They are not read.
+// identities examines whether Ceph's keys exist, without reading them.
 func (e *examination) identities(ctx context.Context, allowed settings.Cluster) {
 	for _, id := range []identity{
 		{"observer", allowed.Identities.Observer, "config/ceph"},

@@ -150,8 +150,8 @@ func (e *examination) reach(ctx context.Context) error {
 	return nil
 }
 
-// examine goes through everything. What comes later does not depend on what was wrong
-// before, so that one look finds all there is.
+// examine makes all checks. Later ones do not depend on earlier failures, so one pass finds
+// every problem.
 func (e *examination) examine(ctx context.Context) {
 	operators, err := Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {

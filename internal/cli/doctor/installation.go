@@ -24,7 +24,7 @@ import (
 // labelName is on everything that the manifests make.
 const labelName = "app.kubernetes.io/name"
 
-// crds examines whether both kinds are there, in the version that this program knows.
+// crds examines whether both kinds exist, in the version that this program knows.
 func (e *examination) crds(ctx context.Context) {
 	for _, kind := range object.Kinds() {
 		name := kind.Plural + "." + v1alpha1.GroupVersion.Group
@@ -61,7 +61,7 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	}
 }
 
-// Operators are the Deployments of the operator in a namespace, of which there should be one.
+// Operators returns the Deployments of the operator in a namespace; there should be one.
 func Operators(ctx context.Context, from client.Reader, namespace string) ([]appsv1.Deployment, error) {
 	list := &appsv1.DeploymentList{}
 	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})

@@ -12,7 +12,7 @@ import (
 // of a release, which the cluster may not be able to pull.
 const deploy = "make deploy IMG=OPERATOR-IMAGE TOOLS_IMG=TOOLS-IMAGE"
 
-// What Helm, and the chart, put on what they make.
+// Labels and annotations that Helm and the chart set on their objects.
 const (
 	annotationRelease = "meta.helm.sh/release-name"
 	managedByHelm     = "Helm"
@@ -22,8 +22,8 @@ const (
 // the chart, or a file of config/. The zero value is one that is not known.
 type installer struct {
 	known bool
-	// chart tells that it is from the chart, and release is that of Helm. Without one,
-	// somebody else renders the chart, such as Argo CD.
+	// chart says that it is from the chart; release is that of Helm. Without a release, another
+	// program renders the chart, such as Argo CD.
 	chart              bool
 	release, namespace string
 }

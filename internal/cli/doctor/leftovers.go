@@ -22,7 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// journals examines what sweeps have not put back.
+// journals examines the settings that sweeps still have to restore.
 func (e *examination) journals(ctx context.Context) {
 	const about = "Journals"
 	all, err := journals.In(ctx, e.client, e.operator)
@@ -129,7 +129,7 @@ func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, hol
 	}
 }
 
-// isGone tells whether the object that holds a lock is not there any more. A holder is
+// isGone reports whether the object that holds a lock no longer exists. A holder is
 // KIND/NAMESPACE/NAME/UID.
 func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
 	parts := strings.Split(holder, "/")

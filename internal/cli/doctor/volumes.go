@@ -112,8 +112,8 @@ func (e *examination) claims(ctx context.Context) {
 	}
 }
 
-// behindVolume says what a volume of Ceph-CSI is; "" for any other. A volume that somebody has
-// made by hand has no name of an image or subvolume among its attributes.
+// behindVolume says what a volume of Ceph-CSI is; "" for any other. A volume that was made by
+// hand has no name of an image or subvolume among its attributes.
 func behindVolume(volume *corev1.PersistentVolume) string {
 	csi := volume.Spec.CSI
 	if csi == nil {

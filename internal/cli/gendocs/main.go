@@ -38,7 +38,7 @@ exec kubectl-cephtune __complete "$@"
 
 func main() {
 	if err := write(os.Stdout, cli.NewRoot("kubectl cephtune")); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err) // Nobody is left to tell if this fails.
+		_, _ = fmt.Fprintln(os.Stderr, err) // A failure has no other place to be reported.
 		os.Exit(1)
 	}
 }
@@ -98,7 +98,7 @@ func writeCommand(page *bytes.Buffer, cmd *cobra.Command, connects bool) error {
 	if err := doc.GenMarkdownCustom(cmd, &text, func(name string) string { return "#" + name }); err != nil {
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
 	}
-	// Whoever reads a page of all commands does not need to be told where the others are.
+	// The page has all commands, so links to the others are needless.
 	body, _, _ := strings.Cut(text.String(), "### SEE ALSO")
 	page.WriteString("\n" + strings.TrimSpace(body) + "\n")
 	if connects {

@@ -41,13 +41,13 @@ func (c *Connection) AddFlags(cmd *cobra.Command) {
 	own.VisitAll(func(f *pflag.Flag) {
 		f.Annotations = map[string][]string{AnnotationConnection: {"true"}}
 		if f.Name == "cache-dir" {
-			f.DefValue = "~/.kube/cache" // Help that names the home of whoever reads it is not the same twice.
+			f.DefValue = "~/.kube/cache" // Help with the user's home would differ between machines.
 		}
 	})
 	cmd.Flags().AddFlagSet(own)
 }
 
-// Connect makes a client of the flags, and tells the namespace that they choose.
+// Connect makes a client of the flags, and returns the namespace that they choose.
 func (c *Connection) Connect() (client.WithWatch, string, error) {
 	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {

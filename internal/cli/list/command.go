@@ -128,7 +128,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		return o.print(c, objects, out)
 	}
 	if len(objects) == 0 {
-		// On standard error, as kubectl does: whoever reads the table finds no row in it.
+		// On standard error, as kubectl does, so that the table stays empty.
 		_, err = fmt.Fprintf(errOut, "There are none in %s.\n", where)
 		return err
 	}

@@ -230,7 +230,8 @@ func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }
 // Pool is the existing pool that was named.
 func (l *Flags) Pool() string { return l.pool }
 
-// Template is what the flags describe. What they leave open is left to the defaults of the kind.
+// Template is the template that the flags describe. Fields that they leave open get the defaults
+// of the kind.
 func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	phase, err := l.Phase()
 	if err != nil {

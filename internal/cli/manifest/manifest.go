@@ -37,8 +37,8 @@ func One(path string, stdin io.Reader) (client.Object, error) {
 	return Only(path, all)
 }
 
-// Main is the only sweep among the objects of a file, with the benchmarks of its runs beside
-// it, or the only benchmark.
+// Main is the only sweep of a file, which may also have the benchmarks of its runs, or the only
+// benchmark.
 func Main(path string, all []client.Object) (client.Object, error) {
 	sweeps := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool {
 		return object.StateOf(o).Kind.Name != object.Sweep().Name

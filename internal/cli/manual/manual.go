@@ -7,6 +7,6 @@ const docs = "https://github.com/cephtune/cephtune/blob/main/docs/"
 const (
 	// Verdicts says what the words of a verdict mean.
 	Verdicts = docs + "reading-a-verdict.md"
-	// ByHand says how to put settings of Ceph back without the operator.
+	// ByHand says how to restore settings of Ceph without the operator.
 	ByHand = docs + "safety.md#by-hand"
 )

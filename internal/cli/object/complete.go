@@ -14,7 +14,7 @@ import (
 // completionTimeout bounds what happens on a press of the tab key.
 const completionTimeout = 5 * time.Second
 
-// Connect makes a client and tells the namespace that was chosen.
+// Connect makes a client and returns the chosen namespace.
 type Connect func() (client.WithWatch, string, error)
 
 // Complete completes the names of objects: of sweeps as they are, of benchmarks with
@@ -52,8 +52,8 @@ func offer(all, args []string, typed string, most int) ([]string, cobra.ShellCom
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// names are those of a kind. A cluster that cannot be asked has none: on a press of the
-// tab key nobody reads an error.
+// names are those of a kind; empty if the cluster cannot be asked, since completion cannot show
+// an error.
 func names(cmd *cobra.Command, connect Connect, kind Kind, prefix string) []string {
 	c, namespace, err := connect()
 	if err != nil {

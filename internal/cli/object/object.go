@@ -88,7 +88,7 @@ func choose(word, name string) (Kind, string, error) {
 	return kind, name, nil
 }
 
-// Get reads an object, and says what to do where there is none.
+// Get reads an object. The error for a missing one says what to do.
 func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
 	o := kind.New()
 	switch err := from.Get(ctx, key, o); {
@@ -122,7 +122,7 @@ type State struct {
 	Result, Verdict, Summary string
 }
 
-// StateOf reads it. An object of another kind has none.
+// StateOf reads it; it is empty for an object of another kind.
 func StateOf(o client.Object) State {
 	switch o := o.(type) {
 	case *v1alpha1.CephTuningSweep:
@@ -151,7 +151,7 @@ func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionR
 // Restored is the condition of that name, empty where nothing was changed.
 func (s State) Restored() metav1.Condition { return s.condition(v1alpha1.ConditionRestored) }
 
-// Idle tells whether the operator neither works nor waits for something.
+// Idle reports whether the operator neither works nor waits for something.
 func (s State) Idle() bool {
 	return s.condition(v1alpha1.ConditionReconciling).Status != metav1.ConditionTrue
 }
@@ -163,15 +163,14 @@ func (s State) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Ended tells whether the run that the spec asks for has come to its end, with results or
-// without.
+// Ended reports whether the run that the spec asks for has ended, with results or without.
 func (s State) Ended() bool {
 	over := s.condition(v1alpha1.ConditionComplete).Status == metav1.ConditionTrue || s.Failed()
 	return over && s.Idle() && s.RunID == s.ObservedRunID
 }
 
-// Failed tells whether the run that status is about has ended as a failure: without results, or
-// with a verdict on which spec.failOn has it fail.
+// Failed reports whether the run in status has ended as a failure: without results, or with a
+// verdict that spec.failOn lists.
 func (s State) Failed() bool {
 	return s.condition(v1alpha1.ConditionFailed).Status == metav1.ConditionTrue
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// byHand is the command that puts a setting back.
+// byHand is the command that restores a setting.
 func byHand(e tuning.Entry) string {
 	s, was := e.Setting, e.Original
 	switch s.Kind {

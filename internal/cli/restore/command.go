@@ -1,5 +1,5 @@
-// Package restore is the subcommand that shows what a sweep has not put back in Ceph, and
-// by which a person can give that up.
+// Package restore is the subcommand that shows what a sweep still has to restore in Ceph, and by
+// which a person can abandon that.
 package restore
 
 import (
@@ -154,7 +154,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 }
 
 // find reads the journals that are open: all of them, or those of one object. Its second result
-// tells that the namespace has none at all, open or not.
+// says that the namespace has no journals at all, open or not.
 func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, bool, error) {
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
@@ -177,8 +177,8 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	return open, len(all) == 0, errors.Join(damaged...)
 }
 
-// confirm makes sure that nothing is found because nothing is there, and not because it was
-// looked for in the wrong place.
+// confirm makes sure that an empty result means that no journal exists, not that the search was
+// in the wrong place.
 func (o *options) confirm(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, none bool) error {
 	if len(found) > 0 {
 		return nil

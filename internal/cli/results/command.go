@@ -50,7 +50,7 @@ type options struct {
 	output string
 }
 
-// connect makes a client and tells the namespace that was chosen.
+// connect makes a client and returns the chosen namespace.
 type connect func() (client.Reader, string, error)
 
 // NewCommand returns the subcommand; program is the name under which the root was

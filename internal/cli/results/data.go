@@ -53,8 +53,8 @@ func writeFigures(w io.Writer, f *findings) error {
 }
 
 // writeSeries writes one line for each interval of the course of a phase: that of
-// all clients together, named "all", and that of each, by its number. The latter
-// begin with the ramp. What is not known is empty.
+// all clients together, named "all", and that of each, by its number. The latter begin with the
+// ramp. Unknown values are empty.
 func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 	lines := [][]string{{
 		"run", "client", "direction", "start_seconds", "end_seconds", "operations_per_second", "bytes_per_second", "mean_latency_seconds",
@@ -114,7 +114,7 @@ func intervals(s *result.Series) [][]string {
 		}
 		latency := cell(s.MeanLatencySeconds, i)
 		if s.Stalled(i) {
-			latency = "" // Of what was not done there is none.
+			latency = "" // No operations, no latency.
 		}
 		rows[i] = append(rows[i], latency)
 	}

@@ -105,8 +105,8 @@ func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 	return fmt.Sprintf(", at %s to %s times their operations", least, most)
 }
 
-// dataNote says in which state each run found the data that phases work on; "" if there
-// are none, or it was not recorded.
+// dataNote says in which state each run found the data that phases work on; "" without runs, or
+// if it was not recorded.
 func dataNote(runs []*archive.Run) string {
 	var order []v1alpha1.DataState
 	about := map[v1alpha1.DataState][]string{}

@@ -145,8 +145,8 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	return err
 }
 
-// await tells what the operator waits for until it says that the object is suspended. It
-// says so once everything is put back.
+// await prints what the operator waits for, until the object is suspended, which it is once
+// everything is restored.
 func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
 	last := "the operator has not looked at it yet"

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file, or leaves the one that is there as it is. It is written beside it
-// under another name, and then takes its place. What is no file, such as a pipe, cannot
-// be replaced, and is written into. A link stays one.
+// Write writes a file, or leaves the existing one as it is. It writes a temporary file in the
+// same folder, and renames it. A target that is no regular file, such as a pipe, cannot be
+// replaced: Write writes into it. A link stays a link.
 func Write(path string, text []byte) error {
-	mode := fs.FileMode(0o666) // What the umask takes from it.
+	mode := fs.FileMode(0o666) // The umask applies.
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -193,7 +193,7 @@ func wanted(goType string) string {
 	return "fields of its own"
 }
 
-// isObject reports whether a type of the API has fields, which its name tells well enough.
+// isObject reports whether a type of the API has fields, judged by its name.
 func isObject(goType string) bool {
 	for _, word := range []string{"Spec", "Template", "Target", "Pool", "Phase", "Bench", "Fio", "Clients", "Dataset", "Strategy", "Blocks", "Reference", "Quiescence", "Budget", "Guardrails", "Objective", "Parameter"} {
 		if strings.HasSuffix(goType, word) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Load is a phase, ready to be turned into command lines. It is immutable, and the
-// same arguments always give the same commands. With a place that is not valid
-// (see [place.Place.Validate]) there are none.
+// same arguments always give the same commands. An invalid place (see [place.Place.Validate])
+// gives no commands.
 type Load interface {
 	// Datasets are what has to be there before the phase. Those of several phases
 	// with the same key are one and the same.
@@ -60,8 +60,8 @@ type Run struct {
 	// EveryOperation has the latency of each operation logged, and not only their mean
 	// of each second, where the tool can do that and there are not too many.
 	EveryOperation bool
-	// Switched says that settings are switched meanwhile, so that the tool has to tell each second what it
-	// has done, latencies included if it can.
+	// Switched says that settings are switched meanwhile, so the engine has to report its work
+	// each second, with latencies if it can.
 	Switched bool
 }
 

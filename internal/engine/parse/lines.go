@@ -62,7 +62,7 @@ func (l *Lines) Next() bool {
 }
 
 // unusual handles a line that is longer than the reader's buffer, or that something
-// other than a newline ends. It returns nil if there is none to look at.
+// other than a newline ends. It returns nil without a line.
 func (l *Lines) unusual(line []byte, err error) []byte {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = l.readLong(line)
@@ -174,8 +174,8 @@ func Quote(line []byte) string {
 	return "\"" + Excerpt(line) + "\""
 }
 
-// Field cuts the first field, which ends at a space or tab, off a line. It
-// returns nil if there is none.
+// Field cuts the first field, which ends at a space or tab, off a line. It returns nil without a
+// field.
 func Field(line []byte) (field, rest []byte) {
 	start := 0
 	for start < len(line) && isSpace(line[start]) {

@@ -48,7 +48,7 @@ func isDecimal(field []byte) bool {
 
 // shortFloat parses digits and one point, up to 15 digits in all: there the digits
 // and the power of ten are exact, and so is their correctly rounded quotient
-// (Clinger 1990). It is most of what the tools print, and several times faster.
+// (Clinger 1990). Most printed numbers are short, and this is several times faster.
 func shortFloat(field []byte) (float64, bool) {
 	if len(field) > 16 {
 		return 0, false

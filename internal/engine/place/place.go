@@ -1,5 +1,5 @@
-// Package place says where a client's load goes: what the engines need to know, to
-// write command lines, beside the phase itself.
+// Package place says where a client's load goes: the facts that engines need for command lines,
+// in addition to the phase itself.
 package place
 
 import (
@@ -25,8 +25,8 @@ type Place struct {
 	// CephMajor is the major version of the tools, such as 18, or 0 if it is not
 	// known.
 	CephMajor int
-	// Pool is the pool of the target; for an erasure-coded one the replicated pool
-	// beside it, with the data in DataPool.
+	// Pool is the pool of the target; for an erasure-coded one its replicated pool, with the
+	// data in DataPool.
 	Pool, DataPool string
 	// Namespace is how the RADOS namespaces for objects begin; Owner if it is empty.
 	// Images are in none, and neither are fio's objects, because fio's engines know
@@ -46,8 +46,8 @@ type Place struct {
 	// DatasetBytes is how much this client prefills for each phase that uses a
 	// dataset; phases share what they can.
 	DatasetBytes int64
-	// RoomBytes is how much this client may write beside that, so that no OSD becomes
-	// nearfull; 0 if it is not known.
+	// RoomBytes is how much this client may write in addition, so that no OSD becomes nearfull;
+	// 0 if it is not known.
 	RoomBytes int64
 	// DataChunks is in how many parts an erasure-coded pool cuts each object; 0 for
 	// copies.

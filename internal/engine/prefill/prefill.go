@@ -1,11 +1,9 @@
 // Package prefill makes the data that phases work on: RBD images, RADOS objects,
 // files, or parts of a block device.
-//
-// What is written over is prefilled too. The first write to a part of a new image
-// allocates objects, and to a new file blocks, so that runs on fresh data would
-// measure that, less and less of it the further they get. What is written over in
-// place costs the same in every run, and is what an application that has been at
-// work for a while sees.
+// Data that phases overwrite is prefilled too. The first write to a part of a new image
+// allocates objects, and to a new file blocks. Runs on fresh data would measure that, less and
+// less of it the further they get. Overwriting in place costs the same in every run, and is what
+// an application sees after a while.
 //
 // Images that are to be rolled back before each run have a snapshot, and are filled
 // once more after it was taken. The first write to an object since the last snapshot
@@ -34,8 +32,8 @@ const (
 	Device  Medium = "device"
 )
 
-// Use says what phases do with the data. What is read is kept apart from what is
-// written over, so that it stays as it was laid out.
+// Use says what phases do with the data. Data to read is kept apart from data to overwrite, so
+// that it keeps its layout.
 type Use string
 
 // The uses.
@@ -44,7 +42,7 @@ const (
 	Write Use = "w"
 )
 
-// Snapshot is the name of the snapshot of what an image was prefilled with.
+// Snapshot is the name of the snapshot of an image's prefilled data.
 const Snapshot = "cephtune-prefilled"
 
 const (
@@ -61,8 +59,8 @@ const (
 	exists  = 17
 )
 
-// Set is data in one or several parts of one size, each of which is an image, a
-// number of objects, a file, or a region of the device.
+// Set is data in one or several parts of one size. A part is an image, a number of objects, a
+// file, or a region of the device.
 type Set struct {
 	Place  place.Place
 	Medium Medium
@@ -119,7 +117,7 @@ func (s Set) rolledBack() bool {
 // absent says that it is another client that writes and removes the set.
 func (s Set) absent() bool { return s.shared() && s.Place.Client != 0 }
 
-// base tells sets apart: by all that makes their contents or their layout different.
+// base identifies a set by all that determines its contents and layout.
 func (s Set) base() string {
 	if s.Medium == Device {
 		// There is one device, so phases have to share what is on it.
@@ -240,7 +238,7 @@ func (s Set) Dataset() load.Dataset {
 		}
 		dataset.Commands = append(dataset.Commands, s.fill(part))
 		if s.rolledBack() {
-			dataset.Bytes += s.PartBytes() // What the snapshot keeps.
+			dataset.Bytes += s.PartBytes() // The snapshot keeps this much.
 			dataset.Commands = append(dataset.Commands, s.snapshot("create", part), s.fill(part), s.snapshot("rollback", part))
 			dataset.Rollback = append(dataset.Rollback, s.AwaitLock(part), s.snapshot("rollback", part))
 		}
@@ -250,8 +248,8 @@ func (s Set) Dataset() load.Dataset {
 	return dataset
 }
 
-// snapshot creates or removes the snapshot of what an image was prefilled with, or rolls
-// the image back to it. That needs the lock of the image, and does not wait for it.
+// snapshot creates or removes the snapshot of an image's prefilled data, or rolls the image back
+// to it. That needs the lock of the image, and does not wait for it.
 func (s Set) snapshot(verb string, part int) task.Command {
 	command := task.Command{Argv: []string{
 		"rbd", "--id=" + s.Place.CephUser, "snap", verb, "--pool=" + s.Place.Pool, "--image=" + s.name(part), "--snap=" + Snapshot,
@@ -260,7 +258,7 @@ func (s Set) snapshot(verb string, part int) task.Command {
 	case "create":
 		command.Accept = []int{exists}
 	case "rm":
-		command.Accept = []int{noEntry} // There is no such image, or the image has none.
+		command.Accept = []int{noEntry} // The image or its snapshot does not exist.
 	}
 	return command
 }
@@ -307,7 +305,7 @@ func (s Set) fill(part int) task.Command {
 func (s Set) read(part int) task.Command {
 	argv := append(s.throughout("warm", "read"), s.EngineOptions()...)
 	if s.Medium == File {
-		// What the node has of it in its page cache would not be read from the OSDs.
+		// Data in the node's page cache would not be read from the OSDs.
 		argv = append(argv, "--invalidate=1")
 	}
 	return task.Command{Argv: append(argv, s.Options(part)...)}
@@ -333,8 +331,7 @@ func (s Set) throughout(name, pattern string) []string {
 	return argv
 }
 
-// fillBlock is a block of which the parts are whole multiples: fio leaves out what
-// does not fill one.
+// fillBlock divides the size of a part: fio leaves out a last block that is not full.
 func (s Set) fillBlock() int64 {
 	if s.PartBytes()%block != 0 {
 		return mebibyte
@@ -389,7 +386,7 @@ func (s Set) CheckObjects(part int) task.Command {
 //
 // `rados cleanup` would rather follow the notes of a bench, and remove the objects
 // that a process of the noted number on this very host would have written, present
-// or not. A name under which there are no notes makes it look what is there.
+// or not. With a name without notes, it lists the objects instead.
 func RemoveObjects(p place.Place, namespace, prefix string) task.Command {
 	argv := []string{"rados", "--id=" + p.CephUser, "--pool=" + p.ObjectPool()}
 	if namespace != "" {

@@ -29,7 +29,7 @@ const (
 type phase struct {
 	spec    v1alpha1.RBDBench
 	ioBytes int64
-	total   int64   // 0 if pilots have to tell.
+	total   int64   // 0 if pilots have to measure it.
 	seconds float64 // That it is meant to take.
 }
 
@@ -150,7 +150,7 @@ func (b *phase) argv(p place.Place, image string, total int64) []string {
 	return argv
 }
 
-// incompressible reports whether the tool has to be told what to write.
+// incompressible reports whether the command has to set the pattern of the data.
 func (b *phase) incompressible() bool {
 	return b.spec.IOType != v1alpha1.RBDBenchRead && b.spec.DataPattern == v1alpha1.RBDBenchIncompressible
 }

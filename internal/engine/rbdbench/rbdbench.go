@@ -38,9 +38,8 @@ const maxRows = 7 * 24 * 3600
 // Seconds follow from bytes per second where that is a plain number, else from
 // operations per second, which is then printed to six digits; the elapsed time is
 // cut to whole seconds. The series comes from the
-// column of operations, since the printed rates are means over five rows. It is
-// that of a direction, so a readwrite run, whose rows do not tell reads from
-// writes, has none.
+// column of operations, since the printed rates are means over five rows. A series belongs to
+// one direction, so a readwrite run, whose rows mix reads and writes, lacks it.
 func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &parser{lines: parse.NewLines(r)}
 	for p.lines.Next() {
@@ -173,7 +172,7 @@ func (p *parser) row(first, rest []byte) error {
 }
 
 // bytesPerSecond reads "16650199.05"; "16 MiB/s" is too rounded to be of use, and
-// comes out as 0. It notes what is behind it: somebody has edited the output.
+// comes out as 0. It records text after the number: it means that the output was edited.
 func (p *parser) bytesPerSecond(rest []byte) (float64, error) {
 	number, rest := parse.Field(rest)
 	value, ok := parse.Float(number)
@@ -235,9 +234,8 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 	return err
 }
 
-// precision is the share by which a printed number may be off: half of its last
-// digit, of which there are two behind the point in older versions, and six in all
-// in newer ones.
+// precision is the share by which a printed number may be off: half of its last digit. Older
+// versions print two digits after the point, newer ones six in all.
 func precision(printed []byte, value float64) float64 {
 	const sixDigits = 5e-6
 	point := bytes.IndexByte(printed, '.')
@@ -339,7 +337,7 @@ func (p *parser) seconds() (float64, error) {
 	return seconds, nil
 }
 
-// build makes the result; all of the summary that it needs is there.
+// build makes the result from a complete summary.
 func (p *parser) build(seconds float64) *result.Result {
 	res := &result.Result{
 		SchemaVersion: result.SchemaVersion,
@@ -374,7 +372,7 @@ func (p *parser) build(seconds float64) *result.Result {
 	return res
 }
 
-// checkComplete is what tells a run from one that was stopped by SIGTERM.
+// checkComplete distinguishes a complete run from one that SIGTERM stopped.
 func (p *parser) checkComplete(res *result.Result, seconds float64, options parse.Options) error {
 	asked := max(p.bytesAsked, options.RequestedBytes)
 	if done := p.total.operations * p.ioSize; done < asked {
@@ -408,7 +406,7 @@ func (p *parser) series(seconds float64) *result.Series {
 	for _, r := range p.rows {
 		add(float64(r.second), r.operations)
 	}
-	add(seconds, p.total.operations) // What was done after the last row, so that the intervals add up.
+	add(seconds, p.total.operations) // The rest after the last row, so that the intervals add up.
 	if s.Len() == 0 {
 		return nil
 	}

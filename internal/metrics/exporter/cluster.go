@@ -116,8 +116,8 @@ type knownFSID struct {
 	at   time.Time
 }
 
-// look finds out about all clusters at once, until the context ends. Errors are of what
-// could not be found out.
+// look reads the facts of all clusters at once, until the context ends. It returns the errors of
+// failed reads.
 func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterFacts, error) {
 	facts, failures := make([]clusterFacts, len(c.refs)), make([]error, len(c.refs))
 	var group errgroup.Group
@@ -157,7 +157,7 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf is the FSID of a CephCluster; "" while it has none. If Rook or Kubernetes does not
+// fsidOf is the FSID of a CephCluster; "" while it is not set. If Rook or Kubernetes does not
 // answer, the last known FSID holds: its lock and journal still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()

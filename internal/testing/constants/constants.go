@@ -1,5 +1,5 @@
-// Package constants reads the texts that Go declares as constants from its source. A list
-// in a test beside it could lack one.
+// Package constants reads the texts that Go declares as constants from its source. A
+// hand-written list in a test could lack one.
 //
 // It imports the standard library only: modules of their own use it, which do not have the
 // operator's dependencies.

@@ -1,6 +1,5 @@
-// Package podsecurity tells tests what a pod has too much or too little of: by the
-// restricted security standard of Kubernetes, as its own library judges it, and by what
-// this project asks for beyond that.
+// Package podsecurity checks pods in tests: against the restricted security standard of
+// Kubernetes, by its own library, and against this project's further requirements.
 package podsecurity
 
 import (

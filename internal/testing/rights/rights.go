@@ -78,9 +78,9 @@ func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace str
 		authorizationv1.ResourceAttributes{Verb: "create", Group: "batch", Resource: "jobs"})
 }
 
-// TakeAll takes everything that the manager may do in a namespace of benchmarks, as deleting
-// the namespace does. What it may do in one of its own, which in tests is the same, it keeps,
-// and what it may do in none.
+// TakeAll takes all the manager's rights in a benchmark namespace, as deleting the namespace
+// does. The manager keeps its rights in its own namespace, which in tests is the same, and its
+// cluster-wide rights.
 func TakeAll(t testing.TB, admin client.Client, manager *rest.Config, namespace string) {
 	t.Helper()
 	Take(t, admin, manager, namespace)

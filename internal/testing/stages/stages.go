@@ -1,6 +1,6 @@
-// Package stages keeps objects of the API as they are at each stage of their life, made by
-// the controllers' own functions. What others conclude from them, such as Argo CD and
-// kstatus, is tested on those files.
+// Package stages keeps objects of the API as they are at each stage of their life, made by the
+// controllers' own functions. Tests check how others, such as Argo CD and kstatus, read those
+// files.
 package stages
 
 import (

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What the chart of kube-prometheus-stack looks for by default, and the annotation that its
-// documentation suggests.
+// The label that the chart of kube-prometheus-stack looks for by default, and the annotation
+// that its documentation suggests.
 const (
 	dashboardLabel   = "grafana_dashboard"
 	folderAnnotation = "grafana_folder"

@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces open until it is told to end.
+// Command pause holds a pod's namespaces open until SIGTERM.
 package main
 
 import (

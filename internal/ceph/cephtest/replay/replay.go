@@ -1,5 +1,5 @@
-// Package replay makes the same changes to a real Ceph cluster and to cephtest's, and tells
-// what each answers and shows.
+// Package replay makes the same changes to a real Ceph cluster and to cephtest's, and records
+// the answers and the state of each.
 package replay
 
 import (
@@ -147,7 +147,7 @@ func answer(err error) string {
 	return err.Error()
 }
 
-// Look tells what the cluster shows of what a round changes.
+// Look returns the cluster's state of the settings that a round changes.
 func (w World) Look(ctx context.Context, round Round) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTime)
 	defer cancel()

@@ -256,7 +256,7 @@ const (
 	watched = 4 * time.Second
 )
 
-// MClock are changes of what mClock locks.
+// MClock are changes of options that mClock locks.
 func MClock() []Round {
 	return []Round{
 		{Name: "custom, and then the weight", Calls: []Call{set(profile, "custom"), set(weight, "5")}, Hold: watched},

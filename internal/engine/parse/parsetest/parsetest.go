@@ -28,8 +28,8 @@ const updateGolden = "UPDATE_GOLDEN"
 // goldenSuffix is added to the name of an output.
 const goldenSuffix = ".golden.json"
 
-// Outputs returns the files in testdata of which the names match one of the
-// patterns, such as "*/*.txt".
+// Outputs returns the files in testdata whose names match one of the patterns, such as
+// "*/*.txt".
 func Outputs(t testing.TB, patterns ...string) []string {
 	t.Helper()
 	var files []string
@@ -123,10 +123,9 @@ func decode(t *testing.T, data []byte) any {
 	return value
 }
 
-// Check makes sure of what has to hold for every output, good or bad: there is
-// either a valid result, without NaN, infinite or negative numbers, or an error
-// that says what it is about; and the same again for the same output, in
-// whatever pieces it comes.
+// Check verifies what has to hold for every output, good or bad: either a valid result, without
+// NaN, infinite or negative numbers, or an error that says what it is about; and the same again
+// for the same output, in whatever pieces it comes.
 func Check(t testing.TB, parser Parser, data []byte) {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
