@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
@@ -116,7 +117,10 @@ const (
 )
 
 // SetupWithManager registers the controller.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error { return r.setUp(mgr, r) }
+
+// setUp registers the controller, whose passes tests observe.
+func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) error {
 	if r.KeepEvery > 0 {
 		if err := mgr.Add(newKeeper(r.Options)); err != nil {
 			return err
@@ -132,7 +136,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.CephBenchmark{}).
-		Complete(r)
+		Complete(passes)
 }
 
 // The rights for CRs have to outlast the CRs' namespace: they are a role of their own, bound

@@ -35,13 +35,16 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		return nil
 	}
 	before, after := reasonOf(seen.sweep), statusAfter(seen, p, e, failure)
-	if err := r.write(ctx, seen, after, p.then == endsGone && e.finished); err != nil {
-		return err
-	}
-	r.Counts.SweepRecorded(&seen.sweep.Status, &after.Status)
+	err := r.write(ctx, seen, after, p.then == endsGone && e.finished)
+	// These have happened, and the next pass may know nothing of them: that somebody's edit of the
+	// sweep came before the write is no reason to lose them.
 	for _, t := range together(e.told) {
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}
+	if err != nil {
+		return err
+	}
+	r.Counts.SweepRecorded(&seen.sweep.Status, &after.Status)
 	if reason := reasonOf(after); reason != before {
 		r.tell(after, kstatus.EventType(after.Status.Conditions), reason, p, messageOf(after))
 	}

@@ -124,12 +124,8 @@ func suspendedWhileKeeping(w *world) {
 // The lock is renewed all the time, which must not look like getting on.
 func theWinnerCannotBeApplied(w *world) {
 	s := w.keeping()
-	for range 10 {
-		w.advance(s, lock.RenewAfter+time.Minute)
-		time.Sleep(200 * time.Millisecond)
-	}
+	w.advanceUntil(s, lock.RenewAfter+time.Minute, "complete", is(v1alpha1.ConditionComplete))
 	w.awaitEvent("NotKept", "did not get on for 30m0s: ")
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("the profile is %q, want it put back", now)
 	}

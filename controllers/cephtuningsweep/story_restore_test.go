@@ -375,12 +375,7 @@ func theManagerOfCephIsAway(w *world) {
 	failing := func(s *v1alpha1.CephTuningSweep) bool {
 		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed) != nil
 	}
-	// Several of these may come to be one pass, so that ten are not always enough.
-	for tries := 0; tries < 100 && !failing(s); tries++ {
-		w.advance(s, lock.RenewAfter+time.Minute)
-		time.Sleep(200 * time.Millisecond)
-	}
-	w.await(s, "failing", failing)
+	w.advanceUntil(s, lock.RenewAfter+time.Minute, "failing", failing)
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonClusterUnreachable, "no manager answers")
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))

@@ -73,6 +73,10 @@ type world struct {
 	stop      context.CancelFunc
 	tune      func(*Options) // what the next manager has otherwise; nil for nothing
 
+	// pass is held for reading by each pass, and passed counts those that have ended.
+	pass   sync.RWMutex
+	passed atomic.Int64
+
 	mu sync.Mutex
 	// kill tells at which step of a change the manager dies; nil lets it live.
 	kill func(tuning.Step) bool
@@ -80,6 +84,13 @@ type world struct {
 	died chan struct{}
 	// turn is the only sweep whose requests for the lock are answered; "" for all.
 	turn string
+}
+
+// passes are those of a manager.
+type passes struct {
+	*Reconciler
+
+	world *world
 }
 
 // turns is the lock, as long as it is somebody's turn to ask for it.
@@ -181,7 +192,8 @@ func (w *world) start() {
 	if w.tune != nil {
 		w.tune(&options)
 	}
-	if err := New(options).SetupWithManager(mgr); err != nil {
+	manager := New(options)
+	if err := manager.setUp(mgr, passes{Reconciler: manager, world: w}); err != nil {
 		w.t.Fatal(err)
 	}
 	ended := make(chan struct{})
@@ -536,9 +548,43 @@ func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
 func (w *world) advance(s *v1alpha1.CephTuningSweep, by time.Duration) {
 	w.t.Helper()
 	w.ahead.Add(int64(by))
+	w.annotate(s)
+}
+
+// annotate edits a sweep, and so has it looked at.
+func (w *world) annotate(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, "clock", w.now().String())
 	})
+}
+
+// advanceUntil puts the clock forward again and again, each time after another pass, until a
+// sweep is as it should be. It does so between two passes: one under way would take what it
+// has asked before for too old, and its status could not be written.
+func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, by time.Duration, what string, is func(*v1alpha1.CephTuningSweep) bool) {
+	w.t.Helper()
+	passed := int64(-1)
+	w.await(s, what, func(s *v1alpha1.CephTuningSweep) bool {
+		if is(s) {
+			return true
+		}
+		if w.passed.Load() > passed {
+			w.pass.Lock()
+			defer w.pass.Unlock()
+			passed = w.passed.Load()
+			w.advance(s, by)
+		}
+		return false
+	})
+}
+
+// Reconcile is a pass of the manager.
+func (p passes) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p.world.pass.RLock()
+	defer p.world.pass.RUnlock()
+	defer p.world.passed.Add(1)
+	return p.Reconciler.Reconcile(ctx, req)
 }
 
 // children are the benchmarks of the world, by name.
