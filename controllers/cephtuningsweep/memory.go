@@ -90,6 +90,8 @@ type memory struct {
 	// current one began.
 	pauses          ending
 	standsDownSince time.Time
+	// lastAttempt says that the last attempt to restore was made, before that is abandoned.
+	lastAttempt bool
 	// restored is how far the cluster has settled after the restore.
 	restored tuning.Settling
 	// restarts are those of OSDs after the restore.

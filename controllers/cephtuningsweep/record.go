@@ -162,17 +162,11 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 // setRestored records the restore of the changed settings. unrestarted are the OSDs that may
 // still run with the sweep's values; "" for none.
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
-	left := report.LeftAlone()
-	var messages []string
-	for _, entry := range left {
-		messages = append(messages, sentence(entry.Message()))
-	}
+	left, kept := report.LeftAlone(), report.Kept()
+	messages := messagesOf(slices.Concat(left, kept))
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonRestored, Message: "Everything was read back as it was before."}
-	if kept := report.Kept(); len(kept) > 0 {
-		o.Message = "Everything was read back as it was before, but for the winner, which is kept:"
-		for _, entry := range kept {
-			o.Message += " " + sentence(entry.Message())
-		}
+	if len(kept) > 0 {
+		o.Message = "Everything was read back as it was before, but for the winner, which is kept: " + strings.Join(messages, " ")
 	}
 	status := metav1.ConditionTrue
 	switch {
@@ -192,6 +186,22 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonLeftAlone, Message: strings.Join(messages, " ")}
 	}
 	setCondition(s, v1alpha1.ConditionRestored, status, o)
+}
+
+func messagesOf(entries []tuning.Entry) []string {
+	messages := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		messages = append(messages, sentence(entry.Message()))
+	}
+	return messages
+}
+
+// saysLeftAlone reports whether status has the original values of all settings that are left as
+// they are, as far as there is room.
+func saysLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
+	text := strings.Join(messagesOf(report.LeftAlone()), " ")
+	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
+	return text == "" || restored != nil && strings.Contains(restored.Message, text[:min(len(text), maxMessage/2)])
 }
 
 // saysRestored reports whether status has it already.

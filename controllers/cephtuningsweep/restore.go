@@ -56,7 +56,7 @@ func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
 	if m.standsDownSince.IsZero() {
-		m.standsDownSince = f.now
+		m.standsDownSince, m.lastAttempt = f.now, false
 	}
 	if then == endsPaused || then == endsClosed {
 		m.pauses = then
@@ -385,22 +385,39 @@ const tryWithin = 2 * time.Minute
 
 // abandon makes one attempt to restore, leaves the rest of Ceph as it is, and reports it. Anyone
 // who may write the sweep may ask for that, so it still releases everything that was paused.
+// It removes the journal only once status has the original values: nothing else has them then.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	failure := r.tryOnce(ctx, seen)
+	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
 		came := goesOn(p, sentence(wait.Why))
 		came.again = wait.Until.Sub(seen.now) + time.Second
 		return came, false, nil
 	}
-	report, err := r.giveUp(ctx, seen)
+	report, err := r.toGiveUp(ctx, seen)
 	if err != nil {
 		return effect{}, false, err
 	}
-	came := effect{told: givenUp(report, failure)}
-	unrestarted := ""
+	if !saysLeftAlone(&seen.sweep.Status, report) {
+		logf.FromContext(ctx).Info("Abandoning the restore", "settings", messagesOf(report.LeftAlone()))
+		came := goesOn(p, p.outcome.Message)
+		came.again, came.told = reconcile.AtOnce, givenUp(report, failure)
+		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
+		return came, false, nil
+	}
+	came, err := r.endAbandoned(ctx, seen, report)
+	return came, err == nil, err
+}
+
+// endAbandoned removes the journal and releases the lock.
+func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning.Report) (effect, error) {
+	if _, err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
+		return effect{}, err
+	}
+	came, unrestarted := effect{}, ""
 	if seen.reachable() { // A copy in a cluster that is gone does no harm.
 		came.told = append(came.told, r.abandonPool(ctx, seen)...)
-		if err := r.letGo(ctx, seen); err != nil {
+		err := r.letGo(ctx, seen)
+		if err != nil {
 			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
 		if unrestarted, err = r.unrestarted(ctx, seen, report, "putting back was given up"); err != nil {
@@ -411,7 +428,19 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
 	}
 	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
-	return came, true, nil
+	return came, nil
+}
+
+// lastAttempt makes the last attempt to restore, once.
+func (r *Reconciler) lastAttempt(ctx context.Context, seen facts) error {
+	if seen.memory.lastAttempt {
+		return nil
+	}
+	err := r.tryOnce(ctx, seen)
+	if _, waits := errors.AsType[*tuning.WaitError](err); !waits {
+		seen.memory.lastAttempt = true
+	}
+	return err
 }
 
 // tryOnce makes one attempt to restore.
@@ -433,10 +462,26 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 	return err
 }
 
-// giveUp closes the copy of the journal in Kubernetes, and returns what became of its entries.
-func (r *Reconciler) giveUp(ctx context.Context, seen facts) (tuning.Report, error) {
-	entries, err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self())
-	return tuning.Report{Done: true, Entries: entries}, err
+// toGiveUp returns what becomes of the entries of the journal, without writing it: those of the
+// copy in Kubernetes, or of Ceph's where somebody has removed that.
+func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, error) {
+	left, err := r.Journals.Load(ctx, seen.fsid())
+	if err != nil {
+		return tuning.Report{}, err
+	}
+	if left == nil && seen.reachable() {
+		if to, err := r.connect(ctx, seen); err == nil {
+			left, err = tuning.NewConfigKey(r.Ceph, to.Observer).Load(ctx, to.FSID)
+			if err != nil {
+				logf.FromContext(ctx).Error(err, "The journal in Ceph cannot be read, and is given up with the settings")
+			}
+		}
+	}
+	if left == nil || left.Sweep != seen.self() {
+		return tuning.Report{Done: true}, nil
+	}
+	left.GiveUp()
+	return tuning.Report{Done: true, Entries: left.Entries}, nil
 }
 
 // giveUpIn closes and removes a copy of the journal, and returns its entries. A copy of another

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ func restoreStories() map[string]story {
 		"somebody removes the journal":                          theJournalIsRemoved,
 		"somebody takes the finalizer off":                      theFinalizerIsTakenOff,
 		"and the operator's namespace is deleted too":           onlyCephKnows,
+		"given up while somebody edits the sweep":               abandonedAndEdited,
 		"given up, and Ceph's copy stays":                       abandonedAndLeftInCeph,
 		"the namespace is deleted":                              theNamespaceIsDeleted,
 		"the namespace is deleted while no manager is there":    theNamespaceIsDeletedMeanwhile,
@@ -446,6 +448,33 @@ func abandonedAndLeftInCeph(w *world) {
 	w.delete(s)
 	w.awaitGone(s)
 	w.wantState(before)
+}
+
+// Somebody edits the sweep while it is given up, so that the status of that pass cannot be
+// written. The original is named all the same.
+func abandonedAndEdited(w *world) {
+	s := w.inMidRun()
+	edited := s.DeepCopy()
+	var edit sync.Once
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Before = func(verb string) error {
+			if verb != "SetConfig" && verb != "RemoveConfig" {
+				return nil
+			}
+			edit.Do(func() { w.annotate(edited) })
+			return &ceph.Error{Verb: verb, Errno: 13, Message: "Error EACCES: access denied"}
+		}
+	})
+	w.change(s, func(s *v1alpha1.CephTuningSweep) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
+		s.Spec.Suspend = true
+	})
+	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+	})
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile was unset before")
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile was unset before")
+	w.wantNoJournal()
 }
 
 // Another Kubernetes cluster got the lock while this one was away, and has changed settings since.
