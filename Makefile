@@ -115,6 +115,14 @@ fuzz: ## Fuzz every target for FUZZTIME.
 simulate: ## Play the simulations of docs/statistics.md in full, 25 times as many sweeps as tests do. It takes an hour.
 	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/sweep ./internal/switchback
 
+# EDITS are the seeds of "make edits", FIRST-LAST.
+EDITS ?= 1-200
+
+.PHONY: edits
+edits: ## Play a random sequence of edits of a sweep for each seed of EDITS. It takes half an hour.
+	assets=$$(hack/envtest-assets); \
+	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_EDITS=$(EDITS) go test -timeout 5h -run '^TestRandomEdits$$' -v $(TESTFLAGS) ./controllers/cephtuningsweep
+
 # CRS is how many CRs "make bench-crs" has the manager look after.
 CRS ?= 1000
 

@@ -69,6 +69,7 @@ type world struct {
 	counted   *prometheus.Registry
 	counts    *exporter.Events
 	ahead     atomic.Int64 // of the clock, in nanoseconds
+	stopped   time.Time    // where the clock stands apart from that; zero for one that goes on
 	begins    sync.Map     // of benchmarks, by name
 	stop      context.CancelFunc
 	tune      func(*Options) // what the next manager has otherwise; nil for nothing
@@ -120,6 +121,16 @@ func (w *world) onlyFor(name string) {
 // newWorld starts a world with a namespace of its own on an API server.
 func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
+	w := stillWorld(t, server, namespace)
+	go w.every(10*time.Millisecond, w.ceph.Tick)
+	go w.every(20*time.Millisecond, w.bench.work)
+	w.start()
+	return w
+}
+
+// stillWorld is one in which nothing happens by itself.
+func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
+	t.Helper()
 	scheme := kruntime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
@@ -139,9 +150,6 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 		t.Fatal(err)
 	}
 	w.server = rights.Manager(t, server, namespace)
-	go w.every(10*time.Millisecond, w.ceph.Tick)
-	go w.every(20*time.Millisecond, w.bench.work)
-	w.start()
 	return w
 }
 
@@ -166,29 +174,10 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	direct, err := client.New(w.server, client.Options{Scheme: w.Scheme()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	ctx, stop := context.WithCancel(w.t.Context())
-	process := string(uuid.NewUUID())
-	options := Options{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
-		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:       turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
-		Journals:   journals.New(direct, direct, w.namespace),
-		Outages:    journals.New(direct, direct, w.namespace).ForOutages(),
-		Namespaces: namespaces.New(direct, w.namespace),
-		MasterKey:  masterKey,
-		Writer:     process, Kubernetes: "this-cluster",
-		Patience: func([]tuning.Change) tuning.Patience {
-			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
-		},
-		Pace:   Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
-		Counts: w.counts,
-		Now:    w.now, Draw: func() uint64 { return 7 },
-		Reached: func(step tuning.Step) error { return w.reached(step, stop) },
-	}
+	options := w.options(w.asManager())
+	options.Client, options.Reader, options.Recorder = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name)
+	options.Reached = func(step tuning.Step) error { return w.reached(step, stop) }
 	if w.tune != nil {
 		w.tune(&options)
 	}
@@ -205,6 +194,37 @@ func (w *world) start() {
 	}()
 	w.stop = func() { stop(); <-ended }
 	w.t.Cleanup(w.stop)
+}
+
+// asManager may do what the manager may, and has no cache.
+func (w *world) asManager() client.Client {
+	w.t.Helper()
+	direct, err := client.New(w.server, client.Options{Scheme: w.Scheme()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return direct
+}
+
+// options are those of another process.
+func (w *world) options(direct client.Client) Options {
+	process := string(uuid.NewUUID())
+	return Options{
+		Client: direct, Reader: direct,
+		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
+		Lock:       turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Journals:   journals.New(direct, direct, w.namespace),
+		Outages:    journals.New(direct, direct, w.namespace).ForOutages(),
+		Namespaces: namespaces.New(direct, w.namespace),
+		MasterKey:  masterKey,
+		Writer:     process, Kubernetes: "this-cluster",
+		Patience: func([]tuning.Change) tuning.Patience {
+			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
+		},
+		Pace:   Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
+		Counts: w.counts,
+		Now:    w.now, Draw: func() uint64 { return 7 },
+	}
 }
 
 // reached kills the manager if it is to die at a step: from then on nothing that it asks
@@ -261,7 +281,12 @@ func allowances() *settings.Settings {
 	}}}
 }
 
-func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+func (w *world) now() time.Time {
+	if !w.stopped.IsZero() {
+		return w.stopped.Add(time.Duration(w.ahead.Load()))
+	}
+	return time.Now().Add(time.Duration(w.ahead.Load()))
+}
 
 // quietCeph is a healthy cluster of three OSDs with nothing to do, and a pool whose
 // autoscaler is on.
@@ -476,15 +501,22 @@ func (b *bench) write(child *v1alpha1.CephBenchmark) {
 // create makes a sweep from a spec, without clusterRef.
 func (w *world) create(name, spec string) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
+	s := w.parse(name, spec)
+	if err := w.Create(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// parse returns a sweep with a spec, without creating it.
+func (w *world) parse(name, spec string) *v1alpha1.CephTuningSweep {
+	w.t.Helper()
 	s := &v1alpha1.CephTuningSweep{}
 	if err := yaml.UnmarshalStrict([]byte(spec), &s.Spec); err != nil {
 		w.t.Fatal(err)
 	}
 	s.Namespace, s.Name = w.namespace, name
 	s.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: clusterName}
-	if err := w.Create(w.t.Context(), s); err != nil {
-		w.t.Fatal(err)
-	}
 	return s
 }
 
