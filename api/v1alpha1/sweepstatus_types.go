@@ -115,14 +115,14 @@ type CephTuningSweepStatus struct {
 	Environment *Environment `json:"environment,omitempty"`
 }
 
-// ScratchPoolScope is what a scratch pool is made for.
+// MadeFor is what a scratch pool or a dataset is made for.
 // +kubebuilder:validation:Enum=Block;Run
-type ScratchPoolScope string
+type MadeFor string
 
-// The scopes.
+// What they are made for.
 const (
-	ScratchPoolPerBlock ScratchPoolScope = "Block"
-	ScratchPoolPerRun   ScratchPoolScope = "Run"
+	MadeForBlock MadeFor = "Block"
+	MadeForRun   MadeFor = "Run"
 )
 
 // SweepPlan is what a sweep does.
@@ -196,7 +196,17 @@ type SweepPlan struct {
 	// scratchPoolPer is what a scratch pool is made for. Runs of a Block share one,
 	// unless a parameter is about the pool: then each Run has its own.
 	// +optional
-	ScratchPoolPer ScratchPoolScope `json:"scratchPoolPer,omitempty"`
+	ScratchPoolPer MadeFor `json:"scratchPoolPer,omitempty"`
+
+	// datasetPer is what the data are prefilled for that phases work on. Runs of a
+	// Block work on the same data, or each Run on its own. Empty if no phase needs any.
+	// +optional
+	DatasetPer MadeFor `json:"datasetPer,omitempty"`
+
+	// datasetReason says why data are prefilled for each run, all or some.
+	// +optional
+	// +kubebuilder:validation:MaxLength=160
+	DatasetReason string `json:"datasetReason,omitempty"`
 
 	// placementGroupChanges is the number of placement groups to be created,
 	// split or merged.

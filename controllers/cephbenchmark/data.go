@@ -22,6 +22,8 @@ import (
 type dataset struct {
 	key  string
 	load engine.Load
+	// there says that an earlier run of the sweep has prefilled it.
+	there bool
 }
 
 // datasets are those of all phases, each once.
@@ -30,7 +32,7 @@ func (s *script) datasets() []dataset {
 	for _, p := range s.phases {
 		for _, d := range p.load.Datasets(s.places[0]) {
 			if !slices.ContainsFunc(all, func(known dataset) bool { return known.key == d.Key }) {
-				all = append(all, dataset{key: d.Key, load: p.load})
+				all = append(all, dataset{key: d.Key, load: p.load, there: d.There})
 			}
 		}
 	}
@@ -92,6 +94,8 @@ func (s *script) found(run int32, tasks clientTasks) v1alpha1.DataState {
 		return ""
 	case s.initialState == v1alpha1.InitialStateRollback:
 		return v1alpha1.DataRolledBack
+	case slices.ContainsFunc(s.datasets(), func(d dataset) bool { return d.there }):
+		return v1alpha1.DataUsed
 	case s.initialState == v1alpha1.InitialStateFresh, !tasks.usedBefore(run):
 		return v1alpha1.DataPrefilled
 	}

@@ -50,6 +50,12 @@ func TestWhatRunsBeginWith(t *testing.T) {
 			[]string{"data-d data-e r1-p1 r1-p2", "r2-p1 r2-p2"},
 			[]v1alpha1.DataState{v1alpha1.DataUsed, v1alpha1.DataUsed},
 		},
+		"as an earlier run of the block has left it": {
+			v1alpha1.InitialStateKeep, false,
+			[]engine.Load{fakeLoad{dataset: "d", there: true}, reads},
+			[]string{"data-e r1-p1 r1-p2", "r2-p1 r2-p2"},
+			[]v1alpha1.DataState{v1alpha1.DataUsed, v1alpha1.DataUsed},
+		},
 		"fresh": {
 			v1alpha1.InitialStateFresh, false,
 			[]engine.Load{over, reads},

@@ -336,7 +336,9 @@ func (f *facts) newScript() (*script, error) {
 		}
 	}
 	places := f.session.places(f.spec.Template, f.cluster, f.cephMajor(), f.datasetBytes, f.block)
-	made, err := newScript(f.spec.Template, places, f.session.backgroundPlace(places))
+	background := f.session.backgroundPlace(places)
+	f.shareDataset(places)
+	made, err := newScript(f.spec.Template, places, background)
 	if err != nil {
 		return nil, err
 	}

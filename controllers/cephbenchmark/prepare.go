@@ -19,11 +19,13 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
 // prepare makes the scratch pool, waits until Ceph has it as it was asked for, and
@@ -175,6 +177,20 @@ func (f facts) poolUse() rook.ScratchUse {
 // it in the end.
 func (f facts) sharesPool() bool {
 	return f.shared.Key != "" && f.spec.Template.Target.ScratchPool != nil
+}
+
+// blockDataset begins the names of data that the runs of a block work on. Their scratch pool has
+// those of no other block.
+const blockDataset = scratchpool.ImagePrefix + "block"
+
+// shareDataset has clients work on the data of their block, where its runs share them.
+func (f facts) shareDataset(places []place.Place) {
+	if !f.sharesPool() || !f.shared.Data {
+		return
+	}
+	for i := range places {
+		places[i].DatasetOwner, places[i].DatasetThere = blockDataset, f.shared.Continues
+	}
 }
 
 // jobSpec is what the Jobs of the session are made of.

@@ -267,9 +267,12 @@ func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.
 	return move{kind: moveEnd}
 }
 
-// prefill writes the datasets of all phases, once in a session.
+// prefill writes the datasets of all phases, once in a session, or in a block of a sweep.
 func (s *script) prefill(tasks clientTasks) (move, bool) {
 	for _, d := range s.datasets() {
+		if d.there {
+			continue
+		}
 		id := "data-" + d.key
 		todo := s.forEach(func(c place.Place) (task.Task, error) { return prefillTask(id, d.load, c, d.key), nil })
 		if mv, done := carryOut(id, "prefilling "+d.key, todo, tasks); !done {

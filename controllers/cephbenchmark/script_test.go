@@ -18,13 +18,14 @@ import (
 type fakeLoad struct {
 	dataset string
 	writes  bool
+	there   bool // that an earlier run has prefilled the dataset
 }
 
 func (l fakeLoad) Datasets(place.Place) []engine.Dataset {
 	if l.dataset == "" {
 		return nil
 	}
-	made := engine.Dataset{Key: l.dataset}
+	made := engine.Dataset{Key: l.dataset, Shared: l.there, There: l.there}
 	for commands, word := range map[*[]task.Command]string{
 		&made.Commands: "fill", &made.Remove: "remove", &made.Rollback: "rollback", &made.Warm: "warm",
 	} {

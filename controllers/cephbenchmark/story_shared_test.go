@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 func sharedStories() map[string]story {
 	return map[string]story{
 		"one pool for the runs of a block":    onePoolForABlock,
+		"one dataset for the runs of a block": oneDatasetForABlock,
 		"what a run has left goes":            whatASharedRunLeaves,
 		"deleted in mid-run":                  aSharedRunIsDeleted,
 		"the manager is killed in mid-run":    theManagerOfASharedRunIsKilled,
@@ -35,15 +37,19 @@ func sharedStories() map[string]story {
 }
 
 // sharing has a benchmark be that of a sweep, which shares a pool among those with the same key.
-func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) { return w.sharing(key, false) }
+func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) {
+	return w.sharing(scratchpool.Use{Key: key})
+}
 
 // continuing is sharing, for one that does not make the pool.
-func continuing(w *world, key string) func(*v1alpha1.CephBenchmark) { return w.sharing(key, true) }
+func continuing(w *world, key string) func(*v1alpha1.CephBenchmark) {
+	return w.sharing(scratchpool.Use{Key: key, Continues: true})
+}
 
-func (w *world) sharing(key string, continues bool) func(*v1alpha1.CephBenchmark) {
+func (w *world) sharing(use scratchpool.Use) func(*v1alpha1.CephBenchmark) {
 	return func(b *v1alpha1.CephBenchmark) {
 		ofSweep(b)
-		if err := scratchpool.Share(make([]byte, 32), b, key, continues); err != nil {
+		if err := scratchpool.Share(make([]byte, 32), b, use); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -95,6 +101,45 @@ func onePoolForABlock(w *world) {
 	if steps := strings.Join(w.stepsOf(0, cleanupID), "\n"); !strings.Contains(steps, "rados") {
 		w.t.Errorf("the clients left their objects in the pool: %q", steps)
 	}
+}
+
+// oneOverwrite writes over an image, and writes objects.
+const oneOverwrite = `
+repetitions: 1
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: over, fio: {pattern: RandWrite, ramp: 0s, duration: 30s}}
+  - {name: new, radosBench: {mode: Write, ramp: 0s, duration: 30s}}
+`
+
+// The first run prefills an image that later ones write over. What else a run writes goes with it.
+func oneDatasetForABlock(w *world) {
+	image := settings.ScratchPool + "/" + blockDataset + "-0-w1x64m-0"
+	use := scratchpool.Use{Key: "1/1/1", Data: true}
+	first := w.benchmark("b1", oneOverwrite, w.sharing(use))
+	w.untilMeasured(first)
+	w.wantTasks(0, "data-image-w1x64m", "r1-over", "r1-new")
+	w.wantWords(w.stepsOf(0, "data-image-w1x64m"), "--image="+blockDataset+"-0-w1x64m-0", "--rbdname="+blockDataset+"-0-w1x64m-0")
+	w.wantWords(w.stepsOf(0, cleanupID), "cleanup") // of objects
+
+	w.ceph.Change(func(a *cephtest.Answers) { a.Images[settings.ScratchPool] = []string{path.Base(image)} })
+	use.Continues = true
+	second := w.benchmark("b2", oneOverwrite, w.sharing(use))
+	w.untilMeasured(second)
+	w.wantTasks(1, "r1-over", "r1-new")
+	w.wantWords(w.stepsOf(1, cleanupID), "cleanup")
+	for b, want := range map[*v1alpha1.CephBenchmark]v1alpha1.DataState{first: v1alpha1.DataPrefilled, second: v1alpha1.DataUsed} {
+		if got := b.Status.Runs[0].InitialState; got != want {
+			w.t.Errorf("%s found its data %q, want %q", b.Name, got, want)
+		}
+	}
+	w.ceph.Change(func(a *cephtest.Answers) {
+		if left := a.Images[settings.ScratchPool]; len(left) != 1 {
+			w.t.Errorf("images %q are left, want that of the block", left)
+		}
+	})
 }
 
 // leaves has the benchmark at work have an image and objects in the scratch pool, which its

@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Runs of a block share a scratch pool where the spec allows it. The first of them makes it, and
-// it belongs to the sweep, which removes it after the block. All state is in the CephBlockPool
+// Runs of a block share a scratch pool where the plan says so, and the data in it where it says that.
+// The first of them makes both. They belong to the sweep, which removes them after the block. All state is in the CephBlockPool
 // and in the ledger, so a manager that was killed goes on with what it finds.
 
 const sweepKind = "CephTuningSweep"
@@ -33,7 +33,8 @@ func (f facts) poolKey() string {
 
 // sharesPool reports whether the run that is next shares its pool with others of its block.
 func (f facts) sharesPool() bool {
-	return f.next.Action == sweep.RunSlot && sweepspec.SharesPool(&f.sweep.Spec)
+	plan := f.sweep.Status.Plan
+	return f.next.Action == sweep.RunSlot && plan != nil && plan.ScratchPoolPer == v1alpha1.MadeForBlock
 }
 
 // beginsBlock reports whether the run that is next is the first of its block.
@@ -53,7 +54,9 @@ func (r *Reconciler) share(seen facts, child *v1alpha1.CephBenchmark) error {
 	if !seen.sharesPool() {
 		return nil
 	}
-	return scratchpool.Share(r.MasterKey, child, seen.poolKey(), seen.continuesBlock())
+	return scratchpool.Share(r.MasterKey, child, scratchpool.Use{
+		Key: seen.poolKey(), Continues: seen.continuesBlock(), Data: seen.sweep.Status.Plan.DatasetPer == v1alpha1.MadeForBlock,
+	})
 }
 
 // poolIsLost reports whether the pool is gone on which runs of the block were measured.

@@ -54,7 +54,7 @@ func makeLoad(phase v1alpha1.Phase) (Load, error) {
 }
 
 // Cleanup removes everything that any of the loads may have left on behalf of this
-// client: what runs wrote, then datasets. It can be repeated; see [load.Dataset] for
+// client: what runs wrote, then datasets, unless other runs work on those, too. It can be repeated; see [load.Dataset] for
 // when it has to be.
 func Cleanup(p place.Place, loads []Load) []task.Command {
 	var commands []task.Command
@@ -63,7 +63,9 @@ func Cleanup(p place.Place, loads []Load) []task.Command {
 	}
 	for _, l := range loads {
 		for _, dataset := range l.Datasets(p) {
-			commands = append(commands, dataset.Remove...)
+			if !dataset.Shared {
+				commands = append(commands, dataset.Remove...)
+			}
 		}
 	}
 	var once []task.Command
@@ -102,7 +104,7 @@ func TracesOf(p place.Place, loads []Load) Traces {
 }
 
 // DatasetBytes is what a client prefills for some phases, in bytes. Data that several of them
-// share counts once.
+// share counts once, and data that an earlier run has prefilled counts nothing.
 func DatasetBytes(p place.Place, loads []Load) int64 {
 	var bytes int64
 	var keys []string
@@ -110,7 +112,9 @@ func DatasetBytes(p place.Place, loads []Load) int64 {
 		for _, dataset := range each.Datasets(p) {
 			if !slices.Contains(keys, dataset.Key) {
 				keys = append(keys, dataset.Key)
-				bytes += dataset.Bytes
+				if !dataset.There {
+					bytes += dataset.Bytes
+				}
 			}
 		}
 	}

@@ -51,6 +51,8 @@ type ScratchUse struct {
 	// Continues says that earlier users with that key have measured on the pool, so that
 	// another one cannot take its place.
 	Continues bool
+	// Data says that they work on the same data, which the first of them has prefilled.
+	Data bool
 }
 
 // blockPool is the part of a CephBlockPool that is read.

@@ -23,6 +23,8 @@ const (
 	annotationKey = "cephtune.dev/shared-pool"
 	// annotationContinues has the word yes where others have measured on that pool.
 	annotationContinues = "cephtune.dev/shared-pool-continues"
+	// annotationData has the word yes where the benchmarks also work on the same data.
+	annotationData = "cephtune.dev/shared-dataset"
 	// annotationSeal proves that the operator made that annotation: a user who may create
 	// CephBenchmarks may write any annotation and any owner.
 	annotationSeal = "cephtune.dev/shared-pool-seal"
@@ -30,16 +32,27 @@ const (
 	sweepKind = "CephTuningSweep"
 )
 
-// Share has a benchmark use the pool of the sweep that controls it. Benchmarks of one sweep
-// with the same key use the same pool. One that continues does not make it: others have
-// measured on it already.
-func Share(master []byte, b *v1alpha1.CephBenchmark, key string, continues bool) error {
+// Use is how a benchmark uses the pool of its sweep.
+type Use struct {
+	// Key is the same for the benchmarks that use the same pool.
+	Key string
+	// Continues says that others have measured on it already, so that this one does not make it.
+	Continues bool
+	// Data says that they work on the same data, which the first of them prefills.
+	Data bool
+}
+
+// Share has a benchmark use the pool of the sweep that controls it.
+func Share(master []byte, b *v1alpha1.CephBenchmark, use Use) error {
 	if b.Annotations == nil {
 		b.Annotations = map[string]string{}
 	}
-	b.Annotations[annotationKey] = key
-	if continues {
+	b.Annotations[annotationKey] = use.Key
+	if use.Continues {
 		b.Annotations[annotationContinues] = yes
+	}
+	if use.Data {
+		b.Annotations[annotationData] = yes
 	}
 	seal, err := sealOf(master, b)
 	if err != nil {
@@ -54,7 +67,7 @@ const yes = "yes"
 // Shared returns the use of the pool that a benchmark shares; the zero value without one. An
 // annotation counts only if the operator has sealed it for this very benchmark and owner.
 func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
-	key, continues, sweep := b.Annotations[annotationKey], b.Annotations[annotationContinues] == yes, metav1.GetControllerOf(b)
+	key, sweep := b.Annotations[annotationKey], metav1.GetControllerOf(b)
 	if key == "" || sweep == nil || sweep.Kind != sweepKind {
 		return rook.ScratchUse{}, nil
 	}
@@ -63,7 +76,9 @@ func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
 		return rook.ScratchUse{}, err
 	}
 	owner := objectref.Ref{Kind: sweep.Kind, Namespace: b.Namespace, Name: sweep.Name, UID: sweep.UID}
-	return rook.ScratchUse{Owner: owner, Key: key, Continues: continues}, nil
+	return rook.ScratchUse{
+		Owner: owner, Key: key, Continues: b.Annotations[annotationContinues] == yes, Data: b.Annotations[annotationData] == yes,
+	}, nil
 }
 
 // sealOf is what only the operator can make of a benchmark, its owner and what it shares.
@@ -76,7 +91,10 @@ func sealOf(master []byte, b *v1alpha1.CephBenchmark) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]string{owner.Kind, owner.Name, b.Namespace, b.Name, b.Annotations[annotationKey], b.Annotations[annotationContinues]})
+	text, err := json.Marshal([]string{
+		owner.Kind, owner.Name, b.Namespace, b.Name,
+		b.Annotations[annotationKey], b.Annotations[annotationContinues], b.Annotations[annotationData],
+	})
 	if err != nil {
 		return "", fmt.Errorf("write what is sealed: %w", err)
 	}

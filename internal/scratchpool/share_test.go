@@ -25,7 +25,7 @@ func child() *v1alpha1.CephBenchmark {
 // may copy annotations and owners.
 func TestOnlySealedBenchmarksShare(t *testing.T) {
 	want := rook.ScratchUse{
-		Owner: objectref.Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11-11"}, Key: "1/2/1", Continues: true,
+		Owner: objectref.Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11-11"}, Key: "1/2/1", Continues: true, Data: true,
 	}
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.CephBenchmark)
@@ -36,6 +36,7 @@ func TestOnlySealedBenchmarksShare(t *testing.T) {
 		"another key":          {func(b *v1alpha1.CephBenchmark) { b.Annotations[annotationKey] = "1/3/1" }, false},
 		"no key":               {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationKey) }, false},
 		"another pool allowed": {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationContinues) }, false},
+		"other data":           {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationData) }, false},
 		"no seal":              {func(b *v1alpha1.CephBenchmark) { delete(b.Annotations, annotationSeal) }, false},
 		"another name":         {func(b *v1alpha1.CephBenchmark) { b.Name = "mine" }, false},
 		"another namespace":    {func(b *v1alpha1.CephBenchmark) { b.Namespace = "mine" }, false},
@@ -46,7 +47,7 @@ func TestOnlySealedBenchmarksShare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := child()
-			if err := Share(master, b, "1/2/1", true); err != nil {
+			if err := Share(master, b, Use{Key: "1/2/1", Continues: true, Data: true}); err != nil {
 				t.Fatal(err)
 			}
 			c.change(b)
@@ -64,7 +65,7 @@ func TestOnlySealedBenchmarksShare(t *testing.T) {
 
 func TestOtherManagersSealsCountForNothing(t *testing.T) {
 	b, other := child(), append(make([]byte, 31), 1)
-	if err := Share(other, b, "1/2/1", false); err != nil {
+	if err := Share(other, b, Use{Key: "1/2/1"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := Shared(master, b); err != nil || got != (rook.ScratchUse{}) {
@@ -73,7 +74,7 @@ func TestOtherManagersSealsCountForNothing(t *testing.T) {
 }
 
 func TestWithoutAnOwnerNothingIsShared(t *testing.T) {
-	if err := Share(master, &v1alpha1.CephBenchmark{}, "1/2/1", false); err == nil {
+	if err := Share(master, &v1alpha1.CephBenchmark{}, Use{Key: "1/2/1"}); err == nil {
 		t.Error("a benchmark without an owner shares a pool")
 	}
 }

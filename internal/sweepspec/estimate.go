@@ -61,10 +61,20 @@ type estimator struct {
 	maxRuns        int
 	// pools are the scratch pools of the largest design.
 	pools int
+	// datasetPer and datasetReason are what data are prefilled for, and why.
+	datasetPer    v1alpha1.MadeFor
+	datasetReason string
 }
 
 func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, error) {
 	e := &estimator{spec: spec, facts: facts, configurations: planner.Configurations()}
+	e.datasetPer, e.datasetReason = datasetPer(spec, facts.NeedRestart)
+	_, largest := planner.Estimate()
+	race, confirmation := planner.MaxBlocks()
+	e.maxRuns = max(largest.Runs, 1)
+	if e.pools = e.maxRuns; SharesPool(spec) {
+		e.pools = min(e.pools, race+confirmation)
+	}
 	for _, c := range e.configurations {
 		template, err := Template(spec, c.Values, 1)
 		if err != nil {
@@ -80,18 +90,12 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	if err != nil {
 		return nil, err
 	}
-	_, largest := planner.Estimate()
-	e.maxRuns = max(largest.Runs, 1)
 	worst := effort{}
 	for c := 1; c < len(e.configurations); c++ {
 		step := e.walk([]int{0, c})
 		worst = effort{max(worst.pgs, step.pgs), max(worst.restarts, step.restarts)}
 	}
 	e.largest = worst
-	race, confirmation := planner.MaxBlocks()
-	if e.pools = e.maxRuns; SharesPool(spec) {
-		e.pools = min(e.pools, race+confirmation)
-	}
 	e.total = e.walk(first.Progress.Order).times(race).and(worst.times(confirmation))
 	return e, nil
 }
@@ -168,9 +172,20 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		}
 		bytes += int64(total.Seconds() * writtenPerSecond(b.AsPhase(), 1))
 	}
-	prefilled := PrefillBytes(t, e.facts.DatasetBytes)
+	prefilled := e.prefilled(t)
 	moved := prefilled + warmBytes(t, e.facts.DatasetBytes)
 	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
+}
+
+// prefilled is what a run prefills of that: on average over the runs of a block, where they work on
+// the same data.
+func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
+	all := PrefillBytes(t, e.facts.DatasetBytes)
+	if e.datasetPer != v1alpha1.MadeForBlock {
+		return all
+	}
+	own := prefillBytes(t, e.facts.DatasetBytes, true)
+	return own + (all-own)*int64(e.pools)/int64(e.maxRuns)
 }
 
 // warmBytes is what all clients read before the phases of a run, so that caches are warm.
@@ -190,6 +205,11 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 // PrefillBytes is what all clients and the background load write before the phases of a run, given
 // the data of each: objects for what reads them, and images or files.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
+	return prefillBytes(t, datasetBytes, false)
+}
+
+// prefillBytes is PrefillBytes, without what an earlier run of the block has prefilled if it continues.
+func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bool) int64 {
 	var loads []engine.Load
 	for _, phase := range t.Phases {
 		if load, err := engine.LoadOf(phase); err == nil { // Its error is reported elsewhere.
@@ -198,9 +218,13 @@ func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	}
 	all := int64(0)
 	at := placeOf(t, datasetBytes)
+	if continues {
+		at.DatasetOwner, at.DatasetThere = "block", true
+	}
 	for at.Client = range at.Clients {
 		all += engine.DatasetBytes(at, loads)
 	}
+	at.DatasetOwner, at.DatasetThere = "", false
 	if b := t.BackgroundLoad; b != nil {
 		if load, err := engine.BackgroundOf(*b); err == nil {
 			at.Client, at.Clients, at.Image.Shared = 0, 1, false // Its own.

@@ -38,8 +38,9 @@ type Facts struct {
 const AssumedNoise = 0.05
 
 const (
-	maxRefusals = 8
-	maxRefusal  = 192 // bytes
+	maxRefusals   = 8
+	maxRefusal    = 192 // bytes
+	maxDataReason = 160 // bytes
 )
 
 // Draft is the plan of a run before it has begun, for status.plan: the fixed choices, and
@@ -92,7 +93,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	if err != nil {
 		return err
 	}
-	plan.ScratchPoolPer = scratchPoolPer(e.spec)
+	plan.ScratchPoolPer, plan.DatasetPer, plan.DatasetReason = scratchPoolPer(e.spec), e.datasetPer, ellipsis.Cut(e.datasetReason, maxDataReason)
 	plan.SmallestEffect = percentOf(math.Abs(ratio - 1))
 	for _, r := range budgetRefusals(fixed.Budget, smallest) {
 		plan.Refusals = append(slices.Clip(plan.Refusals), r)

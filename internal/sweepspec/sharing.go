@@ -1,39 +1,88 @@
 package sweepspec
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
 )
 
 // SharesPool reports whether all runs of a block may be on one scratch pool: no parameter is
 // about the pool, and its OSDs are drawn for blocks, not for runs.
 func SharesPool(spec *Spec) bool {
-	return spec.Template.Target.ScratchPool != nil && !slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool {
-		return p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil
-	})
+	return spec.Template.Target.ScratchPool != nil && aboutPool(spec) == ""
+}
+
+// aboutPool is the parameter that a pool is made for; "" if there is none.
+func aboutPool(spec *Spec) v1alpha1.ParameterName {
+	for _, p := range spec.Parameters {
+		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // scratchPoolPer is what a sweep makes a scratch pool for; "" if it makes none.
-func scratchPoolPer(spec *Spec) v1alpha1.ScratchPoolScope {
+func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	switch {
 	case spec.Template.Target.ScratchPool == nil:
 		return ""
 	case SharesPool(spec):
-		return v1alpha1.ScratchPoolPerBlock
+		return v1alpha1.MadeForBlock
 	}
-	return v1alpha1.ScratchPoolPerRun
+	return v1alpha1.MadeForRun
 }
 
-// SharesDataset reports whether they may be on the same data, too. Only the load may be varied
-// then, and not how many clients have data or which objects it works on: options of OSDs decide
-// how data are stored (bluestore_compression_mode, bluestore_csum_type), so data of one
-// configuration would be read under another. Each run that is to begin with fresh data has its own.
-func SharesDataset(spec *Spec) bool {
-	return SharesPool(spec) && spec.Template.InitialState == v1alpha1.InitialStateKeep &&
-		!slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool {
-			return p.Workload == nil || changesData(p.Workload.Field)
-		})
+// rados bench notes in an object the process that wrote the others, whose names have the host
+// name of its pod, too. Pods of another benchmark have another.
+const radosBenchNames = "those of rados bench for each run, which finds only objects that its own pod wrote"
+
+// datasetPer is what a sweep prefills data for, and why some or all of them are for each run; ""
+// if no phase needs any. needRestart are parameters that OSDs take only when they start.
+//
+// Data that were written with one value and are read with another would be no fair trial of
+// either, and OSDs that were restarted have forgotten what the others still have in their caches.
+func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, why string) {
+	shareable, own := datasets(spec)
+	if shareable+own == 0 {
+		return "", ""
+	}
+	switch state := spec.Template.InitialState; {
+	case spec.Template.Target.ScratchPool == nil:
+		return v1alpha1.MadeForRun, "the target is no scratch pool"
+	case !SharesPool(spec):
+		return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s is about the pool", aboutPool(spec))
+	case state == v1alpha1.InitialStateFresh || state == v1alpha1.InitialStateRollback:
+		return v1alpha1.MadeForRun, fmt.Sprintf("initialState is %s", state)
+	}
+	for _, p := range spec.Parameters {
+		if why := needsOwnData(p, slices.Contains(needRestart, p.Name)); why != "" {
+			return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s %s", p.Name, why)
+		}
+	}
+	switch {
+	case shareable == 0:
+		return v1alpha1.MadeForRun, radosBenchNames
+	case own > 0:
+		return v1alpha1.MadeForBlock, radosBenchNames
+	}
+	return v1alpha1.MadeForBlock, ""
+}
+
+// needsOwnData says why runs that differ in a parameter cannot work on the same data; "" if they can.
+func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
+	switch {
+	case restarts:
+		return "restarts OSDs, which empties their caches"
+	case p.Workload != nil && changesData(p.Workload.Field):
+		return "decides which data there are"
+	case p.Config != nil && !keepsData(string(p.Config.Option)):
+		return fmt.Sprintf("may decide how data are stored (%s)", p.Config.Option)
+	}
+	return ""
 }
 
 // changesData reports whether a field of the load decides which objects or images there are.
@@ -43,4 +92,36 @@ func changesData(field v1alpha1.WorkloadField) bool {
 		return true
 	}
 	return false
+}
+
+// keepsData reports whether an option is known to have no say in how data are stored. Others, such
+// as bluestore_csum_type or bluestore_prefer_deferred_size, may have.
+func keepsData(option string) bool {
+	if strings.HasPrefix(option, "osd_pool_default_") {
+		return false
+	}
+	return slices.ContainsFunc([]string{"osd_", "ms_", "objecter_", "bluestore_throttle_", "bluestore_cache_"}, func(prefix string) bool {
+		return strings.HasPrefix(option, prefix)
+	})
+}
+
+// datasets are how many datasets a client of the template has that other runs can work on, too,
+// and how many that they cannot.
+func datasets(spec *Spec) (shareable, own int) {
+	at := placeOf(spec.Template, 1<<30)
+	at.DatasetOwner = "block"
+	for _, phase := range spec.Template.Phases {
+		load, err := engine.LoadOf(phase)
+		if err != nil {
+			continue // It is reported elsewhere.
+		}
+		for _, d := range load.Datasets(at) {
+			if d.Shared {
+				shareable++
+			} else {
+				own++
+			}
+		}
+	}
+	return shareable, own
 }

@@ -95,6 +95,13 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	if plan.ScratchPoolPer != "" {
 		rows = append(rows, []string{"scratch pools", "one for each " + strings.ToLower(string(plan.ScratchPoolPer))})
 	}
+	if plan.DatasetPer != "" {
+		text := "prefilled for each " + strings.ToLower(string(plan.DatasetPer))
+		if plan.DatasetReason != "" {
+			text += " (" + plan.DatasetReason + ")"
+		}
+		rows = append(rows, []string{"data", text})
+	}
 	rows = append(rows,
 		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
 		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},

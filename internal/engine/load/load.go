@@ -87,6 +87,9 @@ func CheckWord(name, word string) error {
 type Dataset struct {
 	// Key is the same for the same data: lower-case letters, digits and dashes.
 	Key string
+	// Shared says that other runs work on it, too, so that it stays when this one is torn down,
+	// and There that an earlier one has written it.
+	Shared, There bool
 	// Bytes are written by this client, and the most that its data then take.
 	Bytes int64
 	// Commands write it. They can be repeated.

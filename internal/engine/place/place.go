@@ -3,6 +3,7 @@
 package place
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -39,6 +40,10 @@ type Place struct {
 	// Owner is a word of at most 24 characters that is unique in the cluster, such as
 	// "cephtune-5f3a9c0d21".
 	Owner string
+	// DatasetOwner begins the names of data that other runs work on, too, such as those of a
+	// sweep's block; Owner if it is empty. DatasetThere says that an earlier one has prefilled them.
+	DatasetOwner string
+	DatasetThere bool
 	// Client is the index of this client, from 0, of Clients.
 	Client, Clients int
 
@@ -117,6 +122,12 @@ func (p Place) Name(what string) string {
 	return p.Owner + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
+// DatasetName is the name of data that this client prefills, or an earlier run has.
+func (p Place) DatasetName(what string) string {
+	p.Owner = cmp.Or(p.DatasetOwner, p.Owner)
+	return p.Name(what)
+}
+
 // ObjectNamespace is a RADOS namespace of this client.
 func (p Place) ObjectNamespace(what string) string {
 	begin := p.Namespace
@@ -139,6 +150,7 @@ func (p Place) Validate() error {
 		}
 	}
 	check("Owner", p.Owner, word, 24)
+	check("DatasetOwner", p.DatasetOwner, word, 24)
 	check("CephUser", p.CephUser, word, 128)
 	check("Pool", p.Pool, word, 128)
 	check("DataPool", p.DataPool, word, 128)

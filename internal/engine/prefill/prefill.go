@@ -142,7 +142,7 @@ func (s Set) name(part int) string {
 	if s.shared() {
 		p.Client = 0
 	}
-	name := p.Name(s.base() + "-" + strconv.Itoa(part))
+	name := p.DatasetName(s.base() + "-" + strconv.Itoa(part))
 	if s.Medium == Objects {
 		return place.ObjectPrefix + name + "."
 	}
@@ -221,6 +221,8 @@ func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int6
 // Dataset is the set as a dataset.
 func (s Set) Dataset() load.Dataset {
 	dataset := load.Dataset{Key: string(s.Medium) + "-" + s.base()}
+	dataset.Shared = s.Place.DatasetOwner != "" && (s.Medium == Image || s.Medium == Objects)
+	dataset.There = dataset.Shared && s.Place.DatasetThere
 	if s.absent() {
 		return dataset
 	}

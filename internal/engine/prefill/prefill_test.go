@@ -239,3 +239,28 @@ func TestPrefixesOfObjectsAreTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// Data that other runs work on, too, have names that do not follow from the run, and stay.
+func TestDataOfABlock(t *testing.T) {
+	for name, c := range map[string]struct {
+		place  place.Place
+		medium Medium
+		there  bool
+		want   string // the beginning of the name of a part
+		shared bool
+	}{
+		"an image":           {pool(), Image, false, "cephtune-block-2-w1x", true},
+		"an image, later":    {pool(), Image, true, "cephtune-block-2-w1x", true},
+		"objects":            {pool(), Objects, false, "benchmark_data_cephtune-block-2-w1x", true},
+		"a file has a claim": {claim(), File, true, "cephtune-block-0-w1x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.place.DatasetOwner, c.place.DatasetThere = "cephtune-block", c.there
+			s := Set{Place: c.place, Medium: c.medium, Use: Write, Parts: 1}
+			d := s.Dataset()
+			if !strings.HasPrefix(s.name(0), c.want) || d.Shared != c.shared || d.There != (c.there && c.shared) {
+				t.Errorf("%s, shared %t, there %t, want %s…, %t and %t", s.name(0), d.Shared, d.There, c.want, c.shared, c.there && c.shared)
+			}
+		})
+	}
+}
