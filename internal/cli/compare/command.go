@@ -46,14 +46,21 @@ of the runs' values. It takes three valid runs of each side; without, there is n
 ratio may be chance. Whatever changed in the cluster between the two is in the ratio: who
 wants to know whether a setting is the cause needs a CephTuningSweep.
 
-Exit codes: 0 they can be compared; 1 error; 2 wrong usage; 3 they differ in something that
-is not expected, do not differ in what is, or it is not known.`
+With --max-regression they are a gate: A is the reference, and each figure is Kept where its interval shows that B is not worse by
+more, Broken where it shows that it is, and otherwise Unknown. Where the runs of A are of fewer than 3 days, that is about this hour.
+
+Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
+usage; 3 they differ in something that is not expected, do not differ in what is, it is not known, or a
+figure of --max-regression is Broken or Unknown.`
 
 const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images
 
   # Before and after disks were replaced, with one option that was changed with them
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=osds --expect "config osd osd_memory_target"
+
+  # A gate: no slower than the reference
+  %[1]s reference nightly -n cephtune-bench --max-regression 10%% --metric bandwidth,p99
 
   # Two benchmarks
   %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds
@@ -68,6 +75,9 @@ type options struct {
 	kinds, beginnings []string
 	expect            []expectation
 	output            string
+	maxRegression     string
+	metrics           []string
+	regression        *regression
 }
 
 // reference is a side as it was typed.
@@ -103,6 +113,8 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of differences that are meant, by commas: "+strings.Join(kindNames(), ", "))
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
+	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse than A figures of B may be, such as 10%; makes it a gate")
+	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression is about, such as iops,p99; without, bandwidth and p99 where there is one")
 	// It fails only for a flag that does not exist, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "json", "yaml")
@@ -127,6 +139,9 @@ func (o *options) read(args []string) error {
 	}
 	var err error
 	if o.expect, err = expectations(o.kinds, o.beginnings); err != nil {
+		return err
+	}
+	if o.regression, err = parseRegression(o.maxRegression, o.metrics); err != nil {
 		return err
 	}
 	for i, arg := range args {
@@ -178,10 +193,14 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	if err != nil {
 		return err
 	}
+	found.judgeRegressions(o.regression, sides[0])
 	if err := found.write(out, o.output); err != nil {
 		return err
 	}
-	return found.verdict()
+	if err := found.verdict(); err != nil {
+		return err
+	}
+	return found.regressed()
 }
 
 // find reads the runs of a side.

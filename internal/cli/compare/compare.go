@@ -34,6 +34,10 @@ type comparison struct {
 	// Notes have to be known.
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Ratio  `json:"figures"`
+	// Regressions are there where --max-regression asks for them.
+	Regressions []Judgement `json:"regressions,omitempty"`
+
+	limit string // of --max-regression
 }
 
 // Side says which runs a side has.

@@ -105,6 +105,14 @@ func TestGolden(t *testing.T) {
 		"error no such run":             "nightly:1 nightly:9",
 		"error no such run ID":          "nightly nightly@0",
 		"error no such benchmark":       "nightly monthly",
+		"a gate that is kept":           "nightly weekly --max-regression 10%",
+		"a gate that is broken":         "nightly@2 nightly@1 --max-regression 5% --metric p99,bw --expect Ceph -o markdown",
+		"a gate of which is not known":  "nightly weekly --max-regression 1%",
+		"a gate of too few runs":        "nightly:1 nightly:3 --max-regression 10% -o yaml",
+		"a gate of no figure":           "nightly weekly --max-regression 10% --metric p50",
+		"usage a regression of no unit": "nightly weekly --max-regression 10",
+		"usage a metric of nothing":     "nightly weekly --metric p99",
+		"usage the longest operation":   "nightly weekly --max-regression 10% --metric max",
 		"usage one side":                "nightly",
 		"usage the same twice":          strings.Repeat(" nightly", 2)[1:],
 		"usage a sweep":                 "cephtuningsweep/pg-num nightly",
@@ -117,6 +125,30 @@ func TestGolden(t *testing.T) {
 			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), line, "")
 			clitest.Golden(t, name, "$ compare "+line+"\n"+got.String(), *update)
 		})
+	}
+}
+
+func TestRegressionsAreJudgedByTheirIntervals(t *testing.T) {
+	r, err := parseRegression("10%", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		metric    v1alpha1.Metric
+		low, high float64
+		want      v1alpha1.ConstraintOutcome
+	}{
+		"as fast":                 {v1alpha1.MetricBandwidth, 0.97, 1.03, v1alpha1.ConstraintKept},
+		"just as slow as it may":  {v1alpha1.MetricIOPS, 0.9, 0.95, v1alpha1.ConstraintKept},
+		"perhaps too slow":        {v1alpha1.MetricBandwidth, 0.85, 0.95, v1alpha1.ConstraintUnknown},
+		"too slow":                {v1alpha1.MetricBandwidth, 0.7, 0.89, v1alpha1.ConstraintBroken},
+		"a latency that is lower": {v1alpha1.MetricLatencyP99, 0.5, 0.8, v1alpha1.ConstraintKept},
+		"perhaps too high":        {v1alpha1.MetricLatencyP99, 1.05, 1.2, v1alpha1.ConstraintUnknown},
+		"too high":                {v1alpha1.MetricLatencyP99, 1.11, 1.2, v1alpha1.ConstraintBroken},
+	} {
+		if got := r.judge(Ratio{Metric: tc.metric, Low: &tc.low, High: &tc.high}); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
 	}
 }
 

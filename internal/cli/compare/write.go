@@ -98,6 +98,9 @@ func (c *comparison) table() []byte {
 		out.WriteString("\n")
 		aligned.Write(&out, header, rows)
 	}
+	if lines := c.regressionLines(); len(lines) > 0 {
+		out.WriteString("\n" + strings.Join(lines, "\n") + "\n")
+	}
 	if len(c.Notes) > 0 {
 		out.WriteString("\n" + strings.Join(c.Notes, "\n") + "\n")
 	}
@@ -112,6 +115,12 @@ func (c *comparison) markdown() []byte {
 	}
 	if header, rows := c.rows(); len(rows) > 0 {
 		out.WriteString("\n" + (&report.Table{Header: header, Rows: rows}).Markdown())
+	}
+	if len(c.Regressions) > 0 {
+		out.WriteString("\n")
+	}
+	for _, line := range c.regressionLines() {
+		fmt.Fprintf(&out, "- %s\n", report.Escape(line))
 	}
 	for _, note := range c.Notes {
 		fmt.Fprintf(&out, "\n%s\n", report.Escape(note))

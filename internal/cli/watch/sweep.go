@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -201,7 +202,7 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	}
 	rows = append(rows,
 		[]string{fmt.Sprintf("kubectl -n %s describe cephsweep %s", s.Namespace, s.Name), "events: what became of each block, and why runs do not count"},
-		[]string{"docs/sweeps.md, docs/statistics.md", "what the words mean, and how often verdicts are wrong"},
+		[]string{manual.Verdicts, "what the words mean, and how often verdicts are wrong"},
 	)
 	out.WriteString("\n")
 	aligned.Write(out, []string{"NEXT", ""}, rows)

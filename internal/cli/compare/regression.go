@@ -1,0 +1,142 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/words"
+)
+
+// sessions is how many days the runs of a reference are of before their interval covers how
+// days differ.
+const sessions = 3
+
+// regression is what --max-regression asks.
+type regression struct {
+	share   string // as it was typed, such as 10%
+	limit   float64
+	metrics []v1alpha1.Metric
+}
+
+// Judgement is what the interval of a figure says about the largest regression.
+type Judgement struct {
+	Phase     v1alpha1.PhaseName         `json:"phase"`
+	Direction v1alpha1.Direction         `json:"direction"`
+	Metric    v1alpha1.Metric            `json:"metric"`
+	Outcome   v1alpha1.ConstraintOutcome `json:"outcome"`
+}
+
+// parseRegression reads the flags; nil where nothing is asked.
+func parseRegression(share string, names []string) (*regression, error) {
+	if share == "" {
+		if len(names) > 0 {
+			return nil, exit.UsageErrorf("--metric says what --max-regression is about, which is not there")
+		}
+		return nil, nil //nolint:nilnil // Documented.
+	}
+	number, percent := strings.CutSuffix(share, "%")
+	limit, err := strconv.ParseFloat(number, 64)
+	if err != nil || !percent || math.IsNaN(limit) || limit <= 0 || limit >= 100 {
+		return nil, exit.UsageErrorf("--max-regression %q: want a share between 0%% and 100%%, such as 10%%", share)
+	}
+	r := &regression{share: share, limit: limit / 100, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
+	for i, name := range names {
+		metric, known := words.Metric(name)
+		if !known || metric == v1alpha1.MetricLatencyMax {
+			return nil, exit.UsageErrorf("--metric %q: want some of bandwidth, iops, mean, p50, p95, p99, p999", name)
+		}
+		if i == 0 {
+			r.metrics = nil
+		}
+		r.metrics = append(r.metrics, metric)
+	}
+	return r, nil
+}
+
+// judge tells, by its interval, whether a figure keeps the limit. Without an interval that is
+// not known.
+func (r *regression) judge(f Ratio) v1alpha1.ConstraintOutcome {
+	if f.Low == nil || math.IsNaN(*f.Low) || math.IsNaN(*f.High) {
+		return v1alpha1.ConstraintUnknown
+	}
+	worst, best := *f.Low, *f.High
+	bound := 1 - r.limit
+	if f.Metric != v1alpha1.MetricBandwidth && f.Metric != v1alpha1.MetricIOPS {
+		worst, best, bound = -*f.High, -*f.Low, -(1 + r.limit)
+	}
+	switch {
+	case worst >= bound:
+		return v1alpha1.ConstraintKept
+	case best < bound:
+		return v1alpha1.ConstraintBroken
+	}
+	return v1alpha1.ConstraintUnknown
+}
+
+// judgeRegressions judges all figures that are asked for.
+func (c *comparison) judgeRegressions(r *regression, reference side) {
+	if r == nil {
+		return
+	}
+	c.limit, c.Regressions = r.share, []Judgement{}
+	for _, f := range c.Figures {
+		if slices.Contains(r.metrics, f.Metric) {
+			c.Regressions = append(c.Regressions, Judgement{f.Phase, f.Direction, f.Metric, r.judge(f)})
+		}
+	}
+	if days := daysOf(reference.runs); days < sessions {
+		c.Notes = append(c.Notes, fmt.Sprintf("The runs of %s are of %d day(s): the verdict is about this hour, and says nothing about how days differ. A reference is of %d days or more.",
+			reference.name, days, sessions))
+	}
+}
+
+func daysOf(runs []*archive.Run) int {
+	days := map[string]bool{}
+	for _, run := range runs {
+		days[run.StartTime.UTC().Format("2006-01-02")] = true
+	}
+	return len(days)
+}
+
+// regressionLines say what came of each figure.
+func (c *comparison) regressionLines() []string {
+	lines := make([]string, 0, len(c.Regressions))
+	for _, j := range c.Regressions {
+		lines = append(lines, fmt.Sprintf("%s: %s %s %s is at most %s worse in B", j.Outcome, j.Phase, j.Direction, j.Metric, c.limit))
+	}
+	return lines
+}
+
+// regressed is the exit code for a pipeline.
+func (c *comparison) regressed() error {
+	if c.Regressions == nil {
+		return nil
+	}
+	if len(c.Regressions) == 0 {
+		return exit.UnexpectedErrorf("no figure can be judged by --max-regression: name one that both sides have with --metric")
+	}
+	var broken, open []string
+	for _, j := range c.Regressions {
+		name := fmt.Sprintf("%s %s", j.Phase, j.Metric)
+		switch j.Outcome {
+		case v1alpha1.ConstraintKept:
+		case v1alpha1.ConstraintBroken:
+			broken = append(broken, name)
+		default:
+			open = append(open, name)
+		}
+	}
+	switch {
+	case len(broken) > 0:
+		return exit.UnexpectedErrorf("worse by more than %s: %s", c.limit, strings.Join(broken, ", "))
+	case len(open) > 0:
+		return exit.UnexpectedErrorf("whether it is worse by more than %s is not known of %s: make more runs", c.limit, strings.Join(open, ", "))
+	}
+	return nil
+}
