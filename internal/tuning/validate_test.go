@@ -9,6 +9,16 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
+// capIs has osd_client_message_cap be set for OSDs, unless to "", and have a default.
+func capIs(now, byDefault string) func(*Known) {
+	return func(k *Known) {
+		k.Help["osd_client_message_cap"] = ceph.OptionHelp{Known: true, Name: "osd_client_message_cap", Type: "uint", Default: byDefault, Runtime: true}
+		if now != "" {
+			k.Facts.Config = append(k.Facts.Config, ceph.ConfigEntry{Section: "osd", Name: "osd_client_message_cap", Value: now})
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	allowed := Permissions{Cluster: settings.Cluster{
 		Namespace: "rook-ceph", Name: "my-cluster",
@@ -56,37 +66,45 @@ func TestValidate(t *testing.T) {
 		"what only a new OSD takes": {configurations: one(config("bluestore_elastic_shared_blobs", "false")), change: func(k *Known) {
 			k.Help["bluestore_elastic_shared_blobs"] = ceph.OptionHelp{Known: true, Name: "bluestore_elastic_shared_blobs", Type: "bool", Flags: []string{"create"}}
 		}, reason: ProblemNever, said: "when an OSD is created"},
-		"what a pool does not lose again":    {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"the autoscaler":                     {configurations: one(autoscaler("p")), reason: ProblemNever, said: "held still"},
-		"an option that Ceph does not know":  {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope"},
-		"an option of a manager":             {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
-		"an option of pools not known":       {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "put back"},
-		"a pool that is not there":           {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
-		"somebody's scratch pool":            {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
-		"how it keeps data":                  {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"how another keeps data":             {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"a pool that guards its PGs":         {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} }, reason: ProblemNotAllowed, said: "nopgchange"},
-		"a pool with a minimum":              {configurations: one(poolOption("p", "pg_num", "16")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, said: "no less than 32"},
-		"no PGs":                             {configurations: one(poolOption("p", "pg_num", "0")), reason: ProblemValue, said: "at least one PG"},
-		"PGs unset":                          {configurations: one(poolOption("p", "pg_num", "")), reason: ProblemValue, said: "always has a pg_num"},
-		"text for a number":                  {configurations: one(config("osd_max_backfills", "many")), reason: ProblemValue, said: "not a whole number"},
-		"a word that is none of the enum":    {configurations: one(config("osd_mclock_profile", "fast")), reason: ProblemValue, said: "balanced, high_recovery_ops"},
-		"a word that the administrator bars": {configurations: one(config("osd_mclock_profile", "high_client_ops")), reason: ProblemOutOfBounds, said: "allows balanced, custom"},
-		"less than Ceph takes":               {configurations: one(masked("class:ssd", "osd_memory_target", "512M")), reason: ProblemOutOfBounds, said: "Ceph takes no less than 939524096"},
-		"less than the administrator allows": {configurations: one(config("osd_memory_target", "1000M")), reason: ProblemOutOfBounds, said: "no less than 1Gi"},
-		"more than that":                     {configurations: one(config("osd_deep_scrub_randomize_ratio", "0.6")), reason: ProblemOutOfBounds, said: "no more than 0.5"},
-		"one of several values":              {configurations: [][]Change{{poolOption("p", "pg_num", "64")}, {poolOption("p", "pg_num", "256")}}, reason: ProblemOutOfBounds, said: "256"},
-		"seconds in another form":            {configurations: one(config("osd_some_delay", "30m"))},
-		"seconds above a bound":              {configurations: one(config("osd_some_delay", "1h")), reason: ProblemOutOfBounds, said: "no more than 1800"},
-		"milliseconds above a bound":         {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, said: "no more than 9000"},
-		"milliseconds with a unit":           {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, said: "without a unit"},
-		"a type that cannot be compared":     {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `of type "addr"`},
-		"a word with a bound":                {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "bounded by values"},
-		"a restart":                          {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
-		"a restart that is allowed":          {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
-		"shares with a built-in profile":     {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile custom"},
-		"shares with a custom profile":       {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2"))},
-		"shares without mClock":              {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) { k.OpQueue = "wpq" }},
+		"what a pool does not lose again":         {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"the autoscaler":                          {configurations: one(autoscaler("p")), reason: ProblemNever, said: "held still"},
+		"an option that Ceph does not know":       {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope"},
+		"an option of a manager":                  {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
+		"an option of pools not known":            {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "put back"},
+		"a pool that is not there":                {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
+		"somebody's scratch pool":                 {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
+		"how it keeps data":                       {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"how another keeps data":                  {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"a pool that guards its PGs":              {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} }, reason: ProblemNotAllowed, said: "nopgchange"},
+		"a pool with a minimum":                   {configurations: one(poolOption("p", "pg_num", "16")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, said: "no less than 32"},
+		"no PGs":                                  {configurations: one(poolOption("p", "pg_num", "0")), reason: ProblemValue, said: "at least one PG"},
+		"PGs unset":                               {configurations: one(poolOption("p", "pg_num", "")), reason: ProblemValue, said: "always has a pg_num"},
+		"text for a number":                       {configurations: one(config("osd_max_backfills", "many")), reason: ProblemValue, said: "not a whole number"},
+		"a word that is none of the enum":         {configurations: one(config("osd_mclock_profile", "fast")), reason: ProblemValue, said: "balanced, high_recovery_ops"},
+		"a word that the administrator bars":      {configurations: one(config("osd_mclock_profile", "high_client_ops")), reason: ProblemOutOfBounds, said: "allows balanced, custom"},
+		"less than Ceph takes":                    {configurations: one(masked("class:ssd", "osd_memory_target", "512M")), reason: ProblemOutOfBounds, said: "Ceph takes no less than 939524096"},
+		"less than the administrator allows":      {configurations: one(config("osd_memory_target", "1000M")), reason: ProblemOutOfBounds, said: "no less than 1Gi"},
+		"more than that":                          {configurations: one(config("osd_deep_scrub_randomize_ratio", "0.6")), reason: ProblemOutOfBounds, said: "no more than 0.5"},
+		"one of several values":                   {configurations: [][]Change{{poolOption("p", "pg_num", "64")}, {poolOption("p", "pg_num", "256")}}, reason: ProblemOutOfBounds, said: "256"},
+		"seconds in another form":                 {configurations: one(config("osd_some_delay", "30m"))},
+		"seconds above a bound":                   {configurations: one(config("osd_some_delay", "1h")), reason: ProblemOutOfBounds, said: "no more than 1800"},
+		"milliseconds above a bound":              {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, said: "no more than 9000"},
+		"milliseconds with a unit":                {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, said: "without a unit"},
+		"a type that cannot be compared":          {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `of type "addr"`},
+		"unset, and the default is above a bound": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "8192"), reason: ProblemOutOfBounds, said: "no more than 4Ki"},
+		"unset, and set above a bound for all": {configurations: one(config("osd_client_message_cap", "")), change: func(k *Known) {
+			capIs("32", "256")(k)
+			k.Facts.Config = append(k.Facts.Config, ceph.ConfigEntry{Section: "global", Name: "osd_client_message_cap", Value: "8192"})
+		}, reason: ProblemOutOfBounds, said: "no more than 4Ki"},
+		"unset, and the default is not known": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", ""), reason: ProblemOutOfBounds, said: "not known"},
+		"unset, and the default is in bounds": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "256")},
+		"unset as before, above a bound":      {configurations: one(config("osd_client_message_cap", "")), change: capIs("", "8192")},
+		"a word with a bound":                 {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "bounded by values"},
+		"a restart":                           {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
+		"a restart that is allowed":           {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
+		"shares with a built-in profile":      {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile custom"},
+		"shares with a custom profile":        {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2"))},
+		"shares without mClock":               {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) { k.OpQueue = "wpq" }},
 		"shares in one of two bundles": {configurations: [][]Change{
 			{config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2")},
 			{config("osd_mclock_profile", "balanced"), config("osd_mclock_scheduler_client_wgt", "")},
