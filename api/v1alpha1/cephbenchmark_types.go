@@ -173,7 +173,7 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress tells how far the run is.
+	// progress says how far the run is.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
@@ -225,8 +225,8 @@ type CephBenchmarkStatus struct {
 	Environment *Environment `json:"environment,omitempty"`
 
 	// osds are the IDs of the OSDs that the scratch pool was confined to, by
-	// commas, where target.scratchPool.osds asked for it: as many as there is
-	// room for, of which the results have all.
+	// commas, if target.scratchPool.osds asked for that: as many as fit. The results have all
+	// of them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	OSDs string `json:"osds,omitempty"`
@@ -240,9 +240,9 @@ type CephBenchmarkStatus struct {
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 
 	// spaceEfficiency is how much room the data of the target took, when there
-	// was the most of it. It is absent with an outage, because OSDs that are down
-	// do not tell what they hold, and with initialState Rollback, because snapshots
-	// share room with their images.
+	// was the most of it. It is absent with an outage, because OSDs that are down do not report
+	// what they hold, and with initialState Rollback, because snapshots share room with their
+	// images.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
 }
@@ -259,8 +259,8 @@ type SlowOSD struct {
 	// +required
 	Phase PhaseName `json:"phase"`
 
-	// commitLatency is what it told of itself in that phase, in seconds: the
-	// median of the runs in which it was slow.
+	// commitLatency is the OSD's own figure in that phase, in seconds: the median of the runs
+	// in which it was slow.
 	// +required
 	CommitLatency Decimal `json:"commitLatency"`
 
@@ -268,10 +268,9 @@ type SlowOSD struct {
 	// +required
 	PeersCommitLatency Decimal `json:"peersCommitLatency"`
 
-	// relativeWork is how many times the operations of its peers it served to
-	// clients meanwhile, as their primary: the median of those runs. One that
-	// did no more than its peers is slow, one that did may only be busy. It is
-	// absent if Ceph did not tell.
+	// relativeWork is the OSD's operations for clients, as their primary, divided by those of
+	// its peers: the median of those runs. An OSD that did no more than its peers is slow; one
+	// that did more may only be busy. It is absent if Ceph did not report it.
 	// +optional
 	RelativeWork Decimal `json:"relativeWork,omitempty"`
 
@@ -282,7 +281,7 @@ type SlowOSD struct {
 }
 
 // SpaceEfficiency compares what was stored with what it takes on the OSDs, copies,
-// coding chunks and compression included, as `ceph df` tells it.
+// coding chunks and compression included, according to `ceph df`.
 type SpaceEfficiency struct {
 	// storedBytes is what clients stored.
 	// +required
@@ -389,8 +388,8 @@ type MetricResult struct {
 	// +required
 	Value Decimal `json:"value"`
 
-	// low is the lower end of the 95 % interval of a typical run; there is none
-	// for fewer than three runs, and none for LatencyMax.
+	// low is the lower end of the 95 % interval of a typical run. It is absent for fewer than
+	// three runs, and for LatencyMax.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
@@ -422,9 +421,8 @@ type ExpectationResult struct {
 	// +optional
 	Value Decimal `json:"value,omitempty"`
 
-	// mark is ClosedLoop for a percentile of a phase without a rate limit: it
-	// tells how fast the loop went round, not how long a client with a fixed
-	// rate would wait.
+	// mark is ClosedLoop for a percentile of a phase without a rate limit: it measures how fast
+	// the loop went round, not how long a client with a fixed rate would wait.
 	// +optional
 	Mark ResultMark `json:"mark,omitempty"`
 }

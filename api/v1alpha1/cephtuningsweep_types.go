@@ -6,8 +6,7 @@ import (
 )
 
 // CephTuningSweep changes settings of a Ceph cluster between measurements,
-// decides which configuration is better than the baseline, and puts everything
-// back.
+// decides which configuration is better than the baseline, and restores everything.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -66,7 +65,7 @@ type CompletionPolicy string
 
 // The policies.
 const (
-	// CompletionRestore puts everything back.
+	// CompletionRestore restores everything.
 	CompletionRestore CompletionPolicy = "Restore"
 	// CompletionKeepBest leaves the winner applied where its verdict is
 	// Superior, its confirmation upheld it and every constraint is Kept.
@@ -119,12 +118,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: each run of a sweep has data of its own that was just prefilled, so leave initialState out"
 // +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a parameter that outlives the sweep: config, or poolOption of a pool that exists"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
-//
-// What a verdict depends on is fixed for a run:
+// Fields that a verdict depends on are fixed for a run:
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new ones"
-//
-// When a sweep stops is a part of what its verdict depends on: more time for one whose
-// result does not please would be optional stopping.
+// A verdict also depends on when its sweep stops: more time for an unwelcome result would be
+// optional stopping.
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.budget == oldSelf.budget && has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) && (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))",message="budget and guardrails.maxFailedRuns are fixed for a run: change runID in the same edit to start afresh with the new ones, or set suspend to stop and restore"
 type CephTuningSweepSpec struct {
 	// clusterRef is the CephCluster to tune.
@@ -229,9 +226,9 @@ type CephTuningSweepSpec struct {
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
 
 	// failOn lists verdicts on which the sweep ends as Failed rather than
-	// Complete, once everything is put back, for what waits for it: Argo CD,
-	// Flux, kubectl wait. Unset, it is Complete whatever the verdict. A Plan has
-	// none. It may be changed at any time, also after the end.
+	// Complete, once everything is restored. Argo CD, Flux and kubectl wait for that. Unset,
+	// the sweep is Complete whatever the verdict. A Plan has no verdict. You may change the
+	// list at any time, even after the end.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -326,8 +323,8 @@ type Strategy struct {
 	Samples *int32 `json:"samples,omitempty"`
 
 	// blocks is how often every configuration is run. A block runs each of them
-	// once, and the baseline, in random order. Blocks of one configuration and the
-	// baseline are pairs, of which there are up to twice as many.
+	// once, and the baseline, in random order. A block of one configuration and the baseline is
+	// a pair; there are up to twice as many pairs.
 	// +optional
 	// +kubebuilder:default={}
 	Blocks Blocks `json:"blocks,omitzero"`
@@ -346,8 +343,8 @@ type Strategy struct {
 	Racing *bool `json:"racing,omitempty"`
 
 	// confirmationBlocks bounds the fresh blocks of winner and baseline, on which
-	// alone the verdict of the winner rests. They are pairs of runs, up to twice as
-	// many. A single configuration has none: nothing was picked.
+	// alone the verdict of the winner rests. They are pairs of runs, up to twice as many. A
+	// single configuration is not confirmed: nothing was picked.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3

@@ -73,10 +73,8 @@ type RunID string
 //     P99After: the time within which half, and 99 %, of the operations completed in a
 //     part of that phase, in seconds: until the OSDs went down, while they were, until
 //     the cluster was whole again, and from then on.
-//
-// Not every engine can tell every metric: fio gives all of them, radosBench
-// gives Bandwidth, IOPS, LatencyMean and LatencyMax, rbdBench gives Bandwidth
-// and IOPS.
+// Not every engine has every metric: fio gives all of them, radosBench gives Bandwidth, IOPS,
+// LatencyMean and LatencyMax, rbdBench gives Bandwidth and IOPS.
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
 type Metric string
 
@@ -102,7 +100,7 @@ const (
 	MetricP99After    Metric = "P99After"
 )
 
-// LowerIsBetter reports whether a metric is a time, of which less is better.
+// LowerIsBetter reports whether a metric is a time.
 func (m Metric) LowerIsBetter() bool {
 	return m == MetricTimeToClean || strings.HasPrefix(string(m), "Latency") || strings.HasPrefix(string(m), "P50") || strings.HasPrefix(string(m), "P99")
 }
@@ -246,7 +244,7 @@ const (
 	RawOutputNever     RawOutputPolicy = "Never"
 )
 
-// Progress tells how far the current run is.
+// Progress says how far the current run is.
 type Progress struct {
 	// summary is the progress in a few words, such as `7/24 runs`.
 	// +optional

@@ -31,8 +31,8 @@ const (
 // Condition types of CephTuningSweep alone.
 const (
 	// ConditionRestored is False while the Ceph cluster differs from how the
-	// sweep found it, with the reason and what is still to be put back, and True
-	// once everything was read back as it was.
+	// sweep found it, with the reason and the settings still to be restored, and True once all
+	// originals were read back.
 	ConditionRestored = "Restored"
 )
 
@@ -45,13 +45,13 @@ const (
 	ReasonFailedOnVerdict = "FailedOnVerdict"
 )
 
-// Reasons of CephTuningSweep, beside those of CephBenchmark that it shares.
+// Reasons of CephTuningSweep, in addition to those that it shares with CephBenchmark.
 const (
 	// ReasonWaitingForWindow says that changes may not start at this time of day.
 	ReasonWaitingForWindow = "WaitingForWindow"
 	// ReasonSettling says that the cluster is being brought into a configuration.
 	ReasonSettling = "Settling"
-	// ReasonRestoring says that what was changed is being put back.
+	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
 	// ReasonPlanned says that the plan is in status, which is all that was asked for.
 	ReasonPlanned = "Planned"
@@ -62,8 +62,7 @@ const (
 	// ReasonSpecChanged says that the spec is another than the one that was planned, under
 	// the same runID.
 	ReasonSpecChanged = "SpecChanged"
-	// ReasonChangedByOthers says that somebody else has changed a setting that the sweep
-	// varies.
+	// ReasonChangedByOthers says that others have changed a setting that the sweep varies.
 	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonClusterUnhealthy says that the Ceph cluster has errors since a change.
 	ReasonClusterUnhealthy = "ClusterUnhealthy"
@@ -74,15 +73,15 @@ const (
 
 	// ReasonRestored says that everything is as it was.
 	ReasonRestored = "Restored"
-	// ReasonNotRestored says that something is still to be put back.
+	// ReasonNotRestored says that settings are still to be restored.
 	ReasonNotRestored = "NotRestored"
-	// ReasonLeftAlone says that everything was put back but what others have changed
-	// meanwhile.
+	// ReasonLeftAlone says that everything was restored except settings that others have
+	// changed meanwhile.
 	ReasonLeftAlone = "LeftAlone"
-	// ReasonOSDsNotRestarted says that settings were put back which OSDs take only when they
-	// start, and that some were not restarted since: they may run with a value of the sweep's.
+	// ReasonOSDsNotRestarted says that restored settings take effect only when OSDs start, and
+	// that some OSDs have not restarted since: they may run with a value of the sweep's.
 	ReasonOSDsNotRestarted = "OSDsNotRestarted"
-	// ReasonAbandoned says that putting back was given up.
+	// ReasonAbandoned says that the restore was abandoned.
 	ReasonAbandoned = "Abandoned"
 )
 
@@ -143,7 +142,7 @@ const (
 	// ReasonResultsNotKept says that the results of a run could not be fetched or
 	// written in time.
 	ReasonResultsNotKept = "ResultsNotKept"
-	// ReasonLockLost says that somebody else has taken the lock of the Ceph cluster.
+	// ReasonLockLost says that another object has taken the lock of the Ceph cluster.
 	ReasonLockLost = "LockLost"
 	// ReasonOutageRefused says that OSDs cannot be stopped on this cluster as the
 	// template asks for.
@@ -166,6 +165,6 @@ const (
 	ReasonBackgroundLoadNoIO = "BackgroundLoadNoIO"
 )
 
-// AnnotationAbandonRestore on a CephTuningSweep gives up putting back what it changed and what
-// cannot be put back at once, for a Ceph cluster that is gone for good. Its value is "true".
+// AnnotationAbandonRestore on a CephTuningSweep abandons the restore of settings that cannot be
+// restored at once, for a Ceph cluster that is gone for good. Its value is "true".
 const AnnotationAbandonRestore = "cephtune.dev/abandon-restore"

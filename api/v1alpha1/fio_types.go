@@ -159,9 +159,8 @@ type FioJob struct {
 }
 
 // Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or
-// on the file system or block device of a PersistentVolumeClaim. It tells every
-// metric. Options are typed: there is no raw job text, in which a line could
-// name a program to run.
+// on the file system or block device of a PersistentVolumeClaim. It has every metric. Options
+// are typed: there is no raw job text, in which a line could name a program to run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
@@ -244,8 +243,8 @@ type Fio struct {
 
 	// size is how much of the image, objects, device or file each copy of a job
 	// works on, at most what `dataset` prefilled for it. Unset, it is all of that.
-	// What is written over is prefilled too: `dataset.size` divided by the number
-	// of copies that write.
+	// Data to overwrite is prefilled too: `dataset.size` divided by the number of copies that
+	// write.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24

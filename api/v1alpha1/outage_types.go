@@ -6,9 +6,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // long the cluster takes to be whole again after they came back, and what clients get
 // before, meanwhile and afterwards. It happens in each run. The OSDs' processes go on:
 // Ceph is told that they are down, and to keep them so for a while.
-//
-// It degrades the data of everybody who has some on these OSDs. The administrator has
-// to grant the power, with stopOSDs of the cluster in the operator's settings.
+// It degrades all data on these OSDs. The administrator has to grant the power, with stopOSDs of
+// the cluster in the operator's settings.
 //
 // +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
 type Outage struct {
@@ -53,9 +52,9 @@ type Outage struct {
 	// +kubebuilder:default=Refuse
 	Backfill BackfillPolicy `json:"backfill,omitempty"`
 
-	// otherPools is how many pools beside the target may have data on these OSDs: that
-	// is degraded too, and served more slowly. 0 is for a cluster that nobody else uses,
-	// or a target with OSDs of its own. Ceph's own pool .mgr does not count.
+	// otherPools is how many pools other than the target may have data on these OSDs: that is
+	// degraded too, and served more slowly. 0 is for a cluster without other users, or a target
+	// with OSDs of its own. Ceph's own pool .mgr does not count.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -63,7 +62,7 @@ type Outage struct {
 	OtherPools int32 `json:"otherPools,omitempty"`
 }
 
-// BackfillPolicy says what is meant to happen to data of which a copy is gone for long.
+// BackfillPolicy says what should happen to data with a copy that is gone for long.
 // +kubebuilder:validation:Enum=Refuse;Expect
 type BackfillPolicy string
 

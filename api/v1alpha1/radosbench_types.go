@@ -48,8 +48,8 @@ const (
 )
 
 // RadosBench is a phase that runs `rados bench`: whole objects, written or read
-// through RADOS, without an image in between. It tells Bandwidth, IOPS,
-// LatencyMean and LatencyMax, but no percentiles.
+// through RADOS, without an image in between. It has Bandwidth, IOPS, LatencyMean and
+// LatencyMax, but no percentiles.
 //
 // Reads never use the objects of a write phase, because their number would
 // depend on how fast the writes were: they use an unmeasured prefill of
@@ -119,9 +119,8 @@ type RadosBench struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	MaxObjects *int64 `json:"maxObjects,omitempty"`
 
-	// runName is put into the RADOS namespace of the objects, by which they can be
-	// told apart from others in Ceph's logs. The operator adds what makes it
-	// unique.
+	// runName becomes part of the objects' RADOS namespace, which identifies them in Ceph's
+	// logs. The operator adds a unique part.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32

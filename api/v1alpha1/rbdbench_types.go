@@ -40,8 +40,8 @@ const (
 	RBDBenchRepeatedByte   RBDBenchDataPattern = "RepeatedByte"
 )
 
-// RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It
-// tells Bandwidth and IOPS, but no latency: use fio with engine RBD for that.
+// RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It has Bandwidth
+// and IOPS, but no latency: use fio with engine RBD for that.
 //
 // The tool stops after a number of bytes, not after a time. It works on the whole
 // of a prefilled image, which is as large as `dataset`, at most `image.size`.

@@ -45,7 +45,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress tells how far the sweep is.
+	// progress says how far the sweep is.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
@@ -93,7 +93,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=65
 	Configurations []ConfigurationResult `json:"configurations,omitempty"`
 
-	// noise is what the runs of the baseline tell about the cluster.
+	// noise is what the runs of the baseline show about the cluster.
 	// +optional
 	Noise *Noise `json:"noise,omitempty"`
 
@@ -104,7 +104,7 @@ type CephTuningSweepStatus struct {
 	Constraints []ConstraintResult `json:"constraints,omitempty"`
 
 	// patches are the winner, ready to be committed to Git: one for each object
-	// that it changes. What it takes beside them is said in comments.
+	// that it changes. Comments in them name further steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
@@ -134,8 +134,8 @@ type SweepPlan struct {
 	// +kubebuilder:validation:Minimum=1
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
 
-	// specDigest tells the spec that was planned from another: what is measured,
-	// what is varied, and what decides. Its prefix is the version of its rules.
+	// specDigest identifies the planned spec: measurement, parameters and decision rules. Its
+	// prefix is the version of its rules.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	SpecDigest string `json:"specDigest,omitempty"`
@@ -186,8 +186,7 @@ type SweepPlan struct {
 	// +optional
 	RunBytesWritten *resource.Quantity `json:"runBytesWritten,omitempty"`
 
-	// restoreDuration is the part of budget.duration that is kept for putting
-	// everything back.
+	// restoreDuration is the part of budget.duration that is kept for the restore.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -288,14 +287,13 @@ const (
 //
 //	  - 17: the number of the run, from 1, which is part of its child's name.
 //	  - 3.1.4: its place: block, attempt at that block, slot in it from 0. Blocks of
-//	    the confirmation go on counting. Of the attempts at a block the last one
-//	    counts.
+//	    the confirmation go on counting. The last attempt at a block counts.
 //	  - 2: the index of its configuration; 0 is the baseline.
 //	  - the objective, then the constraints in their order, in the units of their
-//	    metrics with six digits; a dash for a run that has none.
+//	    metrics with six digits; a dash for a missing figure.
 //	  - 75s: the time since the run before, waiting aside.
 //	  - 4096Mi: what was written.
-//	  - Valid, or why the run is no evidence, see SweepRunValidity.
+//	  - Valid, or why the run is invalid, see SweepRunValidity.
 //
 // +kubebuilder:validation:MaxLength=84
 // +kubebuilder:validation:Pattern=`^[0-9]+ [0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+) [0-9]+s [0-9]+Mi [A-Za-z]+$`
@@ -344,7 +342,7 @@ type ConfigurationResult struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Noise is what the runs of the baseline tell about the cluster.
+// Noise is what the runs of the baseline show about the cluster.
 type Noise struct {
 	// floor is the difference that two runs of the same configuration show.
 	// +optional

@@ -36,8 +36,8 @@ type ScratchPool struct {
 	// +optional
 	Replicated *ReplicatedPool `json:"replicated,omitempty"`
 
-	// erasureCoded makes it an erasure-coded pool, with a replicated one beside
-	// it for what cannot be erasure-coded.
+	// erasureCoded makes it an erasure-coded pool, with a replicated one for metadata, which
+	// cannot be erasure-coded.
 	// +optional
 	ErasureCoded *ErasureCodedPool `json:"erasureCoded,omitempty"`
 
@@ -112,7 +112,7 @@ type ReplicatedPool struct {
 	Size int32 `json:"size"`
 }
 
-// MetadataPool is the replicated pool beside an erasure-coded one.
+// MetadataPool is the replicated pool of an erasure-coded one.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use size beside them"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
@@ -153,11 +153,11 @@ type ErasureCodedPool struct {
 	Metadata MetadataPool `json:"metadata,omitzero"`
 }
 
-// ExistingPool names a pool that is there already.
+// ExistingPool names a pool that exists already.
 type ExistingPool struct {
 	// name of the pool in Ceph, which is not always the name of its
-	// CephBlockPool. The administrator's settings list the pools that may be
-	// named; by default there are none.
+	// CephBlockPool. The operator config lists the pools that may be named; by default it lists
+	// none.
 	// +required
 	Name PoolName `json:"name"`
 
@@ -251,9 +251,9 @@ const (
 // each client and removed after.
 // +kubebuilder:validation:ExactlyOneOf=claimName;template
 type PersistentVolumeClaimTarget struct {
-	// claimName is a claim in the namespace of this object. Its files stay as
-	// they are beside the benchmark's own, which are removed after; a claim in
-	// volume mode Block is overwritten.
+	// claimName is a claim in the namespace of this object. The benchmark adds files of its
+	// own, removes them afterwards, and leaves others as they are; a claim in volume mode Block
+	// is overwritten.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -42,9 +42,9 @@ type BenchmarkTemplate struct {
 	Dataset Dataset `json:"dataset,omitzero"`
 
 	// initialState says in which state each run finds the data that it works on: Keep, as
-	// the run before has left it; Fresh, removed and prefilled anew; Rollback, RBD images
-	// that are written over rolled back to a snapshot that was taken after they were
-	// prefilled. What that takes is not measured. In a CephTuningSweep each run has a scratch pool, or images,
+	// the run before has left it; Fresh, removed and prefilled anew; Rollback, RBD images that
+	// phases overwrite are rolled back to a snapshot that was taken after they were prefilled.
+	// That time is not measured. In a CephTuningSweep each run has a scratch pool, or images,
 	// of its own that were just prefilled, so that Keep and Fresh are the same.
 	// +optional
 	// +kubebuilder:default=Keep
@@ -81,10 +81,10 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Phases []Phase `json:"phases"`
 
-	// backgroundLoad is a load beside the phases: it is at work before the first phase
-	// of each run and until after the last, in a pod of its own, on an image or
-	// objects of its own. Its figures are recorded for the time of each phase. A run
-	// in which it fails, ends or does no I/O is Invalid.
+	// backgroundLoad is a load that is not measured itself: it runs from before the first phase
+	// of each run until after the last, in a pod of its own, on an image or objects of its own.
+	// Its figures are recorded for the time of each phase. A run in which it fails, ends or
+	// does no I/O is Invalid.
 	// +optional
 	BackgroundLoad *BackgroundLoad `json:"backgroundLoad,omitempty"`
 }
@@ -109,9 +109,9 @@ type Phase struct {
 	Fio *Fio `json:"fio,omitempty"`
 }
 
-// BackgroundLoad is a load that is at work beside the phases, as other users of a
-// cluster are. Give it a fixed rate: one that goes as fast as it can does the less
-// the faster the phases are, so that it is another load for each thing compared.
+// BackgroundLoad is a load that runs during the phases, as other users of a cluster would. Give
+// it a fixed rate: without one, it does less the faster the phases are, and so differs between
+// the compared configurations.
 //
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load is at work for as long as the phases: leave radosBench.duration out"
@@ -160,7 +160,7 @@ type BackgroundLoad struct {
 	Nodes []NodeName `json:"nodes,omitempty"`
 }
 
-// AsPhase is the same load as a phase of no name, for whoever asks what a load does.
+// AsPhase is the same load as a phase without a name.
 func (b *BackgroundLoad) AsPhase() Phase {
 	return Phase{RadosBench: b.RadosBench, RBDBench: b.RBDBench, Fio: b.Fio}
 }
@@ -183,7 +183,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.spread) || self.spread != 'Required' || !has(self.nodes) || self.nodes.size() >= self.count",message="spread Required needs a node for each client: name more nodes, or lower count"
 type Clients struct {
-	// count is the number of clients, each of which runs every phase.
+	// count is the number of clients. Each runs every phase.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -278,9 +278,9 @@ const (
 	InitialStateKeep InitialState = "Keep"
 	// InitialStateFresh removes the data and prefills it anew before each run.
 	InitialStateFresh InitialState = "Fresh"
-	// InitialStateRollback rolls RBD images back to a snapshot of what they were
-	// prefilled with. Images with a snapshot are another experiment than those without:
-	// what is written over has to be kept.
+	// InitialStateRollback rolls RBD images back to a snapshot of their prefilled data. Images
+	// with a snapshot are another experiment than those without: Ceph has to keep overwritten
+	// data.
 	InitialStateRollback InitialState = "Rollback"
 )
 
