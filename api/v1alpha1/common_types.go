@@ -73,6 +73,7 @@ type RunID string
 //     P99After: the time within which half, and 99 %, of the operations completed in a
 //     part of that phase, in seconds: until the OSDs went down, while they were, until
 //     the cluster was whole again, and from then on.
+//
 // Not every engine has every metric: fio gives all of them, radosBench gives Bandwidth, IOPS,
 // LatencyMean and LatencyMax, rbdBench gives Bandwidth and IOPS.
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After

@@ -5,9 +5,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Outage takes OSDs down in the middle of a phase, and measures what that costs: how
 // long the cluster takes to be whole again after they came back, and what clients get
 // before, meanwhile and afterwards. It happens in each run. The OSDs' processes go on:
-// Ceph is told that they are down, and to keep them so for a while.
-// It degrades all data on these OSDs. The administrator has to grant the power, with stopOSDs of
-// the cluster in the operator's settings.
+// the operator marks them down in Ceph, and keeps them down for a while. It degrades all data on
+// these OSDs. The administrator has to grant the power, with stopOSDs of the cluster in the
+// operator's settings.
 //
 // +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
 type Outage struct {
