@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration so far."
 // +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="Its difference to the baseline."
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="What the evidence says about it."
+// +kubebuilder:printcolumn:name="Claim",type=string,JSONPath=`.status.claim`,description="What the verdict speaks for.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status is about.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -303,6 +304,57 @@ const (
 	SearchLatinHypercube Search = "LatinHypercube"
 )
 
+// SweepDesign is how configurations are compared.
+// +kubebuilder:validation:Enum=Auto;Blocks;Interleaved
+type SweepDesign string
+
+// The designs.
+const (
+	// DesignAuto is Blocks.
+	DesignAuto SweepDesign = "Auto"
+	// DesignBlocks measures each configuration in runs of its own.
+	DesignBlocks SweepDesign = "Blocks"
+	// DesignInterleaved switches the settings under one running load.
+	DesignInterleaved SweepDesign = "Interleaved"
+)
+
+// Interleaved is how often settings are switched under a running load. A session is one
+// long phase on a pool of its own; in it, windows of baseline and candidate follow each other in
+// random order.
+// ---
+// Rules ask for fields with has() for the same reason as those of Strategy.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a claim about the cluster: give 3 or more, or 1 for a verdict on one pool in one hour"
+type Interleaved struct {
+	// sessions is the number of sessions that count. Three or more speak for the
+	// cluster. One is the quick mode: it speaks for one pool in one hour, and ends as
+	// soon as it decides, after 8, 12, 18, 28, 40 or 60 pairs of windows.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=12
+	Sessions int32 `json:"sessions,omitempty"`
+
+	// pairs is the number of pairs of windows in each of several sessions. The quick
+	// mode does not look at it.
+	// +optional
+	// +kubebuilder:default=8
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=60
+	// +kubebuilder:validation:MultipleOf=2
+	Pairs int32 `json:"pairs,omitempty"`
+
+	// window is how long a setting holds before the next one. The first 3s of it do
+	// not count, while the setting takes effect.
+	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('60s')",message="must be between 10s and 60s"
+	Window *metav1.Duration `json:"window,omitempty"`
+}
+
 // Strategy is how the space is searched and how often runs are repeated.
 // ---
 // The rules here and in Blocks ask for fields with has() although these have
@@ -321,6 +373,18 @@ type Strategy struct {
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=64
 	Samples *int32 `json:"samples,omitempty"`
+
+	// design is Auto, Blocks or Interleaved. Interleaved switches options of OSDs under one
+	// running load, and has a verdict in minutes; the administrator has to allow it for
+	// each option. Auto takes Blocks.
+	// +optional
+	// +kubebuilder:default=Auto
+	Design SweepDesign `json:"design,omitempty"`
+
+	// interleaved is for the design of that name.
+	// +optional
+	// +kubebuilder:default={}
+	Interleaved Interleaved `json:"interleaved,omitzero"`
 
 	// blocks is how often every configuration is run. A block runs each of them
 	// once, and the baseline, in random order. A block of one configuration and the baseline is

@@ -67,7 +67,7 @@ noise: {floor: 3.1%, drift: -0.5%, smallestEffect: 4%}
 constraints: [{phase: fio, metric: LatencyP99, outcome: Kept, low: "0.9", high: "1.02"}]`,
 			want: map[string]any{
 				"Phase": "Confirming", "Progress": "17/24 runs", "Best": "pg_num=64", "Δ": "+23.4%", "Verdict": "Superior",
-				"Cluster": "my-cluster", "Run": "1",
+				"Claim": nil, "Cluster": "my-cluster", "Run": "1",
 			},
 		},
 	}

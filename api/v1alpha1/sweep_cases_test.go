@@ -38,6 +38,11 @@ var sweepCases = map[string]specCase{
 	"what readers of them get":                {strings.Replace(outageSweep(`objective: {phase: fio, metric: P99Outage, direction: Read}`), "RandWrite", "RandReadWrite", 1), "without a direction"},
 	"a constraint on a window without outage": {`{constraints: [{phase: fio, metric: P99Before, atMost: 90ms}]}`, "the phase that template.outage names"},
 	"that of another phase":                   {`{objective: {phase: fio, metric: TimeToClean}}`, "the phase that template.outage names"},
+	"two sessions, which speak for nothing":   {`{strategy: {interleaved: {sessions: 2}}}`, "two sessions are too few"},
+	"one session":                             {`{strategy: {design: Interleaved, interleaved: {sessions: 1}}}`, ""},
+	"an odd number of pairs":                  {`{strategy: {interleaved: {pairs: 7}}}`, "should be a multiple of 2"},
+	"a window of two seconds":                 {`{strategy: {interleaved: {window: 2s}}}`, "must be between 10s and 60s"},
+	"another design":                          {`{strategy: {design: Duet}}`, "Unsupported value"},
 	"a constraint of no outage": {
 		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.outage names",
 	},

@@ -70,17 +70,21 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
+	// claim is what the verdict speaks for, in the design Interleaved.
+	// +optional
+	Claim SweepClaim `json:"claim,omitempty"`
+
 	// summary is the outcome in one sentence.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=448
 	Summary string `json:"summary,omitempty"`
 
 	// plan is what the sweep does.
 	// +optional
 	Plan *SweepPlan `json:"plan,omitempty"`
 
-	// runs are the runs so far, in the order in which they were run. The planner
-	// decides from them, the spec and the seed alone.
+	// runs are the runs so far, in the order in which they were run; in the design
+	// Interleaved, its sessions. The planner decides from them, the spec and the seed alone.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
@@ -139,6 +143,28 @@ type SweepPlan struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	SpecDigest string `json:"specDigest,omitempty"`
+
+	// design is Blocks or Interleaved.
+	// +optional
+	Design SweepDesign `json:"design,omitempty"`
+
+	// sessions is the number of sessions that count at most, in the design Interleaved.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=99
+	Sessions int32 `json:"sessions,omitempty"`
+
+	// pairs is the number of pairs of windows in a session, at most, likewise.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=99
+	Pairs int32 `json:"pairs,omitempty"`
+
+	// window is how long a setting holds, likewise.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=8
+	Window *metav1.Duration `json:"window,omitempty"`
 
 	// seed of every random choice.
 	// +optional
@@ -295,9 +321,54 @@ const (
 //	  - 4096Mi: what was written.
 //	  - Valid, or why the run is invalid, see SweepRunValidity.
 //
+// In the design Interleaved an entry is a session and a candidate, in eleven words:
+//
+//		3 1 4 -0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
+//
+//	  - 3: the number of the session, from 1, which is part of its child's name.
+//	  - 1: the index of the candidate; 0 of a session that is void.
+//	  - 4: the groups of windows that count.
+//	  - the mean and the standard deviation, over groups, of ln(candidate ÷ baseline).
+//	  - the p of the randomisation test against no increase.
+//	  - how late halves of windows differ from early ones, and what the setting before
+//	    predicts, as normal scores.
+//	  - 260s: what it took. 4096Mi: what was written.
+//	  - Valid, or why the session is void, see SweepSessionValidity.
+//
 // +kubebuilder:validation:MaxLength=84
-// +kubebuilder:validation:Pattern=`^[0-9]+ [0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+) [0-9]+s [0-9]+Mi [A-Za-z]+$`
+// +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`
 type SweepRun string
+
+// SweepClaim is what a verdict speaks for.
+// +kubebuilder:validation:Enum=ThisHour;ThisCluster;SwitchedWindows
+type SweepClaim string
+
+// The claims.
+const (
+	// ClaimThisHour: on this pool, in this hour. It is that of a single session.
+	ClaimThisHour SweepClaim = "ThisHour"
+	// ClaimThisCluster: on this cluster.
+	ClaimThisCluster SweepClaim = "ThisCluster"
+	// ClaimSwitchedWindows: in windows of seconds only. A load that writes may put work
+	// off for longer than a window lasts.
+	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
+)
+
+// SweepSessionValidity says whether a session is evidence.
+type SweepSessionValidity string
+
+// The validities.
+const (
+	SweepSessionValid SweepSessionValidity = "Valid"
+	// SweepSessionInterrupted: the manager was stopped, or the sweep suspended.
+	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
+	// SweepSessionFailed: a switch had no answer, or the load ended.
+	SweepSessionFailed SweepSessionValidity = "Failed"
+	// SweepSessionTooShort: too few groups of windows count.
+	SweepSessionTooShort SweepSessionValidity = "TooShort"
+	// SweepSessionUneven: windows of one setting were void more often than chance allows.
+	SweepSessionUneven SweepSessionValidity = "Uneven"
+)
 
 // ConfigurationResult is a row of the table of configurations, at most 256 bytes
 // of JSON.

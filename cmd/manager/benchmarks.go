@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 )
 
-// addBenchmarks adds the controller of CephBenchmarks.
-func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
-	return cephbenchmark.New(cephbenchmark.Options{
+// addBenchmarks adds the controller of CephBenchmarks, and returns it.
+func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark.Reconciler, error) {
+	r := cephbenchmark.New(cephbenchmark.Options{
 		Client:     mgr.GetClient(),
 		Reader:     mgr.GetAPIReader(),
 		Recorder:   mgr.GetEventRecorder(cephbenchmark.Name),
@@ -37,7 +37,8 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) error {
 		Now:        time.Now,
 		KeepEvery:  cephbenchmark.KeepEvery,
 		PoolSettle: cephbenchmark.PoolSettle,
-	}).SetupWithManager(mgr)
+	})
+	return r, r.SetupWithManager(mgr)
 }
 
 // access is Rook's objects, and the keys that it makes.

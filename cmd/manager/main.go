@@ -92,10 +92,11 @@ func newManager(ctx context.Context, config *rest.Config, opts *options, registe
 	if err := registerer.Register(newCollector(mgr, opts, p)); err != nil {
 		return nil, fmt.Errorf("register the metrics of CRs: %w", err)
 	}
-	if err := addBenchmarks(mgr, opts, p); err != nil {
+	benchmarks, err := addBenchmarks(mgr, opts, p)
+	if err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", cephbenchmark.Name, err)
 	}
-	if err := addSweeps(mgr, opts, p); err != nil {
+	if err := addSweeps(mgr, opts, p, benchmarks); err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", cephtuningsweep.Name, err)
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

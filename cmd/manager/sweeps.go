@@ -11,8 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// addSweeps adds the controller of CephTuningSweeps.
-func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
+// addSweeps adds the controller of CephTuningSweeps, which asks that of CephBenchmarks what clients
+// do.
+func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Courses) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Client:     mgr.GetClient(),
 		Reader:     mgr.GetAPIReader(),
@@ -34,5 +35,6 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform) error {
 		Counts:     p.counts,
 		Now:        time.Now,
 		Draw:       rand.Uint64,
+		Courses:    benchmarks,
 	}).SetupWithManager(mgr)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -342,6 +343,7 @@ func (f *facts) newScript() (*script, error) {
 	if err != nil {
 		return nil, err
 	}
+	made.switched = sweepspec.IsSession(f.benchmark)
 	if f.job == nil {
 		f.roomBytes = f.room(made)
 	}

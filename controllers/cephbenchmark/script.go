@@ -34,6 +34,8 @@ type script struct {
 	background *background
 	// withOutage is the phase in which OSDs go down; "" for none.
 	outagePhase v1alpha1.PhaseName
+	// switched says that a sweep switches settings meanwhile, which takes what each second did.
+	switched bool
 }
 
 // phase is a phase of the template with the load that it stands for.
@@ -372,7 +374,7 @@ func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now ti
 // execution is one execution of a phase.
 func (s *script) execution(i int, run int32, m *memory) engine.Run {
 	return engine.Run{
-		ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.phases[i].name == s.outagePhase,
+		ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.phases[i].name == s.outagePhase, Switched: s.switched,
 	}
 }
 

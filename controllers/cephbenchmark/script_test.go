@@ -220,3 +220,13 @@ func TestScriptTellsTheCause(t *testing.T) {
 		t.Errorf("got %+v", mv)
 	}
 }
+
+func TestClientsOfASessionTellEachSecond(t *testing.T) {
+	s := scriptOf(1, fakeLoad{})
+	if s.execution(0, 1, &memory{}).Switched {
+		t.Error("an ordinary benchmark has a report each second")
+	}
+	if s.switched = true; !s.execution(0, 1, &memory{}).Switched {
+		t.Error("that of a session has none")
+	}
+}

@@ -89,6 +89,17 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 		return r.watch(ctx, seen)
 	case stepEnter:
 		return r.enter(ctx, seen)
+	case stepRehearse:
+		return r.rehearse(ctx, seen)
+	case stepBeginSession:
+		return r.beginSession(ctx, seen)
+	case stepWatchSession:
+		return r.watchSession(ctx, seen)
+	case stepEnterSession:
+		return r.enterSession(ctx, seen)
+	case stepRemoveSession:
+		_, err := r.endChildren(ctx, seen)
+		return effect{}, err
 	case stepKeep:
 		return r.keep(ctx, seen)
 	case stepGiveUpKeeping:

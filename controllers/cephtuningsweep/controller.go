@@ -26,6 +26,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -67,6 +68,10 @@ type Options struct {
 	KeepEvery time.Duration
 	// Doubts are what this process may not have heard the end of, in both controllers.
 	Doubts *tuning.Doubts
+	// Courses are what clients do by the second, for settings that are switched under them.
+	Courses Courses
+	// Hasten shortens sessions. It is for tests; nil leaves them as they are.
+	Hasten func(session.Plan) session.Plan
 	// Patience is how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
 	// Pace is how often the cluster is looked at.
@@ -97,6 +102,7 @@ type Reconciler struct {
 	Options
 
 	memories  memories
+	loops     loops
 	decisions reconcile.Decisions
 }
 
@@ -126,6 +132,9 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 			return err
 		}
 	}
+	if err := mgr.Add(&r.loops); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		WithOptions(controller.Options{
@@ -153,6 +162,7 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
+		r.loops.end(req.NamespacedName)
 		r.memories.forget(req.NamespacedName)
 		r.decisions.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil

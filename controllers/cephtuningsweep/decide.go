@@ -49,6 +49,16 @@ const (
 	stepWatch step = "Watch"
 	// stepEnter proves them again and enters the run into the ledger.
 	stepEnter step = "Enter"
+	// stepRehearse proves a configuration of a session at rest.
+	stepRehearse step = "Rehearse"
+	// stepBeginSession makes the benchmark of a session.
+	stepBeginSession step = "BeginSession"
+	// stepWatchSession switches settings under a load, and looks after the cluster.
+	stepWatchSession step = "WatchSession"
+	// stepEnterSession enters a session into the ledger.
+	stepEnterSession step = "EnterSession"
+	// stepRemoveSession waits until the benchmark of a session has removed what it has made.
+	stepRemoveSession step = "RemoveSession"
 	// stepKeep proves that the winner has effect and has it stay.
 	stepKeep step = "Keep"
 	// stepGiveUpKeeping leaves the winner to people.
@@ -81,6 +91,7 @@ const (
 	endsFailed   ending = "Failed"   // without
 	endsPaused   ending = "Paused"   // until it is resumed
 	endsClosed   ending = "Closed"   // until the window opens
+	endsVoid     ending = "Void"     // with the next session
 	endsReplaced ending = "Replaced" // with another run
 	endsGone     ending = "Gone"     // with the object
 )
@@ -102,6 +113,7 @@ func rules() []rule {
 		{Name: "idleSuspended", Func: idleSuspended},             // until it is resumed
 		{Name: "failAfterEdit", Func: failAfterEdit},             // whose ledger is of another spec
 		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which nothing takes away
+		{Name: "restoreVoidSession", Func: restoreVoidSession},   // before the next one
 		{Name: "stallOnSettings", Func: stallOnSettings},         // what the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},       // where benchmarks may not run
 		{Name: "stallAbandoned", Func: stallAbandoned},           // which would restore nothing
@@ -119,13 +131,18 @@ func rules() []rule {
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // what a sweep has left that is gone
 		{Name: "makePlan", Func: makePlan},                       // from what the cluster is like
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // what cannot be carried out
+		{Name: "removeSessions", Func: removeSessions},           // that have ended: there is one scratch pool
 		{Name: "keepWinner", Func: keepWinner},                   // if that was asked for
 		{Name: "failOutOfRoom", Func: failOutOfRoom},             // which the fastest would be cut off by
+		{Name: "enterSession", Func: enterSession},               // a session that has ended, or whose loop is gone
+		{Name: "watchSession", Func: watchSession},               // one that goes on
+		{Name: "beginSession", Func: beginSession},               // with what was rehearsed
 		{Name: "enterRun", Func: enterRun},                       // a benchmark that has ended
 		{Name: "watchRun", Func: watchRun},                       // one that goes on
 		{Name: "applyConfiguration", Func: applyConfiguration},   // written down before
 		{Name: "settleConfiguration", Func: settleConfiguration}, // by looking, not by waiting
 		{Name: "restartOSDs", Func: restartOSDs},                 // for what they take only when they start
+		{Name: "rehearse", Func: rehearse},                       // what is to be switched
 		{Name: "measure", Func: measure},                         // what is left: the cluster has the configuration
 	}
 }

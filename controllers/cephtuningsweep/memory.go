@@ -83,6 +83,8 @@ type memory struct {
 	// survey is what does not change while a sweep is at work, or should not.
 	survey *survey
 	slot   slotMemory
+	// switching is the session that is next, or under way, of an interleaved sweep.
+	switching sessionMemory
 	// cannotKeep says that the winner could not be left applied.
 	cannotKeep bool
 	// pauses is the stand-down that a suspension or the end of the window has begun; "" for

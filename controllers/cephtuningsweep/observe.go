@@ -59,6 +59,9 @@ type facts struct {
 	ledger  []sweepspec.Entry
 	next    sweep.Decision
 	planErr error
+	// sessions are what those of an interleaved sweep have come to; nil for blocks.
+	sessions      *sweepspec.Sessions
+	sessionLedger []sweepspec.SessionEntry
 
 	// child is the benchmark of the run that is next; nil before it was made. Others are
 	// children that have not ended, of whatever run.
@@ -122,6 +125,10 @@ func (f *facts) observePlan() {
 	if f.edited, f.planErr = sweepspec.Edited(&f.sweep.Spec, status.Plan); f.edited || f.planErr != nil {
 		return // The ledger belongs to another spec.
 	}
+	if sweepspec.IsInterleaved(status.Plan) {
+		f.observeSessions()
+		return
+	}
 	if f.ledger, f.planErr = sweepspec.ReadLedger(status.Runs); f.planErr != nil {
 		return
 	}
@@ -163,7 +170,7 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 // observeChildren looks for benchmarks that have not ended, if the sweep is about to restore the
 // settings that they run with. A cache may not know of the latest one.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
-	if !seen.mustRestore() {
+	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
 		return nil
 	}
 	var all v1alpha1.CephBenchmarkList
@@ -252,7 +259,12 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 }
 
 // run is the number of the run that is next, or under way.
-func (f facts) run() int { return len(f.ledger) + 1 }
+func (f facts) run() int {
+	if f.sessions != nil {
+		return f.sessions.Next
+	}
+	return len(f.ledger) + 1
+}
 
 // configuration is what it measures; in the end, the one that has won.
 func (f facts) configuration() sweep.Configuration {

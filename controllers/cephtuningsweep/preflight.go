@@ -36,6 +36,8 @@ type preflight struct {
 	tree []ceph.OSDLocation
 	// lacks are caps that the tuner's key does not have and needs.
 	lacks []string
+	// maySwitch reports whether an option may be switched under a running load.
+	maySwitch func(v1alpha1.ConfigParameter) bool
 }
 
 // makePlan observes the cluster and writes the plan into status. If the plan has refusals, the
@@ -48,6 +50,9 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	spec := &seen.sweep.Spec
 	if waits := before.waitsFor(spec); waits != "" && spec.Mode != v1alpha1.SweepModePlan {
 		return effect{outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiescence, Message: waits}}, nil
+	}
+	before.maySwitch = func(p v1alpha1.ConfigParameter) bool {
+		return seen.cluster.SwitchesUnderLoad(string(p.Option), p.Mask) && before.known.Help[string(p.Option)].Runtime
 	}
 	plan, err := before.plan(spec, tuning.Permissions{Cluster: seen.cluster, Restarts: seen.mayRestart()})
 	if err != nil {
@@ -193,7 +198,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 // facts are what the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn,
+		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch,
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
 	for _, name := range sweepspec.AskedOfCeph(spec) {

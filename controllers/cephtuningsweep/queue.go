@@ -103,22 +103,28 @@ func (r *Reconciler) lockLost(ctx context.Context, seen facts, message string) (
 	return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }
 
-// acquire asks for the lock, and keeps in mind that it is held.
-func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error) {
+// ask asks for the lock.
+func (r *Reconciler) ask(ctx context.Context, seen facts) (lock.Grant, error) {
 	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
 		return lock.Grant{}, err
 	}
-	grant, err := r.Lock.Acquire(ctx, at, seen.rook.FSID, seen.holder(), r.Now())
+	return r.Lock.Acquire(ctx, at, seen.rook.FSID, seen.holder(), r.Now())
+}
+
+// acquire asks for the lock, and keeps in mind that it is held.
+func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error) {
+	grant, err := r.ask(ctx, seen)
 	if err == nil && grant.Held {
 		seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
 	}
 	return grant, err
 }
 
-// fence makes sure that the lock is held, at once before each change.
+// fence makes sure that the lock is held, at once before each change. It leaves the memory alone:
+// sessions switch settings while passes go on.
 func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
-	grant, err := r.acquire(ctx, seen)
+	grant, err := r.ask(ctx, seen)
 	if err != nil {
 		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
 	}

@@ -31,6 +31,9 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	if err != nil {
 		return effect{}, err
 	}
+	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) {
+		return effect{again: loopAgain, edit: concluded, outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: p.outcome.Message + " Waiting for the switch that is under way."}}, nil
+	}
 	seen.noteRestore(p.then)
 	r.renewLock(ctx, seen)
 	came, done, err := r.cleared(ctx, seen, p)
@@ -260,7 +263,7 @@ func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect,
 			return effect{finished: true}, nil
 		}
 		return begun(seen), r.removeChildren(ctx, seen)
-	case endsPaused, endsClosed:
+	case endsPaused, endsClosed, endsVoid:
 		seen.memory.pauses, seen.memory.standsDownSince, seen.memory.restored = "", time.Time{}, tuning.Settling{}
 		came, err := seen.interrupted()
 		came.finished = p.then == endsPaused || seen.saysAbandoned()
@@ -297,6 +300,9 @@ func (f facts) interrupted() (effect, error) {
 	if f.planner == nil {
 		return effect{again: reconcile.AtOnce}, nil
 	}
+	if f.sessions != nil {
+		return f.voidInterrupted()
+	}
 	entry, begun := sweepspec.Interrupt(f.next)
 	if !begun {
 		return effect{again: reconcile.AtOnce}, nil
@@ -316,6 +322,10 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 		for pool, object := range f.memory.survey.objects {
 			pools[v1alpha1.PoolName(pool)] = object
 		}
+	}
+	if f.sessions != nil {
+		outcome, err := f.sessions.Outcome(f.planner, pools)
+		return outcome.Write, err
 	}
 	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.next.Conclusion, pools)
 	if err != nil {

@@ -39,7 +39,7 @@ func keepWinner(seen facts) (plan, bool) {
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
-		f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
+		f.sessions != nil && !f.sessions.MayKeep() || f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
 		return false
 	}
 	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })

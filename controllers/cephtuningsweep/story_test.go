@@ -51,6 +51,7 @@ func TestStories(t *testing.T) {
 		"restore": restoreStories(),
 		"osds":    osdStories(),
 		"keeper":  keeperStories(),
+		"session": sessionStories(),
 	} {
 		for name, tell := range stories {
 			number++

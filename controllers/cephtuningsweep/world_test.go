@@ -43,6 +43,7 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -65,6 +66,7 @@ type world struct {
 	ceph      *cephtest.Cluster
 	rook      *fakeRook
 	bench     *bench
+	load      *load
 	allowed   *settings.Settings
 	counted   *prometheus.Registry
 	counts    *exporter.Events
@@ -124,6 +126,7 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	w := stillWorld(t, server, namespace)
 	go w.every(10*time.Millisecond, w.ceph.Tick)
 	go w.every(20*time.Millisecond, w.bench.work)
+	go w.every(2*time.Millisecond, w.load.work)
 	w.start()
 	return w
 }
@@ -145,7 +148,7 @@ func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	}
 	w.counts = exporter.NewEvents(w.counted)
 	w.rook = &fakeRook{ceph: w.ceph}
-	w.bench, w.died = &bench{world: w}, make(chan struct{}, 1)
+	w.bench, w.load, w.died = &bench{world: w}, &load{world: w}, make(chan struct{}, 1)
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
 	}
@@ -221,9 +224,10 @@ func (w *world) options(direct client.Client) Options {
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},
-		Pace:   Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
-		Counts: w.counts,
-		Now:    w.now, Draw: func() uint64 { return 7 },
+		Pace:    Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
+		Counts:  w.counts,
+		Courses: w.load, Hasten: hastened,
+		Now: w.now, Draw: func() uint64 { return 7 },
 	}
 }
 
@@ -273,7 +277,7 @@ func allowances() *settings.Settings {
 		StopOSDs:   true, PlacePGs: true,
 		Options: []settings.Option{
 			{Name: "osd_mclock_profile"},
-			{Name: "osd_client_message_cap", Min: "16", Max: "16384"},
+			{Name: "osd_client_message_cap", Min: "16", Max: "16384", SwitchUnderLoad: true},
 			{Name: "osd_max_backfills"},
 			{Name: "osd_op_num_shards"},
 			{Name: "pg_num", Pool: "open", Min: "8", Max: "128"},
@@ -416,7 +420,7 @@ func (b *bench) work() {
 	defer b.mu.Unlock()
 	for i := range all.Items {
 		child := &all.Items[i]
-		if childHasEnded(child) || !child.DeletionTimestamp.IsZero() {
+		if childHasEnded(child) || !child.DeletionTimestamp.IsZero() || child.Labels[sweepspec.LabelSession] != "" {
 			continue
 		}
 		if b.seen == nil {

@@ -19,7 +19,7 @@ const sweepMethod = `Configurations are compared within blocks: a block runs eac
 // Sweep is the report of a sweep, whether it has ended or not, and of what its runs say
 // beyond its objective.
 func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
-	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -34,12 +34,13 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
 	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
+	d.add("Sessions", Part{Table: sessionTable(s)})
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
 	d.add("What was put back", Part{Text: restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
 	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
 	d.add("Environment", Part{Table: environmentTable(s.Status.Environment)})
-	d.add("Method", Part{Text: sweepMethod})
+	d.add("Method", Part{Text: methodOf(s)})
 	d.add("To do it again", Part{Code: yaml})
 	d.Figures = sweepFigures(s, ledger)
 	return d, nil
@@ -79,6 +80,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Began", at(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Runs", Census(ledger))
+	d.fact("Speaks for", ClaimOf(s.Status.Claim))
 	return d
 }
 

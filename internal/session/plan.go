@@ -14,7 +14,7 @@ type Plan struct {
 	Number     int                `json:"number"`
 	Candidates int                `json:"candidates"`
 	Order      []switchback.Group `json:"order"`
-	Window     time.Duration      `json:"window"` // wash-out included
+	Window     time.Duration      `json:"window"` // from the acknowledgement, wash-out included
 	// ProofEvery is the pause between two looks at what OSDs run with.
 	ProofEvery time.Duration     `json:"proofEvery"`
 	Timing     switchback.Timing `json:"timing"`
@@ -102,6 +102,6 @@ func planned(seed uint64, number, candidates, groups int, window time.Duration) 
 	order, err := switchback.Assign(seed, uint64(number), candidates, groups)
 	return Plan{
 		Number: number, Candidates: candidates, Order: order, Window: window, ProofEvery: 2 * time.Second, Seed: seed + uint64(number),
-		Timing: switchback.Timing{WashOut: washOut, SlowestTell: time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
+		Timing: switchback.Timing{WashOut: washOut, SlowestTell: 2 * time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
 	}, err
 }

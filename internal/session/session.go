@@ -1,8 +1,6 @@
 // Package session switches settings under a running load, and makes a verdict of what clients
 // did meanwhile. The method is that of package switchback; what is switched and
 // proven, and how, is for whoever calls Run. The caller restores after Run, whatever came of it.
-//
-// No controller calls it yet.
 package session
 
 import (
@@ -77,7 +75,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		return fmt.Errorf("switch %d: %w", len(r.Switches), err)
 	}
 	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Told: told.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
-	within, stop := context.WithDeadline(ctx, told.Add(p.Window))
+	within, stop := context.WithDeadline(ctx, acknowledged.Add(p.Window))
 	defer stop()
 	own := &r.Switches[len(r.Switches)-1]
 	proven := &own.Proven

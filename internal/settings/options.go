@@ -21,6 +21,9 @@ type Option struct {
 	Max string `json:"max,omitempty"`
 	// Values are the only ones allowed, if there are any.
 	Values []string `json:"values,omitempty"`
+	// SwitchUnderLoad allows sweeps to switch an option of OSDs every few seconds while
+	// clients go on, to compare its values in minutes.
+	SwitchUnderLoad bool `json:"switchUnderLoad,omitempty"`
 }
 
 // Risk is how much harm an option can do.
@@ -82,6 +85,14 @@ func ConfigRisk(name string) (Risk, string) {
 		}
 	}
 	return RiskMedium, ""
+}
+
+// SwitchesUnderLoad reports whether an option of the configuration may be switched under a
+// running load.
+func (c Cluster) SwitchesUnderLoad(name, mask string) bool {
+	option, listed := c.AllowsOption(name, "", mask)
+	risk, _ := ConfigRisk(name)
+	return listed && option.SwitchUnderLoad && risk != RiskRestart && risk != RiskNever
 }
 
 // needsMax is why an option must have a largest value, and what to write; "" if it need not.

@@ -82,6 +82,9 @@ func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" is never varied, because "+why+": leave it out"))
 	}
 	problems = append(problems, o.validatePlace(at, c)...)
+	if o.SwitchUnderLoad && (o.Pool != "" || risk == RiskRestart) {
+		problems = append(problems, field.Forbidden(at.Child("switchUnderLoad"), "only options that OSDs take while they run can be switched under a load: leave it out"))
+	}
 	if why := o.needsMax(); why != "" && o.Max == "" && len(o.Values) == 0 {
 		problems = append(problems, field.Required(at.Child("max"), why))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxSummary = 512 // bytes
+	maxSummary = 448 // bytes
 	maxReason  = 24  // likewise
 )
 
@@ -22,6 +22,7 @@ type Outcome struct {
 	Best           string
 	Effect         v1alpha1.Effect
 	Verdict        v1alpha1.SweepVerdict
+	Claim          v1alpha1.SweepClaim // of an interleaved sweep
 	Summary        string
 	Configurations []v1alpha1.ConfigurationResult
 	Noise          *v1alpha1.Noise
@@ -31,7 +32,7 @@ type Outcome struct {
 
 // Write puts an outcome into status.
 func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
-	s.Best, s.Effect, s.Verdict, s.Summary = o.Best, o.Effect, o.Verdict, o.Summary
+	s.Best, s.Effect, s.Verdict, s.Claim, s.Summary = o.Best, o.Effect, o.Verdict, o.Claim, o.Summary
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 

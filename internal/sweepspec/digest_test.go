@@ -11,7 +11,7 @@ const digested = `{runID: "1", objective: {phase: fio, metric: LatencyP99, minim
 // The digest of a spec is in the status of sweeps that are under way. If this one changes, as
 // it does with a new field that has a default, digestVersion has to change with it.
 func TestTheDigestOfASpecStays(t *testing.T) {
-	const want = "v1:76f1d43d6f07417c6988837cf52db019ccd7e6f4d9d44d24ceafd371466d4ef6"
+	const want = "v2:0d3666ff725751f448d741917d67626ee123fb94203f0938fb6182f9f28901f7"
 	got, err := Digest(&specOf(t, digested).Spec)
 	if err != nil || got != want {
 		t.Errorf("digest %s (%v), want %s: raise digestVersion", got, err, want)

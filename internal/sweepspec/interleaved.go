@@ -10,14 +10,14 @@ import (
 // NotInterleaved says why the settings of a sweep cannot be switched under a running load, one
 // sentence for each reason; none if they can. maySwitch tells whether the administrator allows
 // an option to be switched, and whether OSDs take it while they run.
-func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.OptionName) bool) []string {
+func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, p := range spec.Parameters {
 		switch {
 		case p.Config == nil:
 			because("Parameter %s is no option of OSDs.", p.Name)
-		case !maySwitch(p.Config.Option):
+		case !maySwitch(*p.Config):
 			because("Option %s may not be switched under a load.", p.Config.Option)
 		}
 	}

@@ -28,7 +28,7 @@ func TestWhatMayBeSwitchedUnderALoad(t *testing.T) {
 		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: fio can, and rados bench in modes Write and Rand."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := NotInterleaved(&specOf(t, c.patch).Spec, func(o v1alpha1.OptionName) bool { return o == "osd_client_message_cap" })
+			got := NotInterleaved(&specOf(t, c.patch).Spec, func(o v1alpha1.ConfigParameter) bool { return o.Option == "osd_client_message_cap" })
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("reasons, -want +got:\n%s", diff)
 			}

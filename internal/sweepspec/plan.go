@@ -27,6 +27,9 @@ type Facts struct {
 	DatasetBytes int64
 	// NeedRestart are parameters that OSDs only take when they start.
 	NeedRestart []v1alpha1.ParameterName
+	// MaySwitch tells whether an option may be switched under a running load, and OSDs take it
+	// while they run; nil allows none.
+	MaySwitch func(v1alpha1.ConfigParameter) bool
 	// Drawn is a random number, for a sweep without a seed of its own.
 	Drawn uint64
 	// Refusals are what preflight would refuse, as sentences.
@@ -69,12 +72,20 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	if err != nil {
 		return nil, err
 	}
+	design(spec, facts, len(planner.Configurations()), plan)
 	e.fix(plan)
+	if IsInterleaved(plan) {
+		plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 6.
+		e.fixSessions(plan)
+	}
 	if planned, err = PlanOf(spec, plan); err != nil {
 		return nil, err
 	}
 	if planner, err = sweep.New(planned); err != nil {
 		return nil, err
+	}
+	if IsInterleaved(plan) {
+		return plan, describeSessions(spec, plan, planned.Settings)
 	}
 	return plan, describe(plan, planner, planned.Settings, e)
 }

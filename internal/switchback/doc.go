@@ -20,7 +20,7 @@
 // setting puts off shows only where one setting holds for minutes: in dwells.
 //
 // The package is pure: no clock, no input or output, no global randomness. Package
-// session calls it; no controller does yet.
+// session calls it.
 //
 // Sources: I. Bojinov, D. Simchi-Levi, J. Zhao, Design and analysis of
 // switchback experiments (arXiv 2009.00148), for the design and its

@@ -355,8 +355,18 @@ func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 // setOurs sends a value of the sweep to Ceph. A baseline may be the original, which is exempt
 // from bounds.
 func (e *Engine) setOurs(ctx context.Context, j *Journal, change Change) error {
+	fence, err := e.fence(ctx)
+	if err != nil {
+		return err
+	}
+	return e.setUnder(ctx, fence, j, change)
+}
+
+// setUnder does so under a lock that was just made sure of.
+func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, change Change) error {
 	entry, journalled := j.Entry(change.Setting)
-	return e.set(ctx, change.Setting, change.To, journalled && entry.same(change.To, entry.Original))
+	fence.Restores = journalled && entry.same(change.To, entry.Original)
+	return e.send(ctx, fence, change.Setting, change.To)
 }
 
 // set sends a value to Ceph; original says that the journal has it as the original. If the key
@@ -367,7 +377,11 @@ func (e *Engine) set(ctx context.Context, of Setting, to Value, original bool) e
 		return err
 	}
 	fence.Restores = original
-	err = e.tell(ctx, fence, of, to)
+	return e.send(ctx, fence, of, to)
+}
+
+func (e *Engine) send(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
+	err := e.tell(ctx, fence, of, to)
 	if ceph.Unsure(err) {
 		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))
 	}

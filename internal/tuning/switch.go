@@ -7,16 +7,24 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// SwitchDeadline bounds the command of one switch. The same deadline, before that, bounds
-// reading the settings.
+// SwitchDeadline bounds the command of one switch.
 const SwitchDeadline = 2 * time.Second
+
+// lookDeadline bounds reading the lock and the settings before that. The window before goes on
+// meanwhile: a slow answer costs only time.
+const lookDeadline = 20 * time.Second
 
 // ErrNotRehearsed says that the journal does not know a value, or how Ceph stores it.
 var ErrNotRehearsed = errors.New("the journal does not have it as a value that this process has applied")
 
-// Switched has the time of the command to Ceph, and that of its answer.
+// Switched has the time of the command to Ceph, and that of its answer, by the clock of time.Now: windows are
+// compared with the clocks of clients.
 type Switched struct{ Told, Acknowledged time.Time }
 
 // Switch changes settings under a running load, from one configuration to another. Both
@@ -30,61 +38,73 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	j, err := e.readyToSwitch(ctx, sweep, from, to)
+	looks, stopLooking := context.WithTimeout(ctx, lookDeadline)
+	defer stopLooking()
+	j, fence, err := e.readyToSwitch(looks, sweep, from, to)
 	if err != nil {
 		return Switched{}, err
 	}
 	ctx, stop := context.WithTimeout(ctx, SwitchDeadline)
 	defer stop()
-	s := Switched{Told: e.now()}
+	s := Switched{Told: time.Now()}
 	for _, change := range to {
 		if slices.Contains(from, change) {
 			continue
 		}
-		if err := e.setOurs(ctx, j, change); err != nil {
+		if err := e.setUnder(ctx, fence, j, change); err != nil {
 			return Switched{}, fmt.Errorf("switch %s: %w", change, err)
 		}
 		if err := e.reached(StepChanged); err != nil {
 			return Switched{}, err
 		}
 	}
-	s.Acknowledged = e.now()
+	s.Acknowledged = time.Now()
 	return s, nil
 }
 
-// readyToSwitch reads the journal and the settings under the lock. Another tuner of this process
-// may have restored them meanwhile; only the journal shows that.
-func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (*Journal, error) {
-	ctx, stop := context.WithTimeout(ctx, SwitchDeadline)
-	defer stop()
-	j, err := e.locked(ctx)
-	if err != nil {
-		return nil, err
+// readyToSwitch makes sure of the lock, and reads the journal and the settings meanwhile: the lock is the
+// one that this tuner has held since it rehearsed them. Another tuner of this process may have
+// restored them since; only the journal shows that.
+func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
+	if !e.saved {
+		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
 	}
-	if err := e.rehearsed(j, sweep, slices.Concat(from, to)); err != nil {
-		return nil, err
+	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
+		return nil, fence, &WaitError{Until: until, Why: "Ceph did not say what became of a change: what was asked of it may not have ended yet"}
 	}
 	if !slices.Equal(settingsInOrder(from), settingsInOrder(to)) {
-		return nil, fmt.Errorf("from %v to %v is no switch: they are about other settings", from, to)
+		return nil, fence, fmt.Errorf("from %v to %v is no switch: they are about other settings", from, to)
 	}
-	facts, err := e.facts(ctx, SettingsOf(from))
-	if err != nil {
-		return nil, err
+	var facts Facts
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.Go(func() (err error) { fence, err = e.fence(ctx); return err })
+	reads.Go(func() (err error) { j, err = e.store.Load(ctx, e.cluster.FSID); return err })
+	reads.Go(func() (err error) { facts, err = e.facts(ctx, SettingsOf(from)); return err })
+	if err := reads.Wait(); err != nil {
+		return nil, fence, err
 	}
+	if err := e.rehearsed(j, sweep, slices.Concat(from, to)); err != nil {
+		return nil, fence, err
+	}
+	return j, fence, unchanged(j, facts, from)
+}
+
+// unchanged returns an error unless each setting has the value of a change.
+func unchanged(j *Journal, facts Facts, from []Change) error {
 	for _, change := range from {
 		entry, _ := j.Entry(change.Setting)
 		of, now, err := facts.Now(entry)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if of != change.Setting {
-			return nil, fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
+			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
 		}
 		if !entry.has(now, change.To) {
-			return nil, &ForeignChangeError{Setting: change.Setting, Found: now}
+			return &ForeignChangeError{Setting: change.Setting, Found: now}
 		}
 	}
-	return j, nil
+	return nil
 }
 
 // rehearsed returns an error unless the journal has every value, as this process has applied it.
@@ -94,7 +114,7 @@ func (e *Engine) rehearsed(j *Journal, sweep Sweep, changes []Change) error {
 		return fmt.Errorf("there is no journal: %w", ErrNotRehearsed)
 	case j.Sweep != sweep:
 		return &OtherSweepError{Sweep: j.Sweep}
-	case j.Writer != e.writer || !e.saved:
+	case j.Writer != e.writer:
 		return fmt.Errorf("the journal was written by another process: %w", ErrNotRehearsed)
 	}
 	for _, change := range changes {

@@ -76,7 +76,7 @@ func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
 		v.best += " " + string(s.Status.Effect)
 	}
 	// The run at work is the one behind those of the ledger.
-	v.measuredBy(s.Namespace, sweepspec.ChildName(s, len(s.Status.Runs)+1), s.Spec.Template.Clients)
+	v.measuredBy(s.Namespace, sweepspec.ChildName(s, sweepspec.NextRun(s)), s.Spec.Template.Clients)
 	return v
 }
 

@@ -22,7 +22,7 @@ import (
 // writeSweep writes what a sweep came to, section by section. Those that it has nothing
 // for are left out.
 func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
-	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
 		ledger = nil // Another version wrote it. The rest can be read.
 	}
@@ -30,6 +30,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	writeSweepHead(&out, s, ledger)
 	writePlan(&out, s)
 	writeConfigurations(&out, s, ledger)
+	writeSessions(&out, s)
 	writeNoise(&out, s.Status.Noise)
 	writeConstraints(&out, s)
 	writeRestored(&out, s.Status.Conditions)
@@ -140,6 +141,22 @@ func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledg
 	out.WriteString("\n")
 	aligned.Write(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
 	writeClosedLoop(out, s)
+}
+
+// writeSessions writes those of a sweep that switches settings under a load.
+func writeSessions(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	header, rows := report.SessionRows(s)
+	if len(rows) == 0 {
+		return
+	}
+	for i := range header {
+		header[i] = strings.ToUpper(header[i])
+	}
+	out.WriteString("\n")
+	aligned.Write(out, header, rows)
+	if claim := report.ClaimOf(s.Status.Claim); claim != "" {
+		fmt.Fprintf(out, "The verdict speaks for %s.\n", claim)
+	}
 }
 
 func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {

@@ -105,7 +105,7 @@ func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 // latestRuns is the objective in the last run of each configuration that has a figure. It
 // ignores a ledger of another version.
 func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
-	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
 		return nil
 	}
@@ -123,7 +123,7 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	if !atWork(s.Status.Conditions) {
 		return nil
 	}
-	return children[s.Namespace+"/"+sweepspec.ChildName(s, len(s.Status.Runs)+1)]
+	return children[s.Namespace+"/"+sweepspec.ChildName(s, sweepspec.NextRun(s))]
 }
 
 // measuring returns the configuration and the run that are measured now.

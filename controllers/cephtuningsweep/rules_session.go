@@ -1,0 +1,88 @@
+package cephtuningsweep
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// The rules of the design Interleaved. A session is rehearsed at rest, where each value is applied
+// and proven once; then a benchmark with one long phase runs, and a loop switches settings
+// under it. Each rule leaves sweeps of the other design alone.
+
+// restoreVoidSession restores everything after a session whose settings nobody may know any more.
+func restoreVoidSession(seen facts) (plan, bool) {
+	return seen.standDown(endsVoid, "The session is void. Putting everything back before the next one."),
+		seen.sessions != nil && seen.memory.pauses == endsVoid
+}
+
+// removeSessions waits for the benchmarks of sessions that have ended: there is one scratch pool.
+func removeSessions(seen facts) (plan, bool) {
+	if seen.sessions == nil || seen.child != nil || len(seen.others) == 0 {
+		return plan{}, false
+	}
+	p := plan{step: stepRemoveSession, again: seen.pace.Settle, progress: "removing the pool of the session", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Waiting for benchmark %s to remove what it has made.", seen.others[0].Name),
+	}}
+	return p.atMost(removedWithin, "removal of "+seen.others[0].Name, kstatus.Outcome{
+		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Benchmark %s has not removed what it has made within %v.", seen.others[0].Name, removedWithin),
+	}), true
+}
+
+// enterSession enters a session into the ledger that has ended, or whose loop is gone.
+func enterSession(seen facts) (plan, bool) {
+	p := plan{step: stepEnterSession, again: reconcile.AtOnce, progress: seen.sessionProgress("judging"), outcome: seen.inSession("Entering it into the ledger.")}
+	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && seen.child != nil && seen.sessionIsOver()
+}
+
+// sessionIsOver reports whether the session under way has come to an end, good or bad: its loop
+// has ended, there is no loop and it is not this process's, or its benchmark has ended.
+func (f facts) sessionIsOver() bool {
+	m := &f.memory.switching
+	if m.number != f.run() || m.child != f.child.UID {
+		return true
+	}
+	return m.loop != nil && m.loop.hasEnded() || m.loop == nil && (hasOutcome(f.child) || childHasEnded(f.child))
+}
+
+// watchSession starts the loop once the clients are at work, and looks after the cluster.
+func watchSession(seen facts) (plan, bool) {
+	doing := "The load warms up."
+	if m := seen.memory; m != nil && m.switching.loop != nil {
+		doing = "Settings are switched under a running load."
+	}
+	return plan{
+		step: stepWatchSession, again: seen.pace.Watch, progress: seen.sessionProgress("preparing"), outcome: seen.inSession(doing),
+	}, seen.sessions != nil && seen.child != nil
+}
+
+// rehearse proves a configuration at rest, and goes on to the next one.
+func rehearse(seen facts) (plan, bool) {
+	return plan{
+		step: stepRehearse, again: seen.pace.Settle, progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), outcome: seen.inSession("Trying the settings at rest."),
+	}, seen.sessions != nil
+}
+
+// beginSession makes the benchmark of a session.
+func beginSession(seen facts) (plan, bool) {
+	return plan{
+		step: stepBeginSession, again: reconcile.AtOnce, progress: seen.sessionProgress("preparing"), outcome: seen.inSession("Making its pool and its clients."),
+	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunSlot && seen.isRehearsed()
+}
+
+func (f facts) inSession(message string) kstatus.Outcome {
+	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Session %d. %s", f.run(), message)}
+}
+
+// sessionProgress is what goes on. Of a session under way it only changes at looks.
+func (f facts) sessionProgress(what string) string {
+	if f.memory != nil && f.memory.switching.number == f.run() {
+		if loop := f.memory.switching.loop; loop != nil {
+			what = loop.progress()
+		}
+	}
+	return fmt.Sprintf("session %d: %s", f.run(), what)
+}

@@ -1,0 +1,346 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// Courses are what the clients of a benchmark do by the second: of each the rows from one of
+// them on.
+type Courses interface {
+	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error)
+}
+
+// sessionMemory is about the session that is next, or under way.
+type sessionMemory struct {
+	number int
+	since  time.Time
+	// at is how many configurations are rehearsed, with engine: it alone may switch them.
+	at     int
+	engine *tuning.Engine
+	// child is the benchmark that this process has made for it, loop what switches settings
+	// under that; nil before.
+	child types.UID
+	loop  *loop
+}
+
+// ofSession is what is known of that session. A rehearsal for one holds for the next, but for the
+// baseline, with which it begins.
+func (m *memory) ofSession(number int, now time.Time) *sessionMemory {
+	if m.switching.number != number {
+		m.switching = sessionMemory{number: number, since: now, at: max(m.switching.at-1, 0), engine: m.switching.engine}
+	}
+	return &m.switching
+}
+
+// rehearses is the configuration that the rehearsal is at: the candidates, and then the baseline,
+// with which sessions begin.
+func (m *memory) rehearses(configurations int) int {
+	if m == nil || m.switching.at >= configurations {
+		return 0
+	}
+	return (m.switching.at + 1) % configurations
+}
+
+// isRehearsed reports whether each value was applied and proven by this process.
+func (f facts) isRehearsed() bool {
+	s := f.memory.ofSession(f.run(), f.now)
+	return s.at >= len(f.planner.Configurations()) && s.engine != nil && s.engine == f.memory.engine
+}
+
+// observeSessions goes through the ledger of an interleaved sweep.
+func (f *facts) observeSessions() {
+	status := &f.sweep.Status
+	entries, err := sweepspec.ReadSessions(status.Runs)
+	if err == nil {
+		var planned sweep.Plan
+		if planned, err = sweepspec.PlanOf(&f.sweep.Spec, status.Plan); err == nil {
+			f.planner, err = sweep.New(planned)
+		}
+	}
+	if err == nil {
+		f.sessions, err = sweepspec.SessionsOf(&f.sweep.Spec, status.Plan, entries)
+	}
+	if err != nil {
+		f.planErr = err
+		return
+	}
+	f.sessionLedger = entries
+	if f.memory != nil && f.memory.switching.at >= len(f.planner.Configurations()) && f.memory.switching.engine != f.memory.engine {
+		f.memory.switching.at = 0 // Another connection: nothing is rehearsed.
+	}
+	f.next = f.sessions.Decision(f.planner, f.memory.rehearses(len(f.planner.Configurations())))
+}
+
+// rehearse proves what was applied at rest. In a later session, the baseline alone is tried again.
+func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
+	slot := &seen.memory.slot
+	against, proven, err := r.prove(ctx, seen, slot.want)
+	switch {
+	case err != nil:
+		return effect{}, err
+	case against != nil:
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
+			"%s cannot be switched under a load, because it has no effect at rest: %s%s%s", seen.configuration().Name, against.Inert, against.Changed, against.Failure)}), nil
+	case !proven:
+		return effect{outcome: seen.inSession("Waiting for daemons to show what they run with.")}, nil
+	}
+	s := seen.memory.ofSession(seen.run(), seen.now)
+	s.at, s.engine = s.at+1, seen.memory.engine
+	seen.memory.slot = slotMemory{}
+	return effect{again: reconcile.AtOnce}, nil
+}
+
+// beginSession makes the benchmark of a session. Ceph has the baseline.
+func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, error) {
+	child, err := sweepspec.SessionBenchmark(sweepspec.Child{
+		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.planner.Configurations()[0],
+		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
+	})
+	if err != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+	}
+	err = r.Client.Create(ctx, child)
+	if apierrors.IsAlreadyExists(err) {
+		return effect{}, nil // It is not this process's: the next pass enters it as interrupted.
+	}
+	if err != nil {
+		return effect{}, fmt.Errorf("create the benchmark of session %d: %w", seen.run(), err)
+	}
+	seen.memory.ofSession(seen.run(), seen.now).child = child.UID
+	return effect{}, nil
+}
+
+// watchSession looks after the cluster, and starts to switch settings once the load has warmed up.
+func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
+	s := seen.memory.ofSession(seen.run(), seen.now)
+	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
+		s.loop.stop(fmt.Errorf("the benchmark ended: %s", kstatus.Told(seen.child.Status.Conditions).Message))
+	}
+	if came, err := r.watch(ctx, seen); err != nil || came.edit != nil || s.loop != nil {
+		return came, err
+	}
+	from := make([]int, seen.child.Spec.Template.Clients.Count)
+	courses, err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, from)
+	if err != nil {
+		return effect{again: seen.pace.Settle, outcome: seen.inSession("Waiting for the load: " + err.Error() + ".")}, nil //nolint:nilerr // The clients are not at work yet.
+	}
+	if since := time.Since(warm(courses)); since < sweepspec.Ramp(&seen.sweep.Spec) {
+		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
+	}
+	plan, err := r.loopOf(ctx, seen)
+	if err != nil {
+		return effect{}, err
+	}
+	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with the sweep or the leader.
+	eta := seen.now.Add(seen.sweep.Status.Plan.RunDuration.Duration)
+	return effect{edit: seen.expects(eta)}, nil
+}
+
+// warm is when the last client began.
+func warm(courses []runner.Course) time.Time {
+	var last time.Time
+	for _, c := range courses {
+		if c.Began.NotAfter.After(last) {
+			last = c.Began.NotAfter
+		}
+	}
+	return last
+}
+
+// expects notes when the session is over at the latest.
+func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
+	return func(s *v1alpha1.CephTuningSweepStatus) {
+		if s.Progress == nil {
+			progress := f.sessions.Progress()
+			s.Progress = &progress
+		}
+		at := metav1.NewTime(eta)
+		s.Progress.EstimatedCompletionTime = &at
+	}
+}
+
+// loopOf is all that a session fixes beforehand. The loop runs while passes go on: it has nothing of
+// their memory but the engine, which is safe for that.
+func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
+	plan, err := sweepspec.SessionPlan(seen.sweep.Status.Plan, seen.run())
+	if err != nil {
+		return loopPlan{}, err
+	}
+	if r.Hasten != nil {
+		plan = r.Hasten(plan)
+	}
+	question, err := seen.sessions.Question()
+	if err != nil {
+		return loopPlan{}, err
+	}
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return loopPlan{}, err
+	}
+	about, err := r.known(ctx, seen, to.Observer)
+	if err != nil {
+		return loopPlan{}, err
+	}
+	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: to.Observer, about: about}
+	for _, configuration := range seen.planner.Configurations() {
+		c.changes = append(c.changes, changesOf(seen.sweep.Spec, configuration.Values, about))
+	}
+	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
+	return loopPlan{
+		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, pairs: int(seen.sweep.Status.Plan.Pairs),
+		cluster: c, failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
+			return r.Courses.Course(ctx, child, phase, from)
+		},
+	}, nil
+}
+
+// switched is the cluster whose settings a session switches.
+type switched struct {
+	ceph    tuning.Ceph
+	engine  *tuning.Engine
+	sweep   tuning.Sweep
+	at      ceph.Connection
+	about   tuning.Known
+	changes [][]tuning.Change // by setting
+	turn    int
+	failure error // of the switch that the session ended with
+}
+
+// Switch implements [session.Cluster].
+func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error) {
+	s, err := c.engine.Switch(ctx, c.sweep, c.changes[from], c.changes[to])
+	c.failure = err
+	return s.Told, s.Acknowledged, err
+}
+
+// Proven implements [session.Cluster]. Of many OSDs it asks others each time.
+func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
+	c.turn++
+	proof, err := tuning.Prove(ctx, c.ceph, c.at, c.changes[setting], c.about, c.turn)
+	return proof.Proven(), err
+}
+
+// enterSession enters a session into the ledger, and removes its benchmark.
+func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
+	s := seen.memory.ofSession(seen.run(), seen.now)
+	entries, why := seen.sessionEntries(s)
+	if s.loop != nil {
+		if foreign, is := errors.AsType[*tuning.ForeignChangeError](s.loop.failure); is {
+			return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
+		}
+	}
+	if err := r.removeChild(ctx, seen.child); err != nil {
+		return effect{}, err
+	}
+	came, err := seen.enteredSession(entries...)
+	if err != nil {
+		return effect{}, err
+	}
+	if why != "" {
+		came.told = append(came.told, told{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
+		seen.memory.pauses = endsVoid
+	}
+	return came, nil
+}
+
+// sessionEntries are what a session has come to, and why it is void, if it is.
+func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntry, why string) {
+	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
+	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]sweepspec.SessionEntry, string) {
+		return []sweepspec.SessionEntry{sweepspec.VoidSession(f.run(), validity, seconds, f.sessionMiB(s))}, why
+	}
+	switch {
+	case s.loop == nil && s.child == f.child.UID:
+		return void(v1alpha1.SweepSessionFailed, "its benchmark ended before settings were switched: "+kstatus.Told(f.child.Status.Conditions).Message)
+	case s.loop == nil:
+		return void(v1alpha1.SweepSessionInterrupted, "the manager was restarted")
+	}
+	question, err := f.sessions.Question()
+	if err != nil {
+		return void(v1alpha1.SweepSessionFailed, err.Error())
+	}
+	summary, has, err := s.loop.evidence.Summarize(question)
+	switch {
+	case err != nil:
+		return void(v1alpha1.SweepSessionFailed, err.Error())
+	case !has || summary.Objective[0].Groups < minGroups:
+		return void(v1alpha1.SweepSessionTooShort, "too few of its windows count")
+	}
+	for _, made := range summary.Objective {
+		if made.Void {
+			return void(v1alpha1.SweepSessionUneven, "windows of one setting were void more often than chance allows")
+		}
+		entries = append(entries, sweepspec.SessionEntry{Entry: made, Seconds: seconds, MiB: f.sessionMiB(s), Validity: v1alpha1.SweepSessionValid})
+	}
+	return entries, ""
+}
+
+// minGroups is how many groups of windows a session has at least that counts: less have no noise.
+const minGroups = 2
+
+// sessionMiB is what a session has written, as far as its clients reported.
+func (f facts) sessionMiB(s *sessionMemory) int64 {
+	expected := int64(0)
+	if b := f.sweep.Status.Plan.RunBytesWritten; b != nil {
+		expected = b.Value()
+	}
+	share := 1.0
+	if d := f.sweep.Status.Plan.RunDuration; d != nil && d.Duration > 0 {
+		share = min(1, f.now.Sub(s.since).Seconds()/d.Seconds())
+	}
+	return int64(share*float64(expected)) >> 20
+}
+
+// enteredSession is status with one more session.
+func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
+	entries := append(slices.Clip(f.sessionLedger), more...)
+	after, err := sweepspec.SessionsOf(&f.sweep.Spec, f.sweep.Status.Plan, entries)
+	if err != nil {
+		return effect{}, err
+	}
+	outcome, err := after.Outcome(f.planner, nil)
+	if err != nil {
+		return effect{}, err
+	}
+	outcome.Verdict, outcome.Claim, outcome.Summary, outcome.Patches = "", "", "", nil // They come with the conclusion.
+	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+		s.Runs = sweepspec.WriteSessions(entries)
+		outcome.Write(s)
+		progress := after.Progress()
+		s.Progress = &progress
+	}}, nil
+}
+
+// voidInterrupted enters a session as void that a suspension or the like has ended.
+func (f facts) voidInterrupted() (effect, error) {
+	s := f.memory.switching
+	f.memory.switching = sessionMemory{}
+	if f.next.Action != sweep.RunSlot || s.number != f.run() || s.child == "" {
+		return effect{again: reconcile.AtOnce}, nil
+	}
+	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
+	return f.enteredSession(sweepspec.VoidSession(f.run(), v1alpha1.SweepSessionInterrupted, seconds, f.sessionMiB(&s)))
+}
+
+var _ session.Cluster = (*switched)(nil)

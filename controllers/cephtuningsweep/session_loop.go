@@ -1,0 +1,240 @@
+package cephtuningsweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// errStopped is why a loop ends that its sweep or the manager has stopped.
+var errStopped = errors.New("the sweep or the manager was stopped")
+
+// loops are those that switch settings in this process: one for each sweep, which ends with the
+// leader.
+type loops struct {
+	mu      sync.Mutex
+	stopped bool
+	bySweep map[types.NamespacedName]*loop
+}
+
+// loop switches the settings of one session. Its evidence is read once it has ended.
+type loop struct {
+	stop context.CancelCauseFunc
+	done chan struct{}
+
+	mu   sync.Mutex
+	look string // what the latest look says
+
+	evidence session.Evidence
+	failure  error // why it was void, of the switch
+}
+
+// Start implements manager.Runnable: at the manager's end it stops all loops, and waits until they
+// have ended.
+func (l *loops) Start(ctx context.Context) error {
+	<-ctx.Done()
+	l.mu.Lock()
+	l.stopped = true
+	var all []*loop
+	for _, one := range l.bySweep {
+		all = append(all, one)
+	}
+	l.mu.Unlock()
+	for _, one := range all {
+		one.stop(errStopped)
+		<-one.done
+	}
+	return nil
+}
+
+// begin starts a loop. It outlives the pass that begins it.
+func (l *loops) begin(of types.NamespacedName, run func(context.Context, *loop)) *loop {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.bySweep[of]; before != nil {
+		before.stop(errStopped)
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	one := &loop{stop: stop, done: make(chan struct{})}
+	if l.stopped {
+		stop(errStopped)
+	}
+	if l.bySweep == nil {
+		l.bySweep = map[types.NamespacedName]*loop{}
+	}
+	l.bySweep[of] = one
+	go func() {
+		defer close(one.done)
+		defer stop(nil)
+		run(ctx, one)
+	}()
+	return one
+}
+
+// end stops the loop of a sweep, and reports whether it has ended.
+func (l *loops) end(of types.NamespacedName) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.bySweep[of]
+	if one == nil {
+		return true
+	}
+	one.stop(errStopped)
+	if !one.hasEnded() {
+		return false
+	}
+	delete(l.bySweep, of)
+	return true
+}
+
+func (l *loop) hasEnded() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// progress is its text in status.
+func (l *loop) progress() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.look == "" {
+		return "switching settings"
+	}
+	return "switching settings; " + l.look
+}
+
+func (l *loop) saw(look string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.look = look
+}
+
+// courseWithin bounds how long a look tries to hear from the clients.
+const courseWithin = 15 * time.Second
+
+// loopAgain is when to look again whether a loop has ended that was stopped.
+const loopAgain = 200 * time.Millisecond
+
+// loopPlan is what a loop works with.
+type loopPlan struct {
+	sweep    types.NamespacedName
+	plan     session.Plan
+	question session.Question
+	pairs    int // after which a session that is not quick ends
+	cluster  session.Cluster
+	failure  func() error // of the switch that a session ended with
+	clients  int
+	// course asks the clients for what they have done, from a row of each on.
+	course func(ctx context.Context, from []int) ([]runner.Course, error)
+}
+
+// switchSettings runs a session to its end.
+func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
+	gathered := session.NewCollector(p.plan, p.clients)
+	l.evidence.Plan = p.plan
+	l.evidence.Record = session.Run(ctx, p.plan, p.cluster, func(ctx context.Context, so session.Record) (enough bool, err error) {
+		if err := p.hear(ctx, gathered); err != nil {
+			return false, err
+		}
+		if l.evidence, err = gathered.Evidence(so, nil); err != nil {
+			return false, err
+		}
+		return p.enough(l.evidence, l)
+	})
+	l.failure = p.failure()
+	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", switchesTold(l.evidence.Record))
+}
+
+// switchesTold are the switches of a session for the log: what each took, and whether it was proven.
+func switchesTold(so session.Record) []string {
+	all := make([]string, len(so.Switches))
+	for i, s := range so.Switches {
+		all[i] = fmt.Sprintf("%d at %.1fs in %.2fs", s.Setting, s.Told.Seconds(), (s.Acknowledged - s.Told).Seconds())
+		if !s.Proven {
+			all[i] += ", not proven"
+		}
+	}
+	return all
+}
+
+// hear asks the clients, and again for as long as a look may take: an answer may be lost on its way.
+func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
+	ctx, stop := context.WithTimeout(ctx, courseWithin)
+	defer stop()
+	for {
+		more, err := p.hearOnce(ctx, into)
+		if err == nil && !more {
+			return nil
+		}
+		pause := time.Second
+		if err == nil {
+			pause = 0
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the clients do not answer: %w", cmp.Or(err, ctx.Err()))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// hearOnce asks once, and reports whether there may be more than an answer has room for.
+func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more bool, err error) {
+	from := make([]int, p.clients)
+	for i := range from {
+		from[i] = into.Next(i)
+	}
+	courses, err := p.course(ctx, from)
+	if err != nil {
+		return false, err
+	}
+	for i, course := range courses {
+		into.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter)
+		more = more || len(course.Rows) >= fullAnswer
+	}
+	return more, nil
+}
+
+// fullAnswer is how many rows an answer has after which there may be more.
+const fullAnswer = 1000
+
+// enough looks at figures where the plan has a look, and nowhere else.
+func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
+	pairs, err := e.Pairs()
+	if err != nil {
+		return false, err
+	}
+	if !p.question.Quick {
+		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
+		return pairs >= p.pairs, nil
+	}
+	if at, err := e.AtLook(); err != nil || !at {
+		return false, err
+	}
+	summary, has, err := e.Summarize(p.question)
+	if err != nil || !has {
+		return false, err
+	}
+	found, err := session.Judge(p.question, []session.Summary{summary}, nil)
+	if err != nil {
+		return false, err
+	}
+	a := found[0].Windows
+	l.saw(fmt.Sprintf("%d pairs, ratio %.3f (%.3f to %.3f)", pairs, a.Ratio, a.Interval.Low, a.Interval.High))
+	looks := switchback.QuickLooks()
+	return sweepspec.Decided(found[0]) || pairs >= looks[len(looks)-1], nil
+}

@@ -1,0 +1,216 @@
+package cephtuningsweep
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// hastenedWindow is how long a setting holds in a hastened session.
+const hastenedWindow = session.DefaultWindow / 20
+
+// switchedSpec is a sweep whose setting is switched under one running load.
+const switchedSpec = `
+template:
+  target: {existingPool: {name: open}}
+  phases:
+  - {name: write, radosBench: {mode: Write, blockSize: 16Ki, concurrency: 16, ramp: 0s, duration: 30s}}
+parameters:
+- {name: cap, config: {option: osd_client_message_cap}, values: ["16"]}
+baseline: {values: {cap: "256"}}
+objective: {phase: write, metric: IOPS}
+strategy: {design: Interleaved, interleaved: {sessions: 1}, seed: 11}
+`
+
+func sessionStories() map[string]story {
+	return map[string]story{
+		"a slower setting is found in one session": func(w *world) {
+			before := w.state()
+			s := w.create("quick", switchedSpec)
+			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.wantState(before)
+			if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Claim != v1alpha1.ClaimSwitchedWindows || len(s.Status.Runs) != 1 {
+				w.t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+			}
+			if !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 4 -1.2") {
+				w.t.Errorf("sessions %q", s.Status.Runs)
+			}
+			w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
+			if n := len(w.children()); n != 0 {
+				w.t.Errorf("%d benchmarks are left", n)
+			}
+		},
+		"options that may not be switched are refused": func(w *world) {
+			other := w.create("other", strings.NewReplacer("osd_client_message_cap", "osd_mclock_profile", `"16"`, "high_client_ops", `"256"`, "balanced").Replace(switchedSpec))
+			w.await(other, "failed", is(v1alpha1.ConditionFailed))
+			w.wantSays(other, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "Option osd_mclock_profile may not be switched under a load")
+		},
+		"blocks are the design that nobody asked for": func(w *world) {
+			s := w.create("auto", strings.Replace(switchedSpec, "design: Interleaved, ", "", 1))
+			w.await(s, "planned", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.Plan != nil })
+			if p := s.Status.Plan; p.Design != v1alpha1.DesignBlocks {
+				w.t.Errorf("design %s", p.Design)
+			}
+		},
+		"killed between two switches":              func(w *world) { w.killedInSession(w.restart) },
+		"killed after a switch":                    func(w *world) { w.killedInSession(func() { w.killAt(tuning.StepChanged); w.awaitDeath() }) },
+		"deleted in mid-session":                   deletedInMidSession,
+		"suspended in mid-session":                 suspendedInMidSession,
+		"somebody changes the option":              foreignChangeInMidSession,
+		"the answer to a switch is lost":           lostAnswerInMidSession,
+		"clients do not answer":                    clientsLostInMidSession,
+		"two candidates, in sessions of their own": twoSwitchedCandidates,
+	}
+}
+
+// inSession is a sweep that has switched the option.
+func (w *world) inSession() *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	s := w.create("quick", switchedSpec)
+	w.awaitSwitched(s)
+	return s
+}
+
+// awaitSwitched waits until the option was switched under a load that runs.
+func (w *world) awaitSwitched(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	told := -1
+	w.await(s, "switched under a load", func(*v1alpha1.CephTuningSweep) bool {
+		w.load.mu.Lock()
+		defer w.load.mu.Unlock()
+		switch {
+		case len(w.load.rows) == 0 || len(w.childrenOfSessions()) == 0:
+			return false
+		case told < 0:
+			told = len(w.ceph.Calls("SetConfig"))
+		}
+		return len(w.ceph.Calls("SetConfig")) >= told+2
+	})
+}
+
+func (w *world) childrenOfSessions() (sessions []v1alpha1.CephBenchmark) {
+	for _, child := range w.children() {
+		if child.Labels[sweepspec.LabelSession] != "" && child.DeletionTimestamp.IsZero() {
+			sessions = append(sessions, child)
+		}
+	}
+	return sessions
+}
+
+// sessionsThatAre are how many entries say so of a session.
+func sessionsThatAre(s *v1alpha1.CephTuningSweep, v v1alpha1.SweepSessionValidity) int {
+	return runsThatAre(s, v1alpha1.SweepRunValidity(v))
+}
+
+// wantDrawnAgain checks that a session was void, and that the one in its place decided.
+func (w *world) wantDrawnAgain(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.SweepSessionValidity) {
+	w.t.Helper()
+	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	if sessionsThatAre(s, void) != 1 || sessionsThatAre(s, v1alpha1.SweepSessionValid) != 1 || s.Status.Verdict != v1alpha1.VerdictInferior {
+		w.t.Errorf("sessions %q, verdict %s, want one that is %s and then one that is valid", s.Status.Runs, s.Status.Verdict, void)
+	}
+	if left := w.childrenOfSessions(); len(left) > 0 {
+		w.t.Errorf("benchmark %s is left", left[0].Name)
+	}
+}
+
+func (w *world) killedInSession(kill func()) {
+	before := w.state()
+	s := w.inSession()
+	kill()
+	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionInterrupted)
+}
+
+func deletedInMidSession(w *world) {
+	before := w.state()
+	s := w.inSession()
+	w.delete(s)
+	w.awaitGone(s)
+	w.wantState(before)
+	if left := w.childrenOfSessions(); len(left) > 0 {
+		w.t.Errorf("benchmark %s is left", left[0].Name)
+	}
+	w.wantNoMoreSwitches()
+}
+
+// wantNoMoreSwitches checks that nothing is told Ceph any more.
+func (w *world) wantNoMoreSwitches() {
+	w.t.Helper()
+	told := len(w.ceph.Calls("SetConfig"))
+	time.Sleep(2 * hastenedWindow)
+	if now := len(w.ceph.Calls("SetConfig")); now != told {
+		w.t.Errorf("Ceph was told %d settings more", now-told)
+	}
+}
+
+func suspendedInMidSession(w *world) {
+	before := w.state()
+	s := w.inSession()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
+	w.await(s, "suspended", hasReason(v1alpha1.ReasonSuspended))
+	w.wantState(before)
+	w.wantNoMoreSwitches()
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
+	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionInterrupted)
+}
+
+func foreignChangeInMidSession(w *world) {
+	s := w.inSession()
+	w.ceph.Act(func(c *cephtest.Cluster) {
+		c.Answers.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_client_message_cap", Value: "99", Runtime: true}}
+	})
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "osd_client_message_cap")
+	if value, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); value != "99" {
+		w.t.Errorf("the option is %q, want theirs", value)
+	}
+	w.wantNoMoreSwitches()
+}
+
+func lostAnswerInMidSession(w *world) {
+	before := w.state()
+	s := w.inSession()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetConfig" })
+	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return sessionsThatAre(s, v1alpha1.SweepSessionFailed) == 1 })
+	w.ceph.Land() // Ceph carries it out after all.
+	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionFailed)
+}
+
+func clientsLostInMidSession(w *world) {
+	before := w.state()
+	s := w.inSession()
+	w.load.set(func(l *load) { l.broken = errors.New("no route to host") })
+	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return sessionsThatAre(s, v1alpha1.SweepSessionFailed) == 1 })
+	w.load.set(func(l *load) { l.broken = nil })
+	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionFailed)
+}
+
+// twoSwitchedCandidates has a load that only reads, so that a winner may stay.
+func twoSwitchedCandidates(w *world) {
+	w.load.set(func(l *load) {
+		l.rate = func(value string) float64 { return map[string]float64{"16": 300, "256": 1000, "512": 1500}[value] }
+	})
+	s := w.create("general", strings.NewReplacer(
+		"{mode: Write, blockSize: 16Ki, ", "{mode: Rand, ", `["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 3, pairs: 4",
+		"objective:", "onCompletion: KeepBest\nobjective:").Replace(switchedSpec))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "cap=512" || s.Status.Claim != v1alpha1.ClaimThisCluster || len(s.Status.Runs) != 6 {
+		w.t.Errorf("%s is %s, %s, sessions %q: %s", s.Status.Best, s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	}
+	if value, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); value != "512" {
+		w.t.Errorf("the option is %q, want the winner", value)
+	}
+	if len(s.Status.Patches) == 0 {
+		w.t.Error("there is no patch")
+	}
+}

@@ -1,0 +1,82 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/session"
+)
+
+// hastened is a session whose windows take a twentieth of their time.
+func hastened(p session.Plan) session.Plan {
+	p.Window /= 20
+	p.ProofEvery /= 40
+	p.Timing.WashOut /= 20
+	p.Timing.SlowestTell, p.Timing.ClockError, p.Timing.Coverage = time.Minute, time.Minute, 0.2
+	return p
+}
+
+// load is what the clients of sessions do: as the option that is varied is set at that moment.
+type load struct {
+	world *world
+	mu    sync.Mutex
+	// rate is what a value gives; nil gives 300 for 16 and 1000 for all others.
+	rate func(value string) float64
+	// broken is why clients do not answer.
+	broken error
+	began  time.Time
+	rows   []result.Second
+	of     types.NamespacedName
+}
+
+func (l *load) set(change func(*load)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l)
+}
+
+// work is a few milliseconds of load.
+func (l *load) work() {
+	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.began.IsZero() {
+		return
+	}
+	rate := 1000.0
+	switch {
+	case l.rate != nil:
+		rate = l.rate(value)
+	case value == "16":
+		rate = 300
+	}
+	from := int64(0)
+	if n := len(l.rows); n > 0 {
+		from = l.rows[n-1].ToNanoseconds
+	}
+	to := time.Since(l.began).Nanoseconds()
+	amount := rate * float64(to-from) / 1e9 * (1 + float64(len(l.rows)*7919%21-10)/1000)
+	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
+}
+
+// Course implements Courses. The tool of a benchmark is started when it is first asked for.
+func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return nil, l.broken
+	}
+	if l.of != benchmark {
+		l.of, l.began, l.rows = benchmark, time.Now(), nil
+		return nil, errors.New("the tool does not run yet")
+	}
+	return []runner.Course{{Rows: l.rows[from[0]:], Began: runner.Started{NotBefore: l.began, NotAfter: l.began}}}, nil
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+const sessionMethod = `Settings were switched while one load ran. A session has a pool and data of its own; in it, windows of the baseline and of each candidate follow each other in random order, balanced within groups. The first seconds of a window do not count. The ratio of a session is the mean over its groups, on the scale of logarithms; the verdict of several sessions is Student's over their means, and that of a single one Student's over its groups, at looks that are fixed beforehand. A group in which a setting was not proven, was switched late or was not measured whole does not count.`
+
+// methodOf says how a sweep came to its verdict.
+func methodOf(s *v1alpha1.CephTuningSweep) string {
+	if sweepspec.IsInterleaved(s.Status.Plan) {
+		return sessionMethod
+	}
+	return sweepMethod
+}
+
+// ClaimOf says what a verdict speaks for; "" of one that says nothing about it.
+func ClaimOf(claim v1alpha1.SweepClaim) string {
+	switch claim {
+	case v1alpha1.ClaimThisHour:
+		return "this pool, in this hour"
+	case v1alpha1.ClaimThisCluster:
+		return "this cluster"
+	case v1alpha1.ClaimSwitchedWindows:
+		return "switched windows only"
+	default:
+		return ""
+	}
+}
+
+// sessionTable has a row for each session and candidate of an interleaved sweep; nil for others, and for a
+// ledger of another version.
+func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
+	header, rows := SessionRows(s)
+	if len(rows) == 0 {
+		return nil
+	}
+	return &Table{Header: header, Rows: rows}
+}
+
+// SessionRows are the sessions of a sweep, and their header.
+func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
+	if !sweepspec.IsInterleaved(s.Status.Plan) {
+		return nil, nil
+	}
+	entries, err := sweepspec.ReadSessions(s.Status.Runs)
+	if err != nil {
+		return nil, nil
+	}
+	header = []string{"Session", "Configuration", "Groups", "Ratio", "Took", "Counts"}
+	for _, e := range entries {
+		row := []string{strconv.Itoa(e.Session), "", "", "", fmt.Sprintf("%ds", e.Seconds), string(e.Validity)}
+		if !e.Void {
+			row[1], row[2], row[3] = nameOf(s, e.Candidate), strconv.Itoa(e.Groups), Ratio(figure.Decimal(math.Exp(e.Mean)))
+		}
+		rows = append(rows, row)
+	}
+	return header, rows
+}

@@ -1,0 +1,393 @@
+package sweepspec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+// SessionEntry is a session of the design Interleaved and one candidate, with what became of it.
+type SessionEntry struct {
+	switchback.Entry
+
+	Seconds  int
+	MiB      int64
+	Validity v1alpha1.SweepSessionValidity
+}
+
+// VoidSession is the entry of a session that is no evidence.
+func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib int64) SessionEntry {
+	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
+}
+
+// WriteSessions are the entries as status has them.
+func WriteSessions(entries []SessionEntry) []v1alpha1.SweepRun {
+	out := make([]v1alpha1.SweepRun, len(entries))
+	for i, e := range entries {
+		out[i] = v1alpha1.SweepRun(fmt.Sprintf("%d %d %d %.6f %.6f %.4f %.2f %.2f %ds %dMi %s",
+			e.Session, e.Candidate, e.Groups, e.Mean, e.StdDev, e.P, e.Late, e.Lag,
+			min(max(e.Seconds, 0), maxSeconds), min(max(e.MiB, 0), maxMiB), e.Validity))
+	}
+	return out
+}
+
+// ReadSessions reads what WriteSessions wrote. A line that it cannot have written is an error that
+// wraps sweep.ErrLedger.
+func ReadSessions(lines []v1alpha1.SweepRun) ([]SessionEntry, error) {
+	entries := make([]SessionEntry, len(lines))
+	for i, line := range lines {
+		e, err := readSession(string(line))
+		if err != nil {
+			return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: %w", sweep.ErrLedger, i+1, line, err)
+		}
+		entries[i] = e
+	}
+	return entries, nil
+}
+
+func readSession(line string) (SessionEntry, error) {
+	words := strings.Split(line, " ")
+	if len(words) != 11 {
+		return SessionEntry{}, fmt.Errorf("%d words, want 11", len(words))
+	}
+	var e SessionEntry
+	for i, into := range []*int{&e.Session, &e.Candidate, &e.Groups} {
+		n, err := strconv.Atoi(words[i])
+		if err != nil {
+			return e, err
+		}
+		*into = n
+	}
+	for i, into := range []*float64{&e.Mean, &e.StdDev, &e.P, &e.Late, &e.Lag} {
+		x, err := strconv.ParseFloat(words[3+i], 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return e, fmt.Errorf("%q is not a number", words[3+i])
+		}
+		*into = x
+	}
+	var err error
+	if e.Seconds, err = strconv.Atoi(strings.TrimSuffix(words[8], "s")); err != nil {
+		return e, err
+	}
+	if e.MiB, err = strconv.ParseInt(strings.TrimSuffix(words[9], "Mi"), 10, 64); err != nil {
+		return e, err
+	}
+	e.Validity = v1alpha1.SweepSessionValidity(words[10])
+	if !slices.Contains(sessionValidities(), e.Validity) {
+		return e, fmt.Errorf("%q says nothing about a session", e.Validity)
+	}
+	e.Void = e.Validity != v1alpha1.SweepSessionValid
+	return e, nil
+}
+
+func sessionValidities() []v1alpha1.SweepSessionValidity {
+	return []v1alpha1.SweepSessionValidity{
+		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionInterrupted, v1alpha1.SweepSessionFailed,
+		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven,
+	}
+}
+
+// Sessions are what the sessions of an interleaved sweep have come to. They follow from the
+// spec, the plan and the entries alone.
+type Sessions struct {
+	// Next is the number of the session that is next, from 1.
+	Next int
+	// Valid and Void are how many there were of each.
+	Valid, Void int
+	// Stop is why there is none any more; "" if another one is to come.
+	Stop string
+	// Findings are the verdicts so far, one for each candidate.
+	Findings []session.Finding
+
+	entries []SessionEntry
+	spec    *Spec
+	plan    *v1alpha1.SweepPlan
+}
+
+// SessionsOf goes through the ledger.
+func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
+	s := &Sessions{Next: 1, entries: entries, spec: spec, plan: plan}
+	cost := spent{}
+	var judged []session.Summary
+	before := 0
+	for _, e := range entries {
+		first := e.Session != before
+		before = e.Session
+		s.Next = max(s.Next, e.Session+1)
+		switch {
+		case first && e.Void:
+			s.Void++
+		case first:
+			s.Valid++
+			judged = append(judged, session.Summary{})
+		}
+		if first {
+			cost.add(e)
+		}
+		if !e.Void {
+			last := &judged[len(judged)-1]
+			last.Objective = append(last.Objective, e.Entry)
+		}
+	}
+	q, err := s.Question()
+	if err != nil {
+		return nil, err
+	}
+	if s.Findings, err = session.Judge(q, judged, nil); err != nil {
+		return nil, err
+	}
+	s.Stop = s.stop(q, cost)
+	return s, nil
+}
+
+// Question is what was fixed before the first session.
+func (s *Sessions) Question() (session.Question, error) {
+	fixed, err := settingsOf(s.spec, s.plan)
+	if err != nil {
+		return session.Question{}, err
+	}
+	objective := s.spec.Objective.MetricReference
+	return session.Question{
+		Question: switchback.Question{
+			Criteria: stats.Criteria{
+				Direction: fixed.Direction, MinimumEffect: fixed.MinimumEffect, Equivalence: fixed.Equivalence, Confidence: fixed.Confidence,
+			},
+			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(),
+			MaxSessions: max(int(s.plan.Sessions), switchback.DefaultSessions), Writes: writesInSession(s.spec),
+		},
+		Objective: session.Figure{Metric: objective.Metric, Direction: objective.Direction},
+	}, nil
+}
+
+// Quick reports whether there is a single session, with looks.
+func (s *Sessions) Quick() bool { return s.plan.Sessions == 1 }
+
+// spent is what the sessions so far have cost.
+type spent struct {
+	seconds int
+	mib     int64
+}
+
+func (c *spent) add(e SessionEntry) { c.seconds, c.mib = c.seconds+e.Seconds, c.mib+e.MiB }
+
+// stop says why no session follows; "" if one does.
+func (s *Sessions) stop(q session.Question, cost spent) string {
+	fixed, err := settingsOf(s.spec, s.plan)
+	if err != nil {
+		return "" // Question has said so.
+	}
+	next := sweep.Estimate{
+		Time:  time.Duration(cost.seconds)*time.Second + fixed.Expected.Time + fixed.Budget.Reserve,
+		Bytes: cost.mib<<20 + fixed.Expected.Bytes,
+	}
+	switch {
+	case !s.Quick() && s.Valid >= switchback.DefaultSessions && !slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return !Decided(f) }):
+		return "the sessions decide"
+	case s.Quick() && s.Valid > 0 || s.Valid >= q.MaxSessions:
+		return "all sessions have been measured"
+	case s.Void > fixed.MaxFailedRuns:
+		return fmt.Sprintf("%d sessions are void, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
+	case fixed.Budget.Time > 0 && next.Time > fixed.Budget.Time:
+		return "budget.duration does not hold another session"
+	case fixed.Budget.Bytes > 0 && next.Bytes > fixed.Budget.Bytes:
+		return "budget.bytesWritten does not hold another session"
+	}
+	return ""
+}
+
+// Decided reports whether windows decide about a candidate. More of them would not change what
+// they cannot know, such as whether it is equivalent where it holds for minutes.
+func Decided(f session.Finding) bool {
+	return f.Windows.Verdict != stats.Inconclusive && f.Windows.Verdict != stats.Invalid
+}
+
+// Best is the candidate that the sweep is about: the one that has won, or comes nearest to it.
+func (s *Sessions) Best() int {
+	if s.Valid == 0 {
+		return 0
+	}
+	higher := !s.spec.Objective.Metric.LowerIsBetter()
+	best := 1
+	for c := 2; c <= len(s.Findings); c++ {
+		a, b := s.of(c), s.of(best)
+		won, before := a.Verdict == stats.Superior, b.Verdict == stats.Superior
+		if won != before && won || won == before && (a.Windows.Ratio > b.Windows.Ratio) == higher && a.Windows.Ratio != b.Windows.Ratio {
+			best = c
+		}
+	}
+	return best
+}
+
+func (s *Sessions) of(candidate int) session.Finding { return s.Findings[candidate-1] }
+
+// Winner is the candidate that is Superior; 0 if none is.
+func (s *Sessions) Winner() int {
+	if best := s.Best(); best > 0 && s.of(best).Verdict == stats.Superior {
+		return best
+	}
+	return 0
+}
+
+// MayKeep reports whether a winner may stay: only one whose verdict speaks for the cluster.
+func (s *Sessions) MayKeep() bool {
+	w := s.Winner()
+	return w > 0 && s.of(w).Claim == switchback.General
+}
+
+// Claim is what the verdict speaks for.
+func (s *Sessions) Claim() v1alpha1.SweepClaim {
+	switch s.of(max(s.Best(), 1)).Claim {
+	case switchback.ThisHour:
+		return v1alpha1.ClaimThisHour
+	case switchback.SwitchedWindows:
+		return v1alpha1.ClaimSwitchedWindows
+	case switchback.General:
+	}
+	return v1alpha1.ClaimThisCluster
+}
+
+// Decision is the planner's word for what is next: a session, whose rehearsal is at a
+// configuration, or the end.
+func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
+	if s.Stop == "" {
+		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
+	}
+	c := &sweep.Conclusion{Sentence: s.Sentence(planner), Winner: s.Winner()}
+	c.Best = s.Best()
+	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
+}
+
+// Sentence is the outcome in plain English.
+func (s *Sessions) Sentence(planner *sweep.Planner) string {
+	best := s.Best()
+	if best == 0 {
+		return fmt.Sprintf("There is no verdict, because %s.", s.Stop)
+	}
+	f, name := s.of(best), NameOf(best, planner.Configurations()[best])
+	a := f.Windows
+	if a.Ratio == 0 || f.Verdict == stats.Invalid {
+		return fmt.Sprintf("%s: no verdict, because %s.", name, s.Stop)
+	}
+	claim := string(f.Claim)
+	if f.Claim == switchback.SwitchedWindows {
+		claim = "in switched windows only"
+		if s.Quick() {
+			claim += ", " + string(switchback.ThisHour)
+		}
+	}
+	text := fmt.Sprintf("%s is %s %s: %s times the baseline (%s to %s), by %s in %s.",
+		name, f.Verdict, claim, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High),
+		s.amount(best), plural(s.Valid, "session"))
+	return text + caveat(f)
+}
+
+// caveat is what windows cannot know of a verdict.
+func caveat(f session.Finding) string {
+	switch {
+	case f.Remedy == switchback.DoubleWindow:
+		return " The setting before shows in the windows after it: make strategy.interleaved.window twice as long, or use design Blocks."
+	case f.Remedy == switchback.UseBlocks:
+		return " The setting before shows in the windows after it: use design Blocks."
+	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
+		return " In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use design Blocks."
+	case f.Claim == switchback.SwitchedWindows:
+		return " The load writes, and work that a setting puts off for minutes was not looked for: use design Blocks for that."
+	}
+	return ""
+}
+
+// amount is how many pairs of windows count.
+func (s *Sessions) amount(candidate int) string {
+	pairs := 0
+	for _, e := range s.entries {
+		if !e.Void && e.Candidate == candidate {
+			pairs += e.Groups
+		}
+	}
+	if len(s.Findings) == 1 {
+		pairs *= 2
+	}
+	return plural(pairs, "pair") + " of windows"
+}
+
+func ratioText(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
+
+func plural(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
+// Outcome is what status says of the sessions: so far, or in the end. Verdicts are only there in
+// the end.
+func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]string) (Outcome, error) {
+	configurations := planner.Configurations()
+	runs := int32(s.Valid) //nolint:gosec // At most 120.
+	out := Outcome{Configurations: []v1alpha1.ConfigurationResult{{Index: 0, Name: NameOf(0, configurations[0]), Runs: runs}}}
+	best := s.Best()
+	for c := 1; c < len(configurations); c++ {
+		row, f := v1alpha1.ConfigurationResult{Index: int32(c), Name: NameOf(c, configurations[c]), Runs: runs}, s.of(c)
+		if a := f.Windows; s.Valid > 0 && a.Ratio > 0 {
+			row.Ratio = figure.Decimal(a.Ratio)
+			row.Low, row.High = interval(a.Interval)
+			if c == best {
+				out.Best, out.Effect = row.Name, effectOf(math.Log(a.Ratio))
+			}
+		}
+		if s.Stop != "" {
+			row.Verdict, row.Reason = v1alpha1.SweepVerdict(f.Verdict), ellipsis.Cut(whyOf(f), maxReason)
+		}
+		out.Configurations = append(out.Configurations, row)
+	}
+	if s.Stop == "" {
+		return out, nil
+	}
+	out.Verdict, out.Claim = v1alpha1.SweepVerdict(s.of(max(best, 1)).Verdict), s.Claim()
+	out.Summary = ellipsis.Cut(s.Sentence(planner), maxSummary)
+	if w := s.Winner(); w > 0 {
+		var err error
+		if out.Patches, err = Patches(s.spec, configurations[w].Values, pools); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return out, nil
+}
+
+// whyOf is one word: why a verdict is not what windows say, or their reason.
+func whyOf(f session.Finding) string {
+	switch {
+	case f.Remedy != switchback.None:
+		return "CarryOver"
+	case f.Contradict:
+		return "DwellsContradict"
+	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
+		return "NoDwells"
+	case len(f.Windows.Reasons) > 0:
+		return string(f.Windows.Reasons[0].Code)
+	}
+	return ""
+}
+
+// Progress is how far the sweep is.
+func (s *Sessions) Progress() v1alpha1.Progress {
+	total := max(int(s.plan.Sessions), s.Valid)
+	if s.Stop != "" {
+		total = s.Valid
+	}
+	return v1alpha1.Progress{
+		Summary:       fmt.Sprintf("%d/%d sessions", s.Valid, total),
+		CompletedRuns: int32(s.Valid), TotalRuns: int32(total), //nolint:gosec // At most 120.
+	}
+}

@@ -1,0 +1,199 @@
+package sweepspec
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/switchback"
+)
+
+const switchedPatch = `{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}], objective: {phase: write, metric: IOPS, minimumEffect: 10%, equivalence: 5%}, confidence: "0.95", strategy: {design: Interleaved, interleaved: {sessions: 1}}, guardrails: {maxFailedRuns: 1}}`
+
+// sessionPlan is the plan of a sweep whose design is Interleaved.
+func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep.Planner) {
+	t.Helper()
+	spec := &specOf(t, patch).Spec
+	plan, err := Draft(spec, Facts{Present: Present{"cap": sweep.Set("256")}, MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := PlanOf(spec, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planner, err := sweep.New(planned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec, plan, planner
+}
+
+func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
+	entries := []SessionEntry{
+		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.203973, StdDev: 0.0123, P: 0.9992, Late: -0.51, Lag: 1.22}, Seconds: 260, MiB: 4096, Validity: v1alpha1.SweepSessionValid},
+		VoidSession(2, v1alpha1.SweepSessionInterrupted, 70, 12),
+	}
+	lines := WriteSessions(entries)
+	again, err := ReadSessions(lines)
+	if diff := cmp.Diff(entries, again); err != nil || diff != "" {
+		t.Errorf("%q, %v, -want +got:\n%s", lines, err, diff)
+	}
+	longest := WriteSessions([]SessionEntry{{
+		Entry:   switchback.Entry{Session: 120, Candidate: 64, Groups: 999, Mean: -12.345678, StdDev: 12.345678, P: 0.1234, Late: -3.29, Lag: -3.29},
+		Seconds: 1 << 40, MiB: 1 << 40, Validity: v1alpha1.SweepSessionInterrupted,
+	}})
+	if text, _ := json.Marshal(longest[0]); len(text) > 96 {
+		t.Errorf("%s has %d bytes", text, len(text))
+	}
+	for _, line := range []v1alpha1.SweepRun{"", "1 1 4", lines[0] + " x", "1 1 4 x 0 0 0 0 1s 1Mi Valid", "1 1 4 0 0 0 0 0 1s 1Mi Fine"} {
+		if _, err := ReadSessions([]v1alpha1.SweepRun{line}); !errors.Is(err, sweep.ErrLedger) {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
+	allows := func(p v1alpha1.ConfigParameter) bool { return p.Option == "osd_client_message_cap" }
+	for name, c := range map[string]struct {
+		patch     string
+		maySwitch func(v1alpha1.ConfigParameter) bool
+		want      v1alpha1.SweepDesign
+		refusal   string // a part of one; "" for none
+	}{
+		"allowed":        {switchedPatch, allows, v1alpha1.DesignInterleaved, ""},
+		"not asked for":  {strings.Replace(switchedPatch, "Interleaved", "Auto", 1), allows, v1alpha1.DesignBlocks, ""},
+		"blocks":         {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, ""},
+		"not allowed":    {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched"},
+		"two candidates": {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignBlocks, "There are 2 configurations"},
+		"a constraint":   {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "constraints"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := Draft(&specOf(t, c.patch).Spec, Facts{Present: Present{"cap": sweep.Set("256")}, MaySwitch: c.maySwitch})
+			if err != nil {
+				t.Fatal(err)
+			}
+			refusals := strings.Join(plan.Refusals, " ")
+			if plan.Design != c.want || !strings.Contains(refusals, c.refusal) || (c.refusal == "") != (refusals == "") {
+				t.Errorf("%s, refusals %q", plan.Design, refusals)
+			}
+		})
+	}
+}
+
+func TestPlanOfSessions(t *testing.T) {
+	_, quick, _ := sessionPlan(t, switchedPatch)
+	if quick.Sessions != 1 || quick.Pairs != 60 || quick.MaximumRuns != 1 || quick.EstimatedDuration.Minutes() < 24 || quick.EstimatedDuration.Minutes() > 40 {
+		t.Errorf("quick: %+v", quick)
+	}
+	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
+	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() > 25 {
+		t.Errorf("general: %+v", general)
+	}
+}
+
+func TestSessionsComeToAnEnd(t *testing.T) {
+	valid := func(number int, mean float64, quads int) SessionEntry {
+		return SessionEntry{Entry: switchback.Entry{Session: number, Candidate: 1, Groups: quads, Mean: mean, StdDev: 0.02}, Seconds: 240, Validity: v1alpha1.SweepSessionValid}
+	}
+	void := VoidSession(1, v1alpha1.SweepSessionFailed, 10, 0)
+	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 4}", 1)
+	for name, c := range map[string]struct {
+		patch   string
+		entries []SessionEntry
+		stop    string // a part; "" if it goes on
+		verdict string
+		next    int
+	}{
+		"none yet":                         {switchedPatch, nil, "", "Invalid", 1},
+		"one is enough for the quick mode": {switchedPatch, []SessionEntry{valid(1, -1.2, 4)}, "all sessions", "Inferior", 2},
+		"a void one is drawn again":        {switchedPatch, []SessionEntry{void}, "", "Invalid", 2},
+		"two void ones are too many":       {switchedPatch, []SessionEntry{void, VoidSession(2, v1alpha1.SweepSessionFailed, 10, 0)}, "maxFailedRuns allows 1", "Invalid", 3},
+		"two of three say nothing":         {general, []SessionEntry{valid(1, -1.2, 4), valid(2, -1.2, 4)}, "", "Invalid", 3},
+		"three decide":                     {general, []SessionEntry{valid(1, -1.2, 4), valid(2, -1.21, 4), valid(3, -1.19, 4)}, "the sessions decide", "Inferior", 4},
+		"three do not decide":              {general, []SessionEntry{valid(1, -0.2, 4), valid(2, 0.2, 4), valid(3, 0, 4)}, "", "Inconclusive", 4},
+		"the last one":                     {general, []SessionEntry{valid(1, -0.2, 4), valid(2, 0.2, 4), valid(3, 0, 4), valid(4, 0.1, 4)}, "all sessions", "Inconclusive", 5},
+		"more time than there is":          {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), []SessionEntry{{Entry: valid(1, 0, 4).Entry, Seconds: 1000, Validity: v1alpha1.SweepSessionValid}}, "budget.duration", "Invalid", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, plan, planner := sessionPlan(t, c.patch)
+			s, err := SessionsOf(spec, plan, c.entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(s.Stop, c.stop) || (c.stop == "") != (s.Stop == "") || string(s.Findings[0].Verdict) != c.verdict || s.Next != c.next {
+				t.Errorf("stop %q, verdict %s, next %d", s.Stop, s.Findings[0].Verdict, s.Next)
+			}
+			out, err := s.Outcome(planner, nil)
+			if err != nil || (s.Stop == "") != (out.Verdict == "") || len(out.Configurations) != 2 {
+				t.Errorf("outcome %+v, %v", out, err)
+			}
+		})
+	}
+}
+
+func TestSentenceSaysWhatAVerdictSpeaksFor(t *testing.T) {
+	spec, plan, planner := sessionPlan(t, switchedPatch)
+	s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02}, Validity: v1alpha1.SweepSessionValid}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Outcome(planner, nil)
+	if err != nil || out.Claim != v1alpha1.ClaimSwitchedWindows || out.Verdict != v1alpha1.VerdictInferior {
+		t.Errorf("%+v, %v", out, err)
+	}
+	for _, part := range []string{"cap=1 is Inferior in switched windows only", "0.301 times the baseline", "8 pairs of windows in 1 session", "work that a setting puts off"} {
+		if !strings.Contains(out.Summary, part) {
+			t.Errorf("%q lacks %q", out.Summary, part)
+		}
+	}
+}
+
+func TestBenchmarkOfASession(t *testing.T) {
+	spec, plan, planner := sessionPlan(t, switchedPatch)
+	owner := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan}}
+	b, err := SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases := b.Spec.Template.Phases
+	if len(phases) != 1 || phases[0].Name != "write" || phases[0].RadosBench.Duration.Minutes() < 30 || b.Labels[LabelSession] != "2" || b.Spec.Repetitions != 1 {
+		t.Errorf("%+v", b)
+	}
+	one, err := SessionPlan(plan, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := SessionPlan(plan, 2); err != nil || cmp.Equal(one.Order, two.Order) || len(one.Order) != 36 {
+		t.Errorf("two sessions have one order: %v", err)
+	}
+}
+
+func TestSessionsAreNoRuns(t *testing.T) {
+	spec, plan, _ := sessionPlan(t, switchedPatch)
+	s := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan, Runs: WriteSessions([]SessionEntry{
+		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4}, Validity: v1alpha1.SweepSessionValid},
+		{Entry: switchback.Entry{Session: 1, Candidate: 2, Groups: 4}, Validity: v1alpha1.SweepSessionValid},
+	})}}
+	if ledger, err := LedgerOf(s); err != nil || len(ledger) != 0 || NextRun(s) != 2 {
+		t.Errorf("runs %v, %v, next %d", ledger, err, NextRun(s))
+	}
+	plan.Design = v1alpha1.DesignBlocks
+	if _, err := LedgerOf(s); !errors.Is(err, sweep.ErrLedger) {
+		t.Errorf("sessions are read as runs: %v", err)
+	}
+	child := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{LabelSession: "1"}}}
+	if IsSession(child) {
+		t.Error("a label alone makes a session")
+	}
+	child.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
+	if !IsSession(child) {
+		t.Error("it is a session's")
+	}
+}
