@@ -34,11 +34,7 @@ type story func(*world)
 
 // Stories of sweeps, by topic.
 func TestStories(t *testing.T) {
-	ctrl.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
-	config := apiserver.Start(t)
-	number := 0
-	for topic, stories := range map[string]map[string]story{
+	tell(t, "story", map[string]map[string]story{
 		"keep":    keepStories(),
 		"restart": restartStories(),
 		"pool":    poolStories(),
@@ -51,11 +47,26 @@ func TestStories(t *testing.T) {
 		"restore": restoreStories(),
 		"osds":    osdStories(),
 		"keeper":  keeperStories(),
-		"session": sessionStories(),
-	} {
+	})
+}
+
+// Sessions have windows of real time, in which a busy machine is a disturbance: their stories
+// do not run beside all others.
+func TestSessionStories(t *testing.T) {
+	tell(t, "session", map[string]map[string]story{"session": sessionStories()})
+}
+
+// tell runs stories in parallel, each in a namespace of its own.
+func tell(t *testing.T, prefix string, topics map[string]map[string]story) {
+	t.Helper()
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	config := apiserver.Start(t)
+	number := 0
+	for topic, stories := range topics {
 		for name, tell := range stories {
 			number++
-			namespace := fmt.Sprintf("story-%d", number)
+			namespace := fmt.Sprintf("%s-%d", prefix, number)
 			t.Run(topic+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				tell(newWorld(t, config, namespace))
