@@ -121,17 +121,24 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 	if waits != "" {
 		return goesOn(p, p.outcome.Message+" "+waits), false, nil
 	}
-	switch waits, err = r.removePool(ctx, seen); {
-	case (err != nil || waits != "") && seen.saysAbandoned():
+	waits, err = r.removePool(ctx, seen)
+	if err != nil || waits != "" {
+		if !seen.saysAbandoned() {
+			return goesOn(p, p.outcome.Message+" "+waits), false, err
+		}
 		came.told = append(came.told, abandonedPool(waits, err))
-	case err != nil || waits != "":
-		return goesOn(p, p.outcome.Message+" "+waits), false, err
 	}
-	err = r.release(ctx, seen)
-	if seen.deleted() && !seen.changedCeph() { // It expires by itself, and Ceph may be gone for good.
-		err = nil
+	return came, true, r.releaseAtEnd(ctx, seen)
+}
+
+// releaseAtEnd releases the lock. That of a deleted sweep which has changed nothing expires by
+// itself: Ceph may be gone for good.
+func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
+	err := r.release(ctx, seen)
+	if seen.deleted() && !seen.changedCeph() {
+		return nil
 	}
-	return came, true, err
+	return err
 }
 
 // reachable reports whether there is a way to the Ceph cluster, as far as that is known
@@ -420,7 +427,7 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 
 // endAbandoned removes the journal and releases the lock.
 func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning.Report) (effect, error) {
-	if _, err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
+	if err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
 		return effect{}, err
 	}
 	came, unrestarted := effect{}, ""
@@ -494,15 +501,15 @@ func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, e
 	return tuning.Report{Done: true, Entries: left.Entries}, nil
 }
 
-// giveUpIn closes and removes a copy of the journal, and returns its entries. A copy of another
-// sweep stays: that one still needs it.
-func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.Sweep) ([]tuning.Entry, error) {
+// giveUpIn closes and removes a copy of the journal. A copy of another sweep stays: that one
+// still needs it.
+func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.Sweep) error {
 	left, err := store.Load(ctx, fsid)
 	if err != nil || left == nil || left.Sweep != self {
-		return nil, err
+		return err
 	}
 	left.GiveUp()
-	return left.Entries, errors.Join(store.Save(ctx, left), store.Remove(ctx, left))
+	return errors.Join(store.Save(ctx, left), store.Remove(ctx, left))
 }
 
 // letGo gives up the copy of the journal in Ceph, and releases the lock.
@@ -511,7 +518,7 @@ func (r *Reconciler) letGo(ctx context.Context, seen facts) error {
 	if err != nil {
 		return err
 	}
-	_, err = giveUpIn(ctx, tuning.NewConfigKey(r.Ceph, to.Observer), to.FSID, seen.self())
+	err = giveUpIn(ctx, tuning.NewConfigKey(r.Ceph, to.Observer), to.FSID, seen.self())
 	return errors.Join(err, r.release(ctx, seen))
 }
 

@@ -77,7 +77,11 @@ func (c *cluster) awaitSwitches(t *testing.T, s *v1alpha1.CephTuningSweep) {
 		return nil
 	})
 	eventually(t, time.Minute, "the candidate to be there", func(ctx context.Context) error {
-		if now := c.tunables(t); !strings.Contains(now, "osd_client_message_cap = 1") {
+		now, err := c.tunablesNow(ctx)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(now, "osd_client_message_cap = 1") {
 			return fmt.Errorf("Ceph has\n%s", now)
 		}
 		return nil
