@@ -123,7 +123,7 @@ type CephTuningSweepStatus struct {
 // +kubebuilder:validation:Enum=Block;Run
 type MadeFor string
 
-// What they are made for.
+// Values of MadeFor.
 const (
 	MadeForBlock MadeFor = "Block"
 	MadeForRun   MadeFor = "Run"

@@ -72,8 +72,8 @@ func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter ti
 	}
 }
 
-// Evidence is what a verdict rests on, at a look or at the end. What clients did until then has
-// been added. The offsets of clocks are those of the first look.
+// Evidence returns the data of a verdict, at a look or at the end. Add the clients' rows first.
+// The offsets of clocks are those of the first look.
 func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
 	c.fixed = true
 	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}
@@ -103,8 +103,8 @@ func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, 
 	return e, nil
 }
 
-// before tells whether a row began before the last window was over, and so lies in none of those to
-// come.
+// before reports whether a row began before the end of the last window. Later windows do not
+// contain it.
 func (e Evidence) before(client, row int, so Record) bool {
 	c := e.Clients[client]
 	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended

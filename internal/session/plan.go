@@ -42,7 +42,7 @@ func QuickAgain(seed uint64, number int, window time.Duration) (Plan, error) {
 	return planned(seed, number, 1, looks[len(looks)-1]/2+spareQuads, window)
 }
 
-// perSwitch is what a window takes beside: the settings are looked at before each switch.
+// perSwitch is added to the length of a window: the operator reads the settings before each switch.
 const perSwitch = 4 * time.Second
 
 // Lasts is how long a session takes at most.

@@ -1,6 +1,6 @@
-// Package session switches settings under a running load, and makes a verdict of what clients
-// did meanwhile. The method is that of package switchback; what is switched and
-// proven, and how, is for whoever calls Run. The caller restores after Run, whatever came of it.
+// Package session switches settings under a running load, and judges them by the clients' rows.
+// The method is that of package switchback. The caller of Run supplies how settings are switched
+// and proven, and restores them after Run, also after an error.
 package session
 
 import (
@@ -14,10 +14,10 @@ import (
 // Cluster is what settings are switched in, by their numbers: 0 is the baseline.
 type Cluster interface {
 	// Switch goes from the setting of the window before to that of the next one, and returns
-	// when Ceph was told and when it had answered. It has a deadline of its own. After an
-	// error nothing is switched any more.
+	// when the command was sent and when Ceph had answered. It has a deadline of its own. After
+	// an error there is no further switch.
 	Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error)
-	// Proven tells whether OSDs report that they run with a setting.
+	// Proven reports whether OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)
 }
 
@@ -30,7 +30,8 @@ type Record struct {
 	Void string `json:"void,omitempty"`
 }
 
-// Look is called after each group that was measured to its end, and tells whether that is enough.
+// Look is called after each group that was measured to its end, and reports whether the data are
+// enough.
 type Look func(ctx context.Context, so Record) (enough bool, err error)
 
 // Run switches through the order of a plan. The cluster has the baseline when it begins. It
@@ -87,7 +88,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		if !sleep(within, pause) {
 			break
 		}
-		// One that cannot be had is none: the window is then not proven, which voids its group.
+		// Without a proof the window is not proven, which voids its group.
 		if yes, err := in.Proven(within, to); err == nil {
 			*proven = yes
 		}
@@ -99,7 +100,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 	return nil
 }
 
-// sleep tells whether it slept to the end.
+// sleep reports whether it slept to the end.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -111,8 +112,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// proveGroup takes a setting as proven in all windows of a group in one of which it was: OSDs
-// report every five seconds, so that a window may pass between two reports.
+// proveGroup takes a setting as proven in all windows of a group if it was proven in one of them:
+// OSDs report every five seconds, so that a window may pass between two reports.
 func proveGroup(switches []switchback.Switch) {
 	seen := map[int]bool{}
 	for _, s := range switches {

@@ -46,7 +46,7 @@ type Finding struct {
 	Constraints []stats.ConstraintResult
 }
 
-// Wins tells whether a candidate is superior and keeps all constraints.
+// Wins reports whether a candidate is superior and keeps all constraints.
 func (f Finding) Wins() bool {
 	return f.Verdict == stats.Superior && !slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State != stats.Kept })
 }
@@ -105,8 +105,8 @@ func (e Evidence) session(q Question, f Figure) (switchback.Session, bool, error
 	return s, has, nil
 }
 
-// AtLook tells whether as many pairs count as at one of the looks of quick mode, for whose sake
-// alone figures may be looked at.
+// AtLook reports whether the number of pairs is that of a look of quick mode. Figures may be judged
+// at no other time.
 func (e Evidence) AtLook() (bool, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
@@ -176,9 +176,9 @@ func atLook(s switchback.Session) (switchback.Session, bool) {
 	return s, windows > 0
 }
 
-// Judge gives each candidate its verdict from the summaries of sessions, of which those that are
-// void have none, and dwells if there are any of a candidate. It is a pure function, so that a
-// ledger and an archive give the same.
+// Judge gives each candidate its verdict from the summaries of its sessions, and from its dwells if
+// it has any. Void sessions have no summary. It is a pure function, so that a ledger and an archive
+// give the same verdict.
 func Judge(q Question, sessions []Summary, dwells map[int]switchback.Dwells) ([]Finding, error) {
 	var entries []switchback.Entry
 	for i, s := range sessions {

@@ -27,14 +27,14 @@ type comparison struct {
 	B Side `json:"b"`
 	// Comparable is whether nothing differs but what is meant to.
 	Comparable bool `json:"comparable"`
-	// Differences are those of the environments and of what was asked for.
+	// Differences are those of the environments and of the specifications.
 	Differences []Difference `json:"differences"`
 	// Missing are the differences that are meant and are not there.
 	Missing []string `json:"missing,omitempty"`
 	// Notes have to be known.
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Ratio  `json:"figures"`
-	// Regressions are there where --max-regression asks for them.
+	// Regressions are empty without --max-regression.
 	Regressions []Judgement `json:"regressions,omitempty"`
 
 	limit string // of --max-regression
@@ -63,7 +63,7 @@ type Ratio struct {
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
 	Ratio float64 `json:"ratio"`
-	// Low and High are the ends of the interval; nil where there is none.
+	// Low and High are the ends of the interval; nil without an interval.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// Note says why there is no interval.

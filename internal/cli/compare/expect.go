@@ -11,7 +11,7 @@ import (
 // expectation is a difference that is meant.
 type expectation struct {
 	name string
-	// matches tells whether it is about a line.
+	// matches reports whether it is about a line.
 	matches func(line string) bool
 }
 

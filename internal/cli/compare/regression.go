@@ -59,8 +59,8 @@ func parseRegression(share string, names []string) (*regression, error) {
 	return r, nil
 }
 
-// judge tells, by its interval, whether a figure keeps the limit. Without an interval that is
-// not known.
+// judge compares the interval of a figure with the limit. Without an interval the outcome is
+// unknown.
 func (r *regression) judge(f Ratio) v1alpha1.ConstraintOutcome {
 	if f.Low == nil || math.IsNaN(*f.Low) || math.IsNaN(*f.High) {
 		return v1alpha1.ConstraintUnknown
