@@ -69,9 +69,9 @@ const (
 	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
 )
 
-// noneIfTold is 0 while a manager reports metrics, and empty otherwise: an unknown number is not
+// zeroWhileReporting is 0 while a manager reports metrics, and empty otherwise: an unknown number is not
 // 0.
-const noneIfTold = "0 * max(" + metrics.CollectionErrors + ")"
+const zeroWhileReporting = "0 * max(" + metrics.CollectionErrors + ")"
 
 func atAGlance() []cog.Builder[dashboard.Panel] {
 	number := func(title string, width uint32, description, expression string) cog.Builder[dashboard.Panel] {
@@ -81,19 +81,19 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		}, expression, nil)
 	}
 	measuring := func(metric string) string {
-		return fmt.Sprintf("count(%s) or "+noneIfTold, latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))
+		return fmt.Sprintf("count(%s) or "+zeroWhileReporting, latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))
 	}
 	return []cog.Builder[dashboard.Panel]{
 		number("Sweeps measuring", 5, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
 		number("Benchmarks measuring", 5, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Stalled", 5, "Sweeps and benchmarks that wait for somebody to do something: their sentence in the tables says what.", stalled()+" or "+noneIfTold),
+		number("Stalled", 5, "Sweeps and benchmarks that wait for somebody to do something: their sentence in the tables says what.", stalled()+" or "+zeroWhileReporting),
 		number("Not put back", 5, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
 		number("Failed restores", 6, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
-			happened(selector(metrics.Restores, restoreFailed))+" or "+noneIfTold),
-		number("Invalid runs", 6, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or "+noneIfTold),
+			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
+		number("Invalid runs", 6, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
 		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards, or not all figures of a benchmark with very many.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
 		number("Not read", 6, "Locks, journals or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",

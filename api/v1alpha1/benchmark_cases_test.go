@@ -64,10 +64,10 @@ var benchmarkCases = map[string]specCase{
 	"a long outage for backfill":  {withOutage(`{duration: 15m, backfill: Expect}`, `rateIOPS: 500, duration: 30m`), ""},
 	"an outage of no time":        {withOutage(`{duration: 5s}`, `rateIOPS: 500, duration: 5m`), "between 20s and 4h"},
 	"an outage beside a background load with a rate": {
-		outageBeside(`{fio: {pattern: RandWrite, rateIOPS: 100}}`), "",
+		outageUnderBackground(`{fio: {pattern: RandWrite, rateIOPS: 100}}`), "",
 	},
-	"an outage beside a background load in an open loop": {outageBeside(`{fio: {pattern: RandWrite}}`), "the background load needs a fixed rate"},
-	"an outage beside rados bench":                       {outageBeside(`{radosBench: {mode: Write}}`), "the background load needs a fixed rate"},
+	"an outage beside a background load in an open loop": {outageUnderBackground(`{fio: {pattern: RandWrite}}`), "the background load needs a fixed rate"},
+	"an outage beside rados bench":                       {outageUnderBackground(`{radosBench: {mode: Write}}`), "the background load needs a fixed rate"},
 	"consent for other pools":                            {withOutage(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
 	"the time to be whole again": {
 		`{template: {outage: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
@@ -359,15 +359,15 @@ var benchmarkCases = map[string]specCase{
 	"a background load with an end in objects": {beside(`radosBench: {mode: Write, maxObjects: 100}`), "leave radosBench.maxObjects out"},
 	"a background load with an end in bytes":   {beside(`rbdBench: {ioType: Read, ioTotal: 1Gi}`), "leave rbdBench.ioTotal out"},
 	"a background load of libaio on a pool":    {beside(`fio: {engine: LibAIO, pattern: Read}`), "RBD or RADOS on a pool"},
-	"a background load on claims of their own": {besideClaim(`template: {storageClassName: s}`, `fio: {pattern: RandWrite}`), ""},
+	"a background load on claims of their own": {backgroundOnClaim(`template: {storageClassName: s}`, `fio: {pattern: RandWrite}`), ""},
 	"a background load of librbd on a claim": {
-		besideClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "LibAIO or IOUring on a persistentVolumeClaim",
+		backgroundOnClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "LibAIO or IOUring on a persistentVolumeClaim",
 	},
 	"a background load of rados bench on a claim": {
-		besideClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "make backgroundLoad.fio the load beside the phases",
+		backgroundOnClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "make backgroundLoad.fio the load beside the phases",
 	},
 	"a background load on the one claim that there is": {
-		besideClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which makes a claim for each",
+		backgroundOnClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which makes a claim for each",
 	},
 	"a background load of omap that is erasure-coded": {
 		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},
@@ -386,7 +386,7 @@ func rolledBack(loads ...string) string {
 
 func beside(load string) string { return `{template: {backgroundLoad: {` + load + `}}}` }
 
-func besideClaim(claim, load string) string {
+func backgroundOnClaim(claim, load string) string {
 	return `{template: {target: {scratchPool: null, persistentVolumeClaim: {` + claim + `}},
 	  phases: [{name: a, fio: {pattern: Read}}], backgroundLoad: {` + load + `}}}`
 }
@@ -420,7 +420,7 @@ func withOutage(change, phase string) string {
 	return `{template: {outage: {phase: fio, ` + fields + change + `}, phases: [{name: fio, fio: {pattern: RandWrite, ` + phase + `}}]}}`
 }
 
-// outageBeside is one that has a background load, too.
-func outageBeside(background string) string {
+// outageUnderBackground is one that has a background load, too.
+func outageUnderBackground(background string) string {
 	return strings.Replace(withOutage(`{}`, `rateIOPS: 500, duration: 5m`), `{template: {`, `{template: {backgroundLoad: `+background+`, `, 1)
 }

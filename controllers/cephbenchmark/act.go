@@ -28,8 +28,8 @@ type effect struct {
 	finished bool
 	// edit changes status further.
 	edit func(*v1alpha1.CephBenchmarkStatus)
-	// told becomes an event once status is written, in addition to the outcome's.
-	told *kstatus.Outcome
+	// event is emitted once status is written, in addition to the outcome's.
+	event *kstatus.Outcome
 	// invalid is why a run that has ended is no evidence, in one word, for counting.
 	invalid string
 	// withOutage is what came of the outage of a run that has ended, for counting.
@@ -148,7 +148,7 @@ func beginStatus(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
 	runners, tasks := seen.party(p.move)
 	switch p.move.kind {
-	case movePut:
+	case moveAssign:
 		return effect{edit: markRunning(seen, p)}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 			_, err := c.Put(ctx, p.move.tasks[i])
 			return err

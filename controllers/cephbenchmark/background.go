@@ -38,8 +38,8 @@ type background struct {
 	ramp  time.Duration
 }
 
-// beside are the observations of the background load; empty without one.
-type beside struct {
+// background are the observations of the background load; empty without one.
+type backgroundFacts struct {
 	job  *batchv1.Job
 	lost bool // it was made, and not the manager has deleted it
 	pods []corev1.Pod
@@ -48,8 +48,8 @@ type beside struct {
 	tasks   clientTasks // nil if the runner has not answered yet
 }
 
-// besideIndex is that of the background load among those that are followed.
-const besideIndex = -1
+// backgroundIndex is that of the background load among those that are followed.
+const backgroundIndex = -1
 
 // background is the session of the background load: a name for its Job, and the first part
 // of the names of everything that it makes, by which it is removed with the rest.
@@ -85,7 +85,7 @@ func newBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*background, e
 func backgroundID(run int32) string { return fmt.Sprintf("background-r%d", run) }
 
 // prepareBackground writes its dataset, once in a session.
-func (s *script) prepareBackground(beside clientTasks) (move, bool) {
+func (s *script) prepareBackground(background clientTasks) (move, bool) {
 	if s.background == nil {
 		return move{}, true
 	}
@@ -94,7 +94,7 @@ func (s *script) prepareBackground(beside clientTasks) (move, bool) {
 		todo := s.background.only(func(c place.Place) (task.Task, error) {
 			return prefillTask(id, s.background.load, c, dataset.Key), nil
 		})
-		if mv, done := carryOut(id, "prefilling "+dataset.Key+" of the background load", todo, beside); !done {
+		if mv, done := carryOut(id, "prefilling "+dataset.Key+" of the background load", todo, background); !done {
 			return mv.aside(), false
 		}
 	}
@@ -105,12 +105,12 @@ func (s *script) prepareBackground(beside clientTasks) (move, bool) {
 // over, for as long as its ramp; from then on it only makes sure that it still is. One
 // that was stopped is fine where the phases are done, or where one has failed: then that
 // is the cause.
-func (s *script) beginBackground(run int32, tasks, beside clientTasks, m *memory, now time.Time) (move, bool) {
+func (s *script) beginBackground(run int32, tasks, background clientTasks, m *memory, now time.Time) (move, bool) {
 	if s.background == nil {
 		return move{}, true
 	}
 	id, step := backgroundID(run), fmt.Sprintf("run %d, background", run)
-	status, there := beside[0][id]
+	status, there := background[0][id]
 	switch {
 	case status.State == task.Done && (s.allDone(run, tasks) || s.anyFailed(run, tasks)):
 		return move{}, true
@@ -124,33 +124,33 @@ func (s *script) beginBackground(run int32, tasks, beside clientTasks, m *memory
 	case tasks.begun(run):
 		return move{}, true
 	case status.State == task.Measuring:
-		since := cmp.Or(m.startedAt[id], beside.startTime(id))
+		since := cmp.Or(m.startedAt[id], background.startTime(id))
 		if until := since.Add(s.background.ramp); now.Before(until) {
 			return move{kind: moveRest, id: id, until: until, step: step}, false
 		}
 		return move{}, true
 	case !there:
-		if mv, done := s.tidyBackground(run, beside); !done {
+		if mv, done := s.tidyBackground(run, background); !done {
 			return mv, false
 		}
 	}
 	todo := s.background.only(func(c place.Place) (task.Task, error) { return s.background.load.Task(c, engine.Run{ID: id}) })
-	mv, _ := measure(id, step, todo, beside, m)
+	mv, _ := measure(id, step, todo, background, m)
 	return mv.aside(), false
 }
 
 // tidyBackground removes what it has written in earlier runs of this session.
-func (s *script) tidyBackground(run int32, beside clientTasks) (move, bool) {
+func (s *script) tidyBackground(run int32, background clientTasks) (move, bool) {
 	for earlier := int32(1); earlier < run; earlier++ {
 		id := backgroundID(earlier)
 		steps := s.background.load.Tidy(s.background.place, engine.Run{ID: id})
-		if !beside.has(id) || len(steps) == 0 {
+		if !background.has(id) || len(steps) == 0 {
 			continue
 		}
 		todo := s.background.only(func(place.Place) (task.Task, error) {
 			return task.Task{ID: tidyID(id), Steps: steps, StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
 		})
-		if mv, done := carryOut(tidyID(id), "tidying up after the background load", todo, beside); !done {
+		if mv, done := carryOut(tidyID(id), "tidying up after the background load", todo, background); !done {
 			return mv.aside(), false
 		}
 	}
@@ -158,12 +158,12 @@ func (s *script) tidyBackground(run int32, beside clientTasks) (move, bool) {
 }
 
 // endBackground stops it when the last phase of a run has ended.
-func (s *script) endBackground(run int32, beside clientTasks) (move, bool) {
+func (s *script) endBackground(run int32, background clientTasks) (move, bool) {
 	id := backgroundID(run)
-	if s.background == nil || beside[0][id].State.Ended() { // Done: beginBackground has seen to that.
+	if s.background == nil || background[0][id].State.Ended() { // Done: beginBackground has seen to that.
 		return move{}, true
 	}
-	return move{kind: moveCancel, id: id, step: "stopping the background load", beside: true, measured: true}, false
+	return move{kind: moveCancel, id: id, step: "stopping the background load", background: true, measured: true}, false
 }
 
 // allDone reports whether all phases of a run are.
@@ -188,9 +188,9 @@ func (b *background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 
 // aside makes a move one of the background load.
 func (mv move) aside() move {
-	mv.beside = true
+	mv.background = true
 	if mv.failure != nil {
-		mv.failure.beside = true
+		mv.failure.background = true
 	}
 	return mv
 }
@@ -205,7 +205,7 @@ func failBackground(id, step string, status task.Status) move {
 	case status.State == task.Done:
 		failure.Reason = task.FailureReason(engine.EndedEarly)
 	}
-	return move{kind: moveFail, id: id, step: step, beside: true, failure: &failedTask{id: id, beside: true, failure: failure}}
+	return move{kind: moveFail, id: id, step: step, background: true, failure: &failedTask{id: id, background: true, failure: failure}}
 }
 
 // spoiltByBackground is why a run is no evidence whose background has failed, beginning
@@ -235,11 +235,13 @@ func backgroundReason(wrong string) string {
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
 
 // heard reports whether all runners have answered.
-func (f facts) heard() bool { return f.tasks != nil && (!f.hasBackground() || f.beside.tasks != nil) }
+func (f facts) heard() bool {
+	return f.tasks != nil && (!f.hasBackground() || f.background.tasks != nil)
+}
 
 // begun reports whether anything of a run was handed over: from then on it is one.
 func (f facts) begun(run int32) bool {
-	return f.tasks.begun(run) || f.beside.tasks.has(backgroundID(run))
+	return f.tasks.begun(run) || f.background.tasks.has(backgroundID(run))
 }
 
 // everyone are the clients and the background load.
@@ -250,7 +252,7 @@ func (f facts) everyone() []runnerView {
 			all = append(all, view)
 		}
 	}
-	if view, ok := f.beside.runners[0]; ok {
+	if view, ok := f.background.runners[0]; ok {
 		all = append(all, view)
 	}
 	return all
@@ -258,25 +260,25 @@ func (f facts) everyone() []runnerView {
 
 // party are the runners that a move is about, and how far they are.
 func (f facts) party(mv move) (map[int]runnerView, clientTasks) {
-	if mv.beside {
-		return f.beside.runners, f.beside.tasks
+	if mv.background {
+		return f.background.runners, f.background.tasks
 	}
 	return f.runners, f.tasks
 }
 
-// observeBeside looks at the Job of the background load and its pod.
-func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
+// observeBackgroundJob looks at the Job of the background load and its pod.
+func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) error {
 	if !seen.hasBackground() {
 		return nil
 	}
 	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.background().name}
 	job := &batchv1.Job{}
 	err := r.client.Get(ctx, key, job)
-	if apierrors.IsNotFound(err) && seen.memory.besideMade != "" {
+	if apierrors.IsNotFound(err) && seen.memory.backgroundJob != "" {
 		err = r.reader.Get(ctx, key, job) // The cache may be late.
 	}
 	if apierrors.IsNotFound(err) {
-		seen.beside.lost = seen.memory.besideMade != ""
+		seen.background.lost = seen.memory.backgroundJob != ""
 		return nil
 	}
 	if err != nil {
@@ -285,13 +287,13 @@ func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
 	if !metav1.IsControlledBy(job, seen.job) {
 		return nil // Of an earlier session, and about to go; or a foreign one, which prepare reports.
 	}
-	seen.beside.job, seen.memory.besideMade = job, job.UID
+	seen.background.job, seen.memory.backgroundJob = job, job.UID
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: job.Name}); err != nil {
 		return fmt.Errorf("list the pods of the background load: %w", err)
 	}
-	seen.beside.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
-	if stuck := stuckObject(job, seen.beside.pods); stuck != nil && seen.hint == "" && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
+	seen.background.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
+	if stuck := stuckObject(job, seen.background.pods); stuck != nil && seen.hint == "" && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
 		seen.hint, err = r.lastWarning(ctx, stuck)
 	}
 	return err
@@ -300,7 +302,7 @@ func (r *Reconciler) observeBeside(ctx context.Context, seen *facts) error {
 // makeBackground makes its Job, which the Job of the clients owns. It may be there
 // already, from before the manager was restarted.
 func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *batchv1.Job, spec jobSpec) error {
-	if !seen.hasBackground() || seen.memory.besideMade != "" {
+	if !seen.hasBackground() || seen.memory.backgroundJob != "" {
 		return nil
 	}
 	job := backgroundJobOf(spec)
@@ -321,7 +323,7 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 	if err != nil {
 		return fmt.Errorf("make the Job of the background load: %w", err)
 	}
-	seen.memory.besideMade = job.UID
+	seen.memory.backgroundJob = job.UID
 	return nil
 }
 
@@ -353,15 +355,15 @@ func backgroundJobOf(j jobSpec) *batchv1.Job {
 	return job
 }
 
-// besideWaiting says why the background load does not run yet; "" if it does.
-func (f facts) besideWaiting() (reason, message string) {
-	for i := range f.beside.pods {
-		if reason, message := podWaiting(&f.beside.pods[i]); reason != "" {
-			return reason, fmt.Sprintf("Pod %s, of the background load: %s", f.beside.pods[i].Name, message)
+// backgroundWaiting says why the background load does not run yet; "" if it does.
+func (f facts) backgroundWaiting() (reason, message string) {
+	for i := range f.background.pods {
+		if reason, message := podWaiting(&f.background.pods[i]); reason != "" {
+			return reason, fmt.Sprintf("Pod %s, of the background load: %s", f.background.pods[i].Name, message)
 		}
 	}
 	switch {
-	case len(addressesOf(f.beside.pods)) > 0:
+	case len(addressesOf(f.background.pods)) > 0:
 		return "", ""
 	case f.hint != "":
 		return v1alpha1.ReasonClientsNotStarted, "The pod of the background load does not run. Kubernetes warns: " + f.hint
@@ -369,8 +371,8 @@ func (f facts) besideWaiting() (reason, message string) {
 	return v1alpha1.ReasonPreparing, "The pod of the background load is being started."
 }
 
-// backgroundEvidence is what the background load of a run has come to.
-type backgroundEvidence struct {
+// backgroundOutcome is what the background load of a run has come to.
+type backgroundOutcome struct {
 	digest     string
 	start, end time.Time
 	report     *task.Report
@@ -384,19 +386,19 @@ type backgroundEvidence struct {
 // observeBackground fetches the background load's report of a run, and gives each phase its
 // figures. The string is why the run is invalid. A load that has not ended, because the run was
 // given up before, has no report.
-func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundEvidence, string, error) {
+func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundOutcome, string, error) {
 	id := backgroundID(run)
-	if !seen.hasBackground() || !seen.beside.tasks.all(id, task.State.Ended) {
+	if !seen.hasBackground() || !seen.background.tasks.all(id, task.State.Ended) {
 		return nil, "", nil
 	}
-	report, err := r.besideReport(ctx, seen, id)
+	report, err := r.backgroundReport(ctx, seen, id)
 	if err != nil {
 		return nil, "", err
 	}
-	e := &backgroundEvidence{
+	e := &backgroundOutcome{
 		digest: digestOf(seen.spec.Template.BackgroundLoad),
-		start:  cmp.Or(seen.memory.startedAt[id], seen.beside.tasks.startTime(id)),
-		end:    cmp.Or(seen.memory.endedAt[id], seen.beside.tasks.endTime(id)),
+		start:  cmp.Or(seen.memory.startedAt[id], seen.background.tasks.startTime(id)),
+		end:    cmp.Or(seen.memory.endedAt[id], seen.background.tasks.endTime(id)),
 		report: report,
 	}
 	if e.report.Result == nil {
@@ -412,7 +414,7 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 
 // duringPhases gives each phase the figures of the background load in its time, and returns
 // why the run is no evidence.
-func (e *backgroundEvidence) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
+func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
 	for i := range phases {
 		p := &phases[i]
 		from, to := seen.whileMeasured(id, taskID(run, p.name), seen.script.phases[i].load.Timing())
@@ -436,7 +438,7 @@ func (e *backgroundEvidence) duringPhases(seen facts, id string, run int32, phas
 func (f facts) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := f.memory.startedAt[background], f.memory.startedAt[phase], f.memory.endedAt[phase]
 	if began.IsZero() || start.IsZero() {
-		began, start, end = f.beside.tasks.startTime(background), f.tasks.startTime(phase), f.tasks.endTime(phase)
+		began, start, end = f.background.tasks.startTime(background), f.tasks.startTime(phase), f.tasks.endTime(phase)
 	}
 	from = max(start.Sub(began).Seconds()+timing.RampSeconds, 0)
 	return from, max(end.Sub(began).Seconds(), from)
@@ -460,19 +462,19 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 // cleanUpByBackground has the background load end what it does and remove what it has made,
 // if it still answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (string, error) {
-	tasks, runners := seen.beside.tasks, seen.beside.runners
-	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.beside.pods)) > 0
+	tasks, runners := seen.background.tasks, seen.background.runners
+	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.background.pods)) > 0
 	if !answers || seen.script == nil || seen.script.background == nil {
 		return "", nil
 	}
 	if seen.full() { // Its tools would wait for room.
-		seen.memory.besideLeft = true
+		seen.memory.backgroundCleanupFailed = true
 	}
-	if id, busy := tasks.unfinished(); busy && (id != cleanupID || seen.memory.besideLeft) {
+	if id, busy := tasks.unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {
 		return "The background load is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 	}
 	steps := seen.leftoversOf(seen.script.background.place, []engine.Load{seen.script.background.load})
-	if seen.memory.besideLeft || tasks.all(cleanupID, task.State.Ended) || len(steps) == 0 {
+	if seen.memory.backgroundCleanupFailed || tasks.all(cleanupID, task.State.Ended) || len(steps) == 0 {
 		return "", nil
 	}
 	if !tasks.has(cleanupID) {
@@ -480,7 +482,7 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 			_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: steps, StepsTimeoutSeconds: cleanupTimeout.Seconds()})
 			return err
 		})
-		seen.memory.besideLeft = err != nil // Then the manager does it.
+		seen.memory.backgroundCleanupFailed = err != nil // Then the manager does it.
 	}
 	return "The background load removes what it has written.", nil
 }

@@ -27,22 +27,22 @@ func withBackground(load engine.Load) *script {
 	return s
 }
 
-// playBeside is play with a background load, which runs until it is stopped. Moves of the
+// playBackground is play with a background load, which runs until it is stopped. Moves of the
 // background are marked with a plus.
-func playBeside(t *testing.T, s *script, run int32, tasks, beside clientTasks, m *memory, clock *time.Time) []string {
+func playBackground(t *testing.T, s *script, run int32, tasks, background clientTasks, m *memory, clock *time.Time) []string {
 	t.Helper()
 	var moves []string
 	for range 100 {
 		m.noteEnds(tasks, *clock)
-		m.noteEnds(beside, *clock)
-		mv := s.next(run, tasks, beside, m, *clock)
+		m.noteEnds(background, *clock)
+		mv := s.next(run, tasks, background, m, *clock)
 		whose, mark := tasks, ""
-		if mv.beside {
-			whose, mark = beside, "+"
+		if mv.background {
+			whose, mark = background, "+"
 		}
 		moves = append(moves, mark+string(mv.kind)+" "+mv.id)
 		switch mv.kind {
-		case movePut:
+		case moveAssign:
 			state := task.Done
 			if mv.tasks[0].Measure != nil {
 				state = task.Ready
@@ -51,7 +51,7 @@ func playBeside(t *testing.T, s *script, run int32, tasks, beside clientTasks, m
 		case moveStart:
 			m.startedAt[mv.id] = *clock
 			state := task.Done
-			if mv.beside {
+			if mv.background {
 				state = task.Measuring
 			}
 			whose[0][mv.id] = task.Status{ID: mv.id, State: state}
@@ -71,8 +71,8 @@ func playBeside(t *testing.T, s *script, run int32, tasks, beside clientTasks, m
 
 func TestTheBackgroundIsAroundThePhases(t *testing.T) {
 	s := withBackground(fakeLoad{dataset: "b", writes: true})
-	tasks, beside, m, clock := newTasks(1), newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
-	first := playBeside(t, s, 1, tasks, beside, m, &clock)
+	tasks, background, m, clock := newTasks(1), newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
+	first := playBackground(t, s, 1, tasks, background, m, &clock)
 	if diff := cmp.Diff([]string{
 		"+Put data-b",
 		"+Put background-r1", "+Start background-r1", "Rest background-r1",
@@ -81,7 +81,7 @@ func TestTheBackgroundIsAroundThePhases(t *testing.T) {
 	}, first); diff != "" {
 		t.Errorf("first run (-want +got):\n%s", diff)
 	}
-	second := playBeside(t, s, 2, tasks, beside, m, &clock)
+	second := playBackground(t, s, 2, tasks, background, m, &clock)
 	if diff := cmp.Diff([]string{
 		"+Put tidy-background-r1", "+Put background-r2", "+Start background-r2", "Rest background-r2",
 		"Put r2-p1", "Start r2-p1", "Put r2-p2", "Start r2-p2",
@@ -95,37 +95,37 @@ func TestTheBackgroundIsAroundThePhases(t *testing.T) {
 func TestScriptMovesOfTheBackground(t *testing.T) {
 	failed := task.Status{State: task.Failed, Failure: &task.Failure{Reason: task.ToolKilled, Message: "by a signal"}}
 	cases := map[string]struct {
-		second     task.State
-		background task.Status
-		run        int32
-		want       moveKind
-		wantBeside bool
-		wantReason string // of the run
+		second         task.State
+		background     task.Status
+		run            int32
+		want           moveKind
+		wantBackground bool
+		wantReason     string // of the run
 	}{
 		"both are at work":                          {second: task.Measuring, background: task.Status{State: task.Measuring}, want: moveWait},
-		"the background load has failed":            {second: task.Measuring, background: failed, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadFailed: "},
-		"the background load did nothing":           {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadNoIO: "},
-		"the background load has ended by itself":   {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"somebody has stopped the background load":  {second: task.Measuring, background: task.Status{State: task.Done}, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"its runner has never heard of it":          {second: task.Measuring, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"the phases are done":                       {second: task.Done, background: task.Status{State: task.Measuring}, want: moveCancel, wantBeside: true},
+		"the background load has failed":            {second: task.Measuring, background: failed, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
+		"the background load did nothing":           {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadNoIO: "},
+		"the background load has ended by itself":   {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"somebody has stopped the background load":  {second: task.Measuring, background: task.Status{State: task.Done}, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"its runner has never heard of it":          {second: task.Measuring, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"the phases are done":                       {second: task.Done, background: task.Status{State: task.Measuring}, want: moveCancel, wantBackground: true},
 		"all is done":                               {second: task.Done, background: task.Status{State: task.Done}, want: moveEnd},
-		"it fails when it is stopped":               {second: task.Done, background: failed, want: moveFail, wantBeside: true, wantReason: "BackgroundLoadFailed: "},
+		"it fails when it is stopped":               {second: task.Done, background: failed, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
 		"a phase has failed, and both were stopped": {second: task.Failed, background: task.Status{State: task.Done}, want: moveFail},
-		"that of an earlier run is still at work":   {second: task.Done, background: task.Status{State: task.Measuring}, run: 2, want: moveCancel, wantBeside: true},
+		"that of an earlier run is still at work":   {second: task.Done, background: task.Status{State: task.Measuring}, run: 2, want: moveCancel, wantBackground: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tasks, beside, m := newTasks(1), newTasks(1), newMemory(time.Time{})
+			tasks, background, m := newTasks(1), newTasks(1), newMemory(time.Time{})
 			tasks[0]["r1-p1"] = task.Status{ID: "r1-p1", State: task.Done}
 			tasks[0]["r1-p2"] = task.Status{ID: "r1-p2", State: tc.second, Failure: failureOf(tc.second)}
 			if tc.background.State != "" {
 				tc.background.ID = "background-r1"
-				beside[0]["background-r1"] = tc.background
+				background[0]["background-r1"] = tc.background
 			}
-			got := withBackground(fakeLoad{}).next(max(tc.run, 1), tasks, beside, m, time.Unix(1000, 0))
-			if got.kind != tc.want || got.beside != tc.wantBeside {
-				t.Fatalf("got %s %s, beside %v: want %s, %v", got.kind, got.id, got.beside, tc.want, tc.wantBeside)
+			got := withBackground(fakeLoad{}).next(max(tc.run, 1), tasks, background, m, time.Unix(1000, 0))
+			if got.kind != tc.want || got.background != tc.wantBackground {
+				t.Fatalf("got %s %s, beside %v: want %s, %v", got.kind, got.id, got.background, tc.want, tc.wantBackground)
 			}
 			if tc.wantReason == "" {
 				return
@@ -142,9 +142,9 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 // does.
 func TestTheRampIsThatOfTheRunner(t *testing.T) {
 	began := time.Unix(1000, 0)
-	beside := newTasks(1)
-	beside[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring, StartTime: &began}
-	got := withBackground(fakeLoad{}).next(1, newTasks(1), beside, newMemory(time.Time{}), began.Add(4*time.Second))
+	background := newTasks(1)
+	background[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring, StartTime: &began}
+	got := withBackground(fakeLoad{}).next(1, newTasks(1), background, newMemory(time.Time{}), began.Add(4*time.Second))
 	if got.kind != moveRest || !got.until.Equal(began.Add(10*time.Second)) {
 		t.Errorf("got %s until %v", got.kind, got.until)
 	}
@@ -224,8 +224,8 @@ func TestDecideAboutTheBackground(t *testing.T) {
 	background := func(f *facts) {
 		f.spec.Template.BackgroundLoad = aBackground()
 		f.script = withBackground(fakeLoad{})
-		f.beside = beside{job: &batchv1.Job{}, tasks: newTasks(1), pods: []corev1.Pod{*f.pods[0].DeepCopy()}}
-		f.memory.besideMade = "2"
+		f.background = backgroundFacts{job: &batchv1.Job{}, tasks: newTasks(1), pods: []corev1.Pod{*f.pods[0].DeepCopy()}}
+		f.memory.backgroundJob = "2"
 	}
 	cases := map[string]struct {
 		change      []func(*facts)
@@ -234,16 +234,16 @@ func TestDecideAboutTheBackground(t *testing.T) {
 		wantMessage string
 	}{
 		"its Job is still to be made": {
-			change: []func(*facts){func(f *facts) { f.beside, f.memory.besideMade = beside{}, "" }},
+			change: []func(*facts){func(f *facts) { f.background, f.memory.backgroundJob = backgroundFacts{}, "" }},
 			want:   stepPrepare, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"its Job was deleted": {
-			change: []func(*facts){func(f *facts) { f.beside = beside{lost: true} }},
+			change: []func(*facts){func(f *facts) { f.background = backgroundFacts{lost: true} }},
 			want:   stepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "not by the operator",
 		},
 		"its pod was killed": {
 			change: []func(*facts){withTask(task.Measuring, ""), func(f *facts) {
-				f.beside.pods[0].Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
+				f.background.pods[0].Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
 					Name: "client", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 				}}}
 			}},
@@ -251,33 +251,33 @@ func TestDecideAboutTheBackground(t *testing.T) {
 		},
 		"its pod has no node": {
 			change: []func(*facts){withTask(task.Ready, ""), func(f *facts) {
-				f.beside.pods[0].Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+				f.background.pods[0].Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available",
 				}}}
 			}},
 			want: stepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "of the background load: 0/3 nodes",
 		},
 		"it has not answered yet": {
-			change: []func(*facts){func(f *facts) { f.beside.tasks = nil }},
+			change: []func(*facts){func(f *facts) { f.background.tasks = nil }},
 			want:   stepWait, wantReason: v1alpha1.ReasonPreparing, wantMessage: "to answer",
 		},
 		"it fails in mid-run": {
 			change: []func(*facts){withTask(task.Measuring, ""), func(f *facts) {
-				f.beside.tasks[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Failed, Failure: &task.Failure{Reason: task.ToolKilled}}
+				f.background.tasks[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Failed, Failure: &task.Failure{Reason: task.ToolKilled}}
 			}},
 			want: stepConcludeRun,
 		},
 		"suspended, and the phases are done": {
 			change: []func(*facts){withTask(task.Done, ""), func(f *facts) {
 				f.tasks[0]["r1-p2"] = task.Status{ID: "r1-p2", State: task.Done}
-				f.beside.tasks[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring}
+				f.background.tasks[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring}
 				f.benchmark.Spec.Suspend = true
 			}},
 			want: stepMove, wantReason: v1alpha1.ReasonRunning,
 		},
 		"suspended in its ramp": {
 			change: []func(*facts){func(f *facts) {
-				f.beside.tasks[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring}
+				f.background.tasks[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring}
 				f.benchmark.Spec.Suspend = true
 			}},
 			want: stepTearDown, wantReason: v1alpha1.ReasonSuspended,
@@ -310,7 +310,7 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 		for id, from := range map[string]time.Duration{"r1-p1": time.Minute, "r1-p2": 110 * time.Second} {
 			f.memory.startedAt[id], f.memory.endedAt[id] = began.Add(from), began.Add(from+30*time.Second)
 		}
-		f.spec.Template.BackgroundLoad, f.beside.tasks = aBackground(), newTasks(1)
+		f.spec.Template.BackgroundLoad, f.background.tasks = aBackground(), newTasks(1)
 	})
 	observation, err := figure.Observe([]task.Report{{Status: task.Status{ID: "b", State: task.Done}, Result: measured}}, engine.Timing{})
 	if err != nil {
@@ -320,7 +320,7 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 		f, _ := figure.Find(figures, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
 		return f.Value
 	}
-	e := backgroundEvidence{observation: &observation}
+	e := backgroundOutcome{observation: &observation}
 	phases := []phaseEvidence{{name: "p1"}, {name: "p2"}}
 	wrong := e.duringPhases(f, "background-r1", 1, phases)
 	if !strings.HasPrefix(wrong, "BackgroundLoadNoIO: ") || !strings.Contains(wrong, "phase p2") {

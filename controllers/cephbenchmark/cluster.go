@@ -44,7 +44,7 @@ func (f facts) obstacles() []quiescence.Obstacle {
 // known beforehand; room bounds them.
 func (f facts) demand() quiescence.Demand {
 	d := f.spread()
-	if f.job != nil || f.memory.alone {
+	if f.job != nil || f.memory.standalone {
 		return d // The pool exists already.
 	}
 	d.Bytes = f.script.datasetBytes()
@@ -317,7 +317,7 @@ func (f facts) detail() quiescence.Detail {
 		FSID: f.survey.osdMap.FSID, Versions: f.survey.versions, RookVersion: f.rook.RookVersion,
 		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
 		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods), ConfinedTo: f.osds(),
-		Background: describeBackground(f.spec.Template.BackgroundLoad), BackgroundNodes: nodesOf(f.beside.pods),
+		Background: describeBackground(f.spec.Template.BackgroundLoad), BackgroundNodes: nodesOf(f.background.pods),
 		InitialState: f.spec.Template.InitialState, OSDCaches: f.spec.Template.OSDCaches,
 	})
 }

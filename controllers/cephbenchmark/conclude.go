@@ -52,7 +52,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	}
 	invalid := evidence.whyInvalid() // Before its reports are dropped.
 	seen.memory.conclude(evidence)
-	came := effect{again: reconcile.AtOnce, told: evidence.told(), invalid: invalid, outage: seen.outageEnd(evidence)}
+	came := effect{again: reconcile.AtOnce, event: evidence.event(), invalid: invalid, outage: seen.outageEnd(evidence)}
 	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
 	switch {
 	case p.fatal:
@@ -90,7 +90,7 @@ func (m *memory) conclude(e runEvidence) {
 			p.observation = &observation
 		}
 	}
-	m.gathering, m.beside = gathering{}, nil
+	m.gathering, m.background = gathering{}, nil
 	e.background = nil
 	m.evidence[e.number] = e
 }
@@ -107,7 +107,7 @@ func (r *Reconciler) cancelAll(ctx context.Context, seen facts) error {
 			return nil
 		}
 	}
-	return errors.Join(r.onAll(ctx, seen, cancel(seen.tasks)), r.onEach(ctx, seen.beside.runners, cancel(seen.beside.tasks)))
+	return errors.Join(r.onAll(ctx, seen, cancel(seen.tasks)), r.onEach(ctx, seen.background.runners, cancel(seen.background.tasks)))
 }
 
 // runEvidence is what one run has come to.
@@ -120,13 +120,13 @@ type runEvidence struct {
 	spread time.Duration
 	phases []phaseEvidence
 	// background is the run's background evidence; nil without a load, or without its report.
-	background *backgroundEvidence
+	background *backgroundOutcome
 	// dropped is what of its reports there was no room for.
 	dropped []archive.Part
 	// initialState is what it found where phases work on data that were prefilled.
 	initialState v1alpha1.DataState
-	// alone says that status does not know yet when it began.
-	alone bool
+	// standalone says that status does not know yet when it began.
+	standalone bool
 }
 
 // phaseEvidence is what one phase of a run has come to.
@@ -151,7 +151,7 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	run := v1alpha1.BenchmarkRun{
 		Number: e.number, State: e.state, Reason: ellipsis.Cut(e.wrong, 128), InitialState: e.initialState, Results: results,
 	}
-	if e.alone && !e.start.IsZero() {
+	if e.standalone && !e.start.IsZero() {
 		start := metav1.NewTime(e.start)
 		run.StartTime = &start
 	}
@@ -161,8 +161,8 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	return run
 }
 
-// told is the event about a run.
-func (e runEvidence) told() *kstatus.Outcome {
+// event is the event about a run.
+func (e runEvidence) event() *kstatus.Outcome {
 	if e.wrong != "" {
 		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is no evidence. %s", e.number, e.wrong)}
 	}
@@ -199,7 +199,7 @@ func (e runEvidence) whyInvalid() string {
 // aborted, whose reports may say why.
 func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvidence, error) {
 	e := runEvidence{
-		number: p.run, wrong: p.wrong, alone: seen.alone(),
+		number: p.run, wrong: p.wrong, standalone: seen.standalone(),
 		start:        seen.memory.startedAt[taskID(p.run, seen.script.phases[0].name)],
 		initialState: seen.script.found(p.run, seen.tasks),
 	}
@@ -338,7 +338,7 @@ type conclusion struct {
 
 // conclusion combines all valid runs.
 func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidence) (conclusion, error) {
-	valid, beside := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
+	valid, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
 	count, why := 0, last.wrong
 	var named []slowosd.Named
 	for run := int32(1); run <= seen.spec.Repetitions; run++ {
@@ -357,7 +357,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 			valid[name] = append(valid[name], observation)
 		}
 		for name, observation := range measured.background {
-			beside[name] = append(beside[name], observation)
+			background[name] = append(background[name], observation)
 		}
 	}
 	environment, err := quiescence.Fingerprint(seen.detail())
@@ -373,7 +373,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 		if err != nil {
 			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
 		}
-		if combined.BackgroundIOPS, err = figure.CombinedIOPS(beside[p.name]); err != nil {
+		if combined.BackgroundIOPS, err = figure.CombinedIOPS(background[p.name]); err != nil {
 			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
 		}
 		c.phases = append(c.phases, combined)

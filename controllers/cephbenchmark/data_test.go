@@ -226,7 +226,7 @@ func TestRoomForSnapshots(t *testing.T) {
 		if f.script, err = newScript(template, places, f.session.backgroundPlace(places)); err != nil {
 			t.Fatal(err)
 		}
-		if beside := f.session.backgroundPlace(places); beside.Image.RolledBack {
+		if background := f.session.backgroundPlace(places); background.Image.RolledBack {
 			t.Error("the background load is rolled back, too")
 		}
 		return bytes, f.demand().Bytes

@@ -78,9 +78,9 @@ type plan struct {
 type ending string
 
 const (
-	endsHere  ending = ""        // with the outcome that is in status
-	endsPause ending = "Pause"   // until it is resumed
-	endsGone  ending = "Deleted" // with the object
+	endsHere    ending = ""        // with the outcome that is in status
+	endsPause   ending = "Pause"   // until it is resumed
+	endsDeleted ending = "Deleted" // with the object
 	// endsReplaced ends with the beginning of another run ID.
 	endsReplaced ending = "Replaced"
 )

@@ -66,7 +66,7 @@ func atWork(change ...func(*facts)) facts {
 		c(&f)
 	}
 	if f.heard() && f.script != nil && !f.allRunsEnded() {
-		f.next = f.script.next(f.currentRun(), f.tasksOfRun(), f.beside.tasks, f.memory, f.now)
+		f.next = f.script.next(f.currentRun(), f.tasksOfRun(), f.background.tasks, f.memory, f.now)
 	}
 	return f
 }
@@ -130,7 +130,7 @@ func TestDecide(t *testing.T) {
 			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "Not here.",
 		},
 		"a Job that is not as the manager made it": {
-			seen: atWork(func(f *facts) { f.jobNotOurs = "It was changed." }),
+			seen: atWork(func(f *facts) { f.jobMismatch = "It was changed." }),
 			want: stepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "It was changed.",
 		},
 		"nothing is made before the finalizer": {

@@ -21,7 +21,7 @@ const (
 // last.
 func describeFailure(f failedTask) string {
 	where := fmt.Sprintf("on client %d", f.client)
-	if f.beside {
+	if f.background {
 		where = "in the background"
 	}
 	text := fmt.Sprintf("Task %s failed %s, %s: %s", f.id, where, f.failure.Reason, ellipsis.Cut(f.failure.Message, maxMessage))

@@ -47,7 +47,7 @@ func FuzzTarget(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			planned := tasksBeside(made.background)
+			planned := backgroundTasks(made.background)
 			made.background = nil // Who works alone has none.
 			if alone, err := made.plan(1, 1); err == nil {
 				planned = append(planned, alone...)
@@ -69,8 +69,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// tasksBeside is what the background load is told, if anything.
-func tasksBeside(b *background) []task.Task {
+// backgroundTasks is what the background load is told, if anything.
+func backgroundTasks(b *background) []task.Task {
 	var all []task.Task
 	for _, dataset := range b.load.Datasets(b.place) {
 		all = append(all, task.Task{Steps: append(dataset.Commands, dataset.Remove...)})

@@ -72,8 +72,8 @@ type jobSpec struct {
 	script    *script
 	network   rook.PodNetwork
 	secret    string // that pods mount
-	// alone says that the runner finds its tasks in the Secret, and no manager.
-	alone bool
+	// standalone says that the runner finds its tasks in the Secret, and no manager.
+	standalone bool
 	// block says that the claim is a block device.
 	block bool
 }
@@ -132,7 +132,7 @@ func (j jobSpec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.To
 
 func (j jobSpec) podSpec() corev1.PodSpec {
 	no, user, grace := false, nonRoot, int64(15)
-	if j.alone {
+	if j.standalone {
 		grace = int64(aloneGrace.Seconds())
 	}
 	clients := j.spec.Template.Clients
@@ -188,7 +188,7 @@ func (j jobSpec) client() corev1.Container {
 		},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
-	if j.alone {
+	if j.standalone {
 		c.Command = []string{runnerPath, "run", "--tasks=" + tasksPath, "--work-dir=" + workPath}
 		c.Ports = nil
 	}

@@ -47,7 +47,7 @@ func targets() map[string]jobSpec {
 		return j
 	}
 	alone := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
-	alone.alone = true
+	alone.standalone = true
 	return map[string]jobSpec{
 		"scratch pool":           clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}),
 		"erasure-coded":          clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{}}}),
@@ -154,7 +154,7 @@ func TestSeal(t *testing.T) {
 		"room":            seal(s, key, func(a map[string]string) { a[annotationRoom] = "8" }),
 		"other room":      seal(s, key, func(a map[string]string) { a[annotationRoom] = "9" }),
 		"no dataset":      seal(s, key, func(a map[string]string) { delete(a, annotationDataset) }),
-		"alone":           seal(s, key, func(a map[string]string) { a[annotationAlone] = "" }),
+		"alone":           seal(s, key, func(a map[string]string) { a[annotationStandalone] = "" }),
 		"other OSDs":      seal(s, key, func(a map[string]string) { a[annotationOSDs] = "1,3" }),
 		"no OSDs":         seal(s, key, func(a map[string]string) { delete(a, annotationOSDs) }),
 	} {

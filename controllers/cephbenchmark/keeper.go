@@ -95,16 +95,16 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 		// The outage's owner cannot read it either. Should the owner be running all the same,
 		// its run is invalid, and it releases the lock itself.
 		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
-		return k.letUp(ctx, cluster, left, true)
+		return k.restoreOSDs(ctx, cluster, left, true)
 	}
 	if err != nil || working && !k.isOverdue(left, now) {
 		return err
 	}
-	return k.letUp(ctx, cluster, left, working)
+	return k.restoreOSDs(ctx, cluster, left, working)
 }
 
-// letUp restores a journal on behalf of its object.
-func (k *keeper) letUp(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
+// restoreOSDs restores a journal on behalf of its object.
+func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := outage.Names(outage.OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s has %s down, and the settings name no identity that may let them up again: "+

@@ -108,7 +108,7 @@ func ofBenchmark(working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
 	return b
 }
 
-func TestTheKeeperLetsUpWhatNobodyElseDoes(t *testing.T) {
+func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
 	later := today().Add(time.Hour)
 	for name, tc := range map[string]struct {
 		objects []client.Object
@@ -183,7 +183,7 @@ func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 }
 
 // Who may not be read may be at work: its OSDs come up, and the lock stays its own.
-func TestTheKeeperLetsUpForWhomItMayNotRead(t *testing.T) {
+func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 	w := newKeepersWorld(t)
 	w.reader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {

@@ -238,16 +238,16 @@ func tasksOf(views map[int]runnerView, count int) clientTasks {
 // newMemory is that of a session which this process has not seen before.
 func newMemory(now time.Time) *memory {
 	return &memory{
-		toldAt:        now,
-		endedAt:       map[string]time.Time{},
-		startedAt:     map[string]time.Time{},
-		cachesDropped: map[string]bool{},
-		pilotSeconds:  map[string]float64{},
-		spread:        map[string]time.Duration{},
-		evidence:      map[int32]runEvidence{},
-		notStarted:    map[string]string{},
-		placed:        map[string][]int{},
-		logs:          map[types.UID]*podLog{},
+		statusWrittenAt: now,
+		endedAt:         map[string]time.Time{},
+		startedAt:       map[string]time.Time{},
+		cachesDropped:   map[string]bool{},
+		pilotSeconds:    map[string]float64{},
+		spread:          map[string]time.Duration{},
+		evidence:        map[int32]runEvidence{},
+		notStarted:      map[string]string{},
+		placed:          map[string][]int{},
+		logs:            map[types.UID]*podLog{},
 	}
 }
 

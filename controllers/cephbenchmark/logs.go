@@ -82,7 +82,7 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 // these are only whether the client cleans up itself.
 func (f facts) needsLog(pod *corev1.Pod) bool {
 	switch {
-	case f.alone() && pod.Status.Phase == corev1.PodRunning:
+	case f.standalone() && pod.Status.Phase == corev1.PodRunning:
 		return true
 	case f.tearingDown() || f.benchmark.Spec.Suspend || f.allRunsEnded():
 		return false
@@ -175,14 +175,14 @@ func (f *facts) statusesOf(log *podLog) ([]task.Status, error) {
 		}
 		f.memory.planned = planned
 	}
-	return statusesAlone(f.memory.planned, log), nil
+	return standaloneStatuses(f.memory.planned, log), nil
 }
 
-// statusesAlone are the statuses of a standalone client's tasks. Tasks run one after the other,
+// standaloneStatuses are the statuses of a standalone client's tasks. Tasks run one after the other,
 // and each leaves a report. A task without one is running if no later task has a report.
 // Otherwise its report is lost, which is a failure, because its outcome is unknown. No
 // measurement counts after a preparation that failed. It is pure.
-func statusesAlone(planned []task.Task, log *podLog) []task.Status {
+func standaloneStatuses(planned []task.Task, log *podLog) []task.Status {
 	last := -1
 	for i, t := range planned {
 		if log.reports[t.ID] != nil {

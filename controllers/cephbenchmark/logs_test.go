@@ -61,7 +61,7 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.log.final = tc.final
 			var got []string
-			for _, status := range statusesAlone(planned, tc.log) {
+			for _, status := range standaloneStatuses(planned, tc.log) {
 				text := status.ID + " " + string(status.State)
 				if status.Failure != nil {
 					text += " " + string(status.Failure.Reason)
@@ -81,7 +81,7 @@ func TestWhyAReportIsLost(t *testing.T) {
 	log.final, log.ended = true, "container client, OOMKilled, exit code 137"
 	log.problems["r1-p1"] = "was left out: the log had no room for its 9 bytes"
 	log.err = errors.New("connection refused")
-	status := statusesAlone([]task.Task{{ID: "r1-p1", Measure: &task.Measurement{}}}, log)[0]
+	status := standaloneStatuses([]task.Task{{ID: "r1-p1", Measure: &task.Measurement{}}}, log)[0]
 	for _, want := range []string{"was left out", "OOMKilled", "connection refused"} {
 		if !strings.Contains(status.Failure.Message, want) {
 			t.Errorf("%q does not tell %q", status.Failure.Message, want)

@@ -51,10 +51,10 @@ type facts struct {
 
 	job     *batchv1.Job
 	jobLost bool // it was made, and not the manager has deleted it
-	// jobNotOurs is why the Job is not as the manager made it; "" if it is. The manager does
+	// jobMismatch is why the Job is not as the manager made it; "" if it is. The manager does
 	// not believe such a Job, and leaves a foreign one alone.
-	jobNotOurs string
-	pods       []corev1.Pod
+	jobMismatch string
+	pods        []corev1.Pod
 	// orphans are pods that go on though their Job is gone, where they are about to be
 	// cleaned up after.
 	orphans []corev1.Pod
@@ -62,7 +62,7 @@ type facts struct {
 	// progress.
 	hint string
 
-	beside beside // what was seen of the background load
+	background backgroundFacts // what was seen of the background load
 
 	live   *liveSession
 	memory *memory
@@ -174,18 +174,18 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 		return fmt.Errorf("read the Job of the clients: %w", err)
 	}
 	seen.session.keyedByName = startedBefore(job)
-	if seen.jobNotOurs, err = seen.session.notOurs(r.masterKey, seen.benchmark, job); err != nil {
+	if seen.jobMismatch, err = seen.session.mismatch(r.masterKey, seen.benchmark, job); err != nil {
 		return err
 	}
 	if !metav1.IsControlledBy(job, seen.benchmark) {
 		return nil
 	}
 	seen.job, seen.memory.madeJob = job, job.UID
-	if seen.jobNotOurs == "" {
+	if seen.jobMismatch == "" {
 		if err := seen.readSession(job); err != nil {
 			return err
 		}
-		seen.jobNotOurs = seen.osdsUnknown()
+		seen.jobMismatch = seen.osdsUnknown()
 	}
 	return r.observePods(ctx, seen, job)
 }
@@ -214,7 +214,7 @@ func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.
 			return err
 		}
 	}
-	return r.observeBeside(ctx, seen)
+	return r.observeBackgroundJob(ctx, seen)
 }
 
 // observeOrphans looks for pods whose Job is gone, before what they write is removed. Who
@@ -315,15 +315,15 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	}
 	seen.tasks = tasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
 	if seen.hasBackground() {
-		seen.beside.tasks = tasksOf(seen.beside.runners, 1)
-		seen.memory.noteEnds(seen.beside.tasks, seen.now)
+		seen.background.tasks = tasksOf(seen.background.runners, 1)
+		seen.memory.noteEnds(seen.background.tasks, seen.now)
 	}
 	if len(seen.logs) > 0 {
 		seen.memory.noteTimes(seen.tasks)
 	}
 	seen.memory.noteEnds(seen.tasks, seen.now)
 	if seen.heard() && !seen.allRunsEnded() {
-		seen.next = seen.script.next(seen.currentRun(), seen.tasksOfRun(), seen.beside.tasks, seen.memory, seen.now)
+		seen.next = seen.script.next(seen.currentRun(), seen.tasksOfRun(), seen.background.tasks, seen.memory, seen.now)
 	}
 	return nil
 }
@@ -354,19 +354,19 @@ func (f *facts) newScript() (*script, error) {
 // observeClients asks the runners, and reads the logs of those that cannot be asked.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	seen.runners, seen.logs = map[int]runnerView{}, map[int]*podLog{}
-	if !seen.alone() {
+	if !seen.standalone() {
 		key, err := seen.session.key(r.masterKey)
 		if err != nil {
 			return err
 		}
 		addresses := addressesOf(seen.pods)
-		if address, runs := addressesOf(seen.beside.pods)[0]; runs {
-			addresses[besideIndex] = address
+		if address, runs := addressesOf(seen.background.pods)[0]; runs {
+			addresses[backgroundIndex] = address
 		}
 		seen.runners = seen.live.follow(addresses, key) //nolint:contextcheck // It outlives the pass.
-		if view, followed := seen.runners[besideIndex]; followed {
-			delete(seen.runners, besideIndex)
-			seen.beside.runners = map[int]runnerView{0: view}
+		if view, followed := seen.runners[backgroundIndex]; followed {
+			delete(seen.runners, backgroundIndex)
+			seen.background.runners = map[int]runnerView{0: view}
 		}
 	}
 	for _, view := range seen.runners {
@@ -435,7 +435,7 @@ func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions 
 // isMeasuring reports whether a phase is running, or may be: after a restart of the manager that
 // is unknown until the runners have answered.
 func (f facts) isMeasuring() bool {
-	if f.alone() {
+	if f.standalone() {
 		return false // It always is; to wait for a pause would be to wait for the end.
 	}
 	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {

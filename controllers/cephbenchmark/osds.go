@@ -44,7 +44,7 @@ func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connect
 	if err != nil {
 		return placement.Chosen{}, err
 	}
-	chosen, err := placement.Choose(tree, placement.WishOf(*seen.spec.Template.Target.ScratchPool))
+	chosen, err := placement.Choose(tree, placement.RequestOf(*seen.spec.Template.Target.ScratchPool))
 	if err != nil {
 		return placement.Chosen{}, err
 	}
@@ -58,7 +58,7 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 	if seen.confined() == nil {
 		return true, nil
 	}
-	if err := placement.Understood(osdMap); err != nil {
+	if err := placement.SupportsUpmap(osdMap); err != nil {
 		return false, err
 	}
 	told := true
@@ -69,7 +69,7 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 		wanted := chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})
 		for some := range slices.Chunk(placement.Missing(pool, wanted, osdMap, seen.memory.placed), ceph.MaxPlaced) {
 			told = false
-			if err := r.tellPlaces(ctx, seen, pool, some); err != nil {
+			if err := r.sendPlacements(ctx, seen, pool, some); err != nil {
 				return false, err
 			}
 		}
@@ -77,9 +77,9 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 	return told, nil
 }
 
-// tellPlaces checks the lock, and right after that sends Ceph the placements of some placement
+// sendPlacements checks the lock, and right after that sends Ceph the placements of some placement
 // groups.
-func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool, some []ceph.PGPlacement) error {
+func (r *Reconciler) sendPlacements(ctx context.Context, seen facts, pool ceph.Pool, some []ceph.PGPlacement) error {
 	tuner, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Tuner)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *Reconciler) tellPlaces(ctx context.Context, seen facts, pool ceph.Pool,
 // osds are those that the scratch pool is confined to: as this process has drawn them, or
 // as an earlier one has noted and sealed.
 func (f facts) osds() []int {
-	if f.memory.osds == nil && f.job != nil && f.jobNotOurs == "" && !f.session.keyedByName {
+	if f.memory.osds == nil && f.job != nil && f.jobMismatch == "" && !f.session.keyedByName {
 		f.memory.osds = osdsOf(f.job.Annotations[annotationOSDs])
 	}
 	return f.memory.osds
@@ -160,7 +160,7 @@ func (f facts) misplaced(pgs []ceph.PG) string {
 			// The few objects of metadata may be on fewer of them, and on no others.
 			osds = placement.Used(pools[at], pgs, osds)
 		}
-		if wrong := placement.Wrong(pools[at], pgs, osds); wrong != "" {
+		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {
 			return wrong
 		}
 	}

@@ -38,8 +38,8 @@ type outageState struct {
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal
-	// letBackAt is when noup was last unset.
-	letBackAt time.Time
+	// noupUnsetAt is when noup was last unset.
+	noupUnsetAt time.Time
 	// earlier is the last map of the run before, which shows when its OSDs were stopped; nil in
 	// the first run.
 	earlier *ceph.OSDMap
@@ -160,7 +160,7 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 	d := &seen.memory.outage
 	switch {
 	case p.step == stepRestoreOSDs:
-		return r.letBack(ctx, seen)
+		return r.endOutage(ctx, seen)
 	case seen.outage.step == outage.StepStop:
 		return now(), r.stopOSDs(ctx, seen)
 	case d.so.Stop.IsZero():
@@ -173,7 +173,7 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 // node that may serve the clients as well.
 func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 	d := &seen.memory.outage
-	moving := d.so.Down.IsZero() || !d.so.LetBack.IsZero()
+	moving := d.so.Down.IsZero() || !d.so.NoupUnset.IsZero()
 	if !moving {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	if err := r.connectOutage(ctx, seen, until); err != nil {
 		return err
 	}
-	d.letBackAt = time.Time{}
+	d.noupUnsetAt = time.Time{}
 	d.so.Begin = r.now()
 	d.so.Stop = d.so.Begin // From now on they may be down, whatever comes of it.
 	applied, err := d.engine.Apply(ctx, seen.stopper(), wanted.Changes())
@@ -271,8 +271,8 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	return r.ceph.MarkOSDsDown(ctx, d.connected.Tuner, fence, wanted.OSDs)
 }
 
-// letBack ends the outage in mid-phase.
-func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
+// endOutage ends the outage in mid-phase.
+func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) {
 	d := &seen.memory.outage
 	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
 		return effect{}, err
@@ -288,7 +288,7 @@ func (r *Reconciler) letBack(ctx context.Context, seen facts) (effect, error) {
 	if !report.Done {
 		return effect{again: time.Second}, nil
 	}
-	d.so.LetBack = cmp.Or(d.letBackAt, before)
+	d.so.NoupUnset = cmp.Or(d.noupUnsetAt, before)
 	if why := seen.whyAbort(); why != "" && d.so.Failed == "" {
 		d.so.Failed = why // Even where that would be explained now that they come back.
 	}
@@ -326,7 +326,7 @@ func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.T
 		Writer: r.writer, Doubts: r.doubts, Now: r.now, Until: until,
 		Reached: func(step tuning.Step) error {
 			if step == tuning.StepOriginalSent {
-				d.letBackAt = r.now()
+				d.noupUnsetAt = r.now()
 			}
 			return r.reached(step)
 		},

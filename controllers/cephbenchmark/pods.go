@@ -23,7 +23,7 @@ func podsWaiting(seen facts) (reason, message string) {
 	running := len(addressesOf(seen.pods))
 	switch {
 	case running >= int(seen.spec.Template.Clients.Count) && seen.hasBackground():
-		return seen.besideWaiting()
+		return seen.backgroundWaiting()
 	case running >= int(seen.spec.Template.Clients.Count):
 		return "", ""
 	case seen.hint != "":

@@ -201,8 +201,8 @@ func (r *Reconciler) jobSpec(seen facts) (jobSpec, error) {
 	}
 	return jobSpec{
 		benchmark: seen.benchmark, spec: seen.spec, session: seen.session, script: seen.script, block: seen.block,
-		images: r.settings.Images, pods: r.settings.Pods, network: network, alone: seen.memory.alone,
-		secret: secretName(seen.session, seen.memory.alone),
+		images: r.settings.Images, pods: r.settings.Pods, network: network, standalone: seen.memory.standalone,
+		secret: secretName(seen.session, seen.memory.standalone),
 	}, nil
 }
 
@@ -241,8 +241,8 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	if len(seen.memory.osds) > 0 {
 		job.Annotations[annotationOSDs] = osdsText(seen.memory.osds)
 	}
-	if seen.memory.alone {
-		job.Annotations[annotationAlone] = strconv.Itoa(int(seen.currentRun()))
+	if seen.memory.standalone {
+		job.Annotations[annotationStandalone] = strconv.Itoa(int(seen.currentRun()))
 	}
 	if err := seen.session.seal(r.masterKey, job); err != nil {
 		return err
@@ -273,7 +273,7 @@ func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Jo
 	}
 	secret := secretOf(seen.benchmark, seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), key)
 	if from, alone := aloneFrom(job); alone {
-		if err := tellTasks(secret, seen, from); err != nil {
+		if err := addTasks(secret, seen, from); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	if len(ahead) > 0 {
 		return queued("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + "."), nil
 	}
-	if left, err := r.notPutBack(ctx, seen); err != nil || left != "" {
+	if left, err := r.unrestored(ctx, seen); err != nil || left != "" {
 		return queued(left), err
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
@@ -66,21 +66,21 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 
 // begunWith recovers orphaned OSDs before anything else is done under the lock.
 func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant) (effect, error) {
-	waits, err := r.letLeftUp(ctx, seen)
+	waits, err := r.restoreOrphanedOSDs(ctx, seen)
 	if err != nil || waits != "" {
 		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}, err
 	}
-	if left, err := r.leftInCeph(ctx, seen); err != nil || left != "" {
+	if left, err := r.unrestoredInCeph(ctx, seen); err != nil || left != "" {
 		return queued(left), err
 	}
 	seen.memory.lock, seen.memory.lockedAt, seen.memory.hadLock = &grant, seen.now, true
 	return now(), nil
 }
 
-// notPutBack says which sweep still has settings to restore: a measurement now would run with
+// unrestored says which sweep still has settings to restore: a measurement now would run with
 // its values. The benchmark leaves the lock to that sweep, which needs it for the restore. A
 // sweep's own benchmarks run with its values.
-func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) unrestored(ctx context.Context, seen facts) (string, error) {
 	if seen.holder().Kind != "CephBenchmark" {
 		return "", nil
 	}
@@ -88,16 +88,16 @@ func (r *Reconciler) notPutBack(ctx context.Context, seen facts) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if left == nil && seen.now.Sub(seen.memory.leftInCephAt) < cephAgain {
-		left = seen.memory.leftInCeph
+	if left == nil && seen.now.Sub(seen.memory.unrestoredInCephAt) < cephAgain {
+		left = seen.memory.unrestoredInCeph
 	}
-	return notPutBackBy(left), nil
+	return unrestoredBy(left), nil
 }
 
-// leftInCeph is notPutBack for a journal that only Ceph has: it is of another Kubernetes
+// unrestoredInCeph is unrestored for a journal that only Ceph has: it is of another Kubernetes
 // cluster, or the copy here was deleted. A new holder of the lock looks, since the sweep may be
 // running before that, and returns the lock for a while if it finds one.
-func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (string, error) {
 	if seen.memory.lock != nil || seen.job != nil || seen.holder().Kind != "CephBenchmark" {
 		return "", nil
 	}
@@ -113,18 +113,18 @@ func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if left, err = tuning.Newest(here, left); err != nil || notPutBackBy(left) == "" {
+	if left, err = tuning.Newest(here, left); err != nil || unrestoredBy(left) == "" {
 		return "", err
 	}
 	if _, err := r.releaseLock(ctx, seen); err != nil {
 		return "", err
 	}
-	seen.memory.leftInCeph, seen.memory.leftInCephAt = left, seen.now
-	return notPutBackBy(left), nil
+	seen.memory.unrestoredInCeph, seen.memory.unrestoredInCephAt = left, seen.now
+	return unrestoredBy(left), nil
 }
 
-// notPutBackBy names the owner of a journal that is still to be restored; "" if none is.
-func notPutBackBy(left *tuning.Journal) string {
+// unrestoredBy names the owner of a journal that is still to be restored; "" if none is.
+func unrestoredBy(left *tuning.Journal) string {
 	if left == nil || left.Done() {
 		return ""
 	}

@@ -19,11 +19,11 @@ import (
 
 // record writes the pass's outcome into status, and then makes an event of it if it is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
-	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsGone && e.finished) {
+	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsDeleted && e.finished) {
 		return nil
 	}
 	after := statusAfter(seen, p, e, failure)
-	if seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellAgain(seen) && sameButForWords(seen.benchmark.Status, after.Status) {
+	if seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < messageInterval(seen) && equalIgnoringMessages(seen.benchmark.Status, after.Status) {
 		return nil
 	}
 	before := reasonOf(seen.benchmark)
@@ -32,16 +32,16 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		return err
 	}
 	if seen.memory != nil {
-		seen.memory.toldAt = seen.now
+		seen.memory.statusWrittenAt = seen.now
 	}
 	r.counts.BenchmarkRecorded(seen.benchmark, after, e.invalid)
 	r.counts.OutageEnded(e.outage.outcome, e.outage.cost)
-	if e.told != nil {
+	if e.event != nil {
 		kind := corev1.EventTypeNormal
-		if e.told.Reason == "RunInvalid" {
+		if e.event.Reason == "RunInvalid" {
 			kind = corev1.EventTypeWarning
 		}
-		r.tell(after, kind, e.told.Reason, p, e.told.Message)
+		r.tell(after, kind, e.event.Reason, p, e.event.Message)
 	}
 	if reason := reasonOf(after); reason != before {
 		r.tell(after, kstatus.EventType(after.Status.Conditions), reason, p, messageOf(after))
@@ -68,27 +68,27 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	return after
 }
 
-// tellEvery is the least interval between writes of status that change only the message, since
+// minMessageInterval is the least interval between writes of status that change only the message, since
 // most waits end soon. Once status has the outcome, messages are less urgent, unless OSDs are
 // still down.
 const (
-	tellEvery      = 10 * time.Second
-	tellEveryAfter = 30 * time.Second
+	minMessageInterval      = 10 * time.Second
+	minMessageIntervalAtEnd = 30 * time.Second
 )
 
-func tellAgain(seen facts) time.Duration {
+func messageInterval(seen facts) time.Duration {
 	if hasEnded(seen.benchmark.Status) && !seen.deleted() && reasonOf(seen.benchmark) != v1alpha1.ReasonRestoringOSDs {
-		return tellEveryAfter
+		return minMessageIntervalAtEnd
 	}
-	return tellEvery
+	return minMessageInterval
 }
 
-// sameButForWords reports whether two statuses differ in nothing but their messages.
-func sameButForWords(a, b v1alpha1.CephBenchmarkStatus) bool {
-	return equality.Semantic.DeepEqual(withoutWords(a), withoutWords(b))
+// equalIgnoringMessages reports whether two statuses differ in nothing but their messages.
+func equalIgnoringMessages(a, b v1alpha1.CephBenchmarkStatus) bool {
+	return equality.Semantic.DeepEqual(withoutMessages(a), withoutMessages(b))
 }
 
-func withoutWords(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStatus {
+func withoutMessages(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStatus {
 	s = *s.DeepCopy()
 	for i := range s.Conditions {
 		s.Conditions[i].Message = ""
@@ -206,6 +206,6 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 }
 
 // reasonOf is what the printer column Phase shows.
-func reasonOf(b *v1alpha1.CephBenchmark) string { return kstatus.Told(b.Status.Conditions).Reason }
+func reasonOf(b *v1alpha1.CephBenchmark) string { return kstatus.Current(b.Status.Conditions).Reason }
 
-func messageOf(b *v1alpha1.CephBenchmark) string { return kstatus.Told(b.Status.Conditions).Message }
+func messageOf(b *v1alpha1.CephBenchmark) string { return kstatus.Current(b.Status.Conditions).Message }

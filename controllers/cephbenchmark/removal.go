@@ -45,11 +45,11 @@ func (f facts) wantsQuiet() bool {
 // betweenRuns reports whether no run is under way, and whether observations then include stray
 // PGs.
 func (f facts) betweenRuns() (between, strays bool) {
-	return !f.runAtWork() && !f.tearingDown(), quiescence.MindsRemoval(f.spec.Quiescence)
+	return !f.runAtWork() && !f.tearingDown(), quiescence.WaitsForRemoval(f.spec.Quiescence)
 }
 
 // runAtWork reports whether a run has begun, as far as is known, or none follows: quiescence no
 // longer matters then.
 func (f facts) runAtWork() bool {
-	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.alone() || len(f.logs) > 0)
+	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.standalone() || len(f.logs) > 0)
 }

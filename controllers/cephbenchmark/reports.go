@@ -118,14 +118,14 @@ func (g *gathering) boundMerged(of *gathered) {
 	}
 }
 
-// besideReport fetches the background load's report of a run, once.
-func (r *Reconciler) besideReport(ctx context.Context, seen facts, id string) (*task.Report, error) {
-	if known := seen.memory.beside; known != nil && known.ID == id {
+// backgroundReport fetches the background load's report of a run, once.
+func (r *Reconciler) backgroundReport(ctx context.Context, seen facts, id string) (*task.Report, error) {
+	if known := seen.memory.background; known != nil && known.ID == id {
 		return known, nil
 	}
-	err := eachReport(ctx, seen.beside.runners, 0, id, func(report *task.Report) error {
-		seen.memory.beside = report
+	err := eachReport(ctx, seen.background.runners, 0, id, func(report *task.Report) error {
+		seen.memory.background = report
 		return nil
 	})
-	return seen.memory.beside, err
+	return seen.memory.background, err
 }

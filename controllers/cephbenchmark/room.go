@@ -129,7 +129,7 @@ func (f facts) smallestObjectBytes() float64 {
 // noRoom is the obstacle of a benchmark without room for its writes beyond the datasets. It
 // waits, because removed pools free their room.
 func (f facts) noRoom() []quiescence.Obstacle {
-	if f.job != nil || f.memory.alone || f.dataPool() == "" || !f.writesNewObjects() {
+	if f.job != nil || f.memory.standalone || f.dataPool() == "" || !f.writesNewObjects() {
 		return nil
 	}
 	return quiescence.RoomForObjects(f.room(f.script))
@@ -169,7 +169,7 @@ func (f facts) stoppedByRoom(run int32, failed failedTask) (plan, bool) {
 
 // boundByRoom reports whether nothing else ends a task before its time.
 func (f facts) boundByRoom(run int32, failed failedTask) bool {
-	if failed.beside {
+	if failed.background {
 		return f.spec.Template.BackgroundLoad != nil && newObjects(f.spec.Template.BackgroundLoad.RadosBench)
 	}
 	return slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool {

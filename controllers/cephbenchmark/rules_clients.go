@@ -12,7 +12,7 @@ import (
 )
 
 func failWithForeignJob(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClientsLost, seen.jobNotOurs), seen.jobNotOurs != ""
+	return fail(v1alpha1.ReasonClientsLost, seen.jobMismatch), seen.jobMismatch != ""
 }
 
 func failWithoutJob(seen facts) (plan, bool) {
@@ -22,7 +22,7 @@ func failWithoutJob(seen facts) (plan, bool) {
 // finishReplacing goes on with what switchToStandalone has begun. The manager does not set that
 // mark on clients that need it, so such a mark is foreign.
 func finishReplacing(seen facts) (plan, bool) {
-	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotAlone() != "" {
+	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotStandalone() != "" {
 		return plan{}, false
 	}
 	return replaceClients("The client is replaced by one that works alone, because the manager could not reach it."), true
@@ -45,12 +45,12 @@ func (f facts) lacksSecret() bool {
 
 // lacksBackground reports whether the Job of the background load is still to be made.
 func (f facts) lacksBackground() bool {
-	return f.hasBackground() && f.memory.besideMade == "" && f.job.DeletionTimestamp.IsZero()
+	return f.hasBackground() && f.memory.backgroundJob == "" && f.job.DeletionTimestamp.IsZero()
 }
 
 // followLog waits for the reports of a standalone client.
 func followLog(seen facts) (plan, bool) {
-	if !seen.alone() || seen.allRunsEnded() || seen.toldByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
+	if !seen.standalone() || seen.allRunsEnded() || seen.endedByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
 	}
 	run := seen.currentRun()
@@ -73,7 +73,7 @@ func followLog(seen facts) (plan, bool) {
 // its log, though not yet fetched. It does not with a background load: that reports when it is
 // stopped, which has to be in time.
 func concludeFromLogs(seen facts) (plan, bool) {
-	if seen.alone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
+	if seen.standalone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
 	}
 	pending := seen.logsPending()
@@ -93,7 +93,7 @@ func concludeFromLogs(seen facts) (plan, bool) {
 }
 
 func failWithJob(seen facts) (plan, bool) {
-	if seen.allRunsEnded() || seen.toldByLog() {
+	if seen.allRunsEnded() || seen.endedByLog() {
 		return plan{}, false
 	}
 	if !seen.job.DeletionTimestamp.IsZero() {
@@ -108,21 +108,21 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	switch {
 	case !seen.hasBackground() || seen.allRunsEnded():
 		return plan{}, false
-	case seen.beside.lost:
+	case seen.background.lost:
 		return fail(v1alpha1.ReasonBackgroundLoadLost, "The Job of the background load was deleted, and not by the operator."), true
-	case seen.beside.job == nil:
+	case seen.background.job == nil:
 		return plan{}, false
-	case !seen.beside.job.DeletionTimestamp.IsZero():
+	case !seen.background.job.DeletionTimestamp.IsZero():
 		return fail(v1alpha1.ReasonBackgroundLoadLost, "The Job of the background load is being deleted, and not by the operator."), true
 	}
-	reason, message := jobFailure(seen.beside.job, seen.beside.pods)
+	reason, message := jobFailure(seen.background.job, seen.background.pods)
 	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), reason != ""
 }
 
 func waitForPods(seen facts) (plan, bool) {
 	reason, message := podsWaiting(seen)
 	switch {
-	case reason == "" || seen.toldByLog():
+	case reason == "" || seen.endedByLog():
 		return plan{}, false
 	case seen.now.Sub(seen.job.CreationTimestamp.Time) > seen.settings.Pods.StartTimeout.Duration:
 		if reason == v1alpha1.ReasonPreparing {
@@ -137,11 +137,11 @@ func waitForPods(seen facts) (plan, bool) {
 
 func switchToStandalone(seen facts) (plan, bool) {
 	since := seen.lostSince()
-	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotAlone() != "" {
+	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotStandalone() != "" {
 		return plan{}, false
 	}
 	return replaceClients(fmt.Sprintf("The client's pod runs, and does not answer on its port: %v. "+
-		"It is replaced by one that works alone, and whose results come through its log. %s", seen.lostErr(), letManagerIn())), true
+		"It is replaced by one that works alone, and whose results come through its log. %s", seen.lostErr(), networkAdvice())), true
 }
 
 func replaceClients(message string) plan {
@@ -163,8 +163,8 @@ func waitForRunners(seen facts) (plan, bool) {
 	if since.IsZero() {
 		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
 	}
-	message := fmt.Sprintf("A client's pod runs, and does not answer on its port: %v. %s", seen.lostErr(), letManagerIn())
-	if why := seen.whyNotAlone(); why != "" && !seen.reached() {
+	message := fmt.Sprintf("A client's pod runs, and does not answer on its port: %v. %s", seen.lostErr(), networkAdvice())
+	if why := seen.whyNotStandalone(); why != "" && !seen.reached() {
 		message += " Results cannot come through logs instead, because " + why + "."
 	}
 	if seen.now.Sub(since) > unreachableAfter {

@@ -56,7 +56,7 @@ func failWithoutDomains(seen facts) (plan, bool) {
 	if pool == nil || seen.job != nil {
 		return plan{}, false
 	}
-	if err := placement.Apart(seen.survey.tree, placement.WishOf(*pool)); err != nil {
+	if err := placement.Apart(seen.survey.tree, placement.RequestOf(*pool)); err != nil {
 		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
 	}
 	return plan{}, false
@@ -101,7 +101,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 // waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before,
 // but not for long: a run that begins during the removal says so.
 func waitForRemoval(seen facts) (plan, bool) {
-	if !seen.wantsQuiet() || !quiescence.MindsRemoval(seen.spec.Quiescence) {
+	if !seen.wantsQuiet() || !quiescence.WaitsForRemoval(seen.spec.Quiescence) {
 		return plan{}, false
 	}
 	strays := seen.samples[len(seen.samples)-1].Strays // There is one, since the cluster is quiet.

@@ -21,7 +21,7 @@ func releaseDeleted(seen facts) (plan, bool) {
 }
 
 func tearDownDeleted(seen facts) (plan, bool) {
-	return plan{step: stepTearDown, last: endsGone, outcome: kstatus.Outcome{
+	return plan{step: stepTearDown, last: endsDeleted, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing everything that the benchmark made, because it is deleted.",
 	}}, seen.deleted()
 }

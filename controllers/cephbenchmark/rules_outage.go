@@ -22,7 +22,7 @@ func endOutage(seen facts) (plan, bool) {
 	p := plan{step: stepRestoreOSDs, progress: "letting OSDs up again", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoringOSDs, Message: "OSDs that were stopped are let up again.",
 	}}
-	return p, seen.osdsStopped() && (seen.outage.step == outage.StepLetBack || seen.whyAbort() != "")
+	return p, seen.osdsStopped() && (seen.outage.step == outage.StepUnsetNoup || seen.whyAbort() != "")
 }
 
 // concludeFailedOutage ends a run whose outage has failed: what follows of its
@@ -49,7 +49,7 @@ func runOutage(seen facts) (plan, bool) {
 	p.step, p.again = stepTakeOSDsDown, seen.outage.again
 	switch d := seen.memory.outage.so; {
 	case d.Stop.IsZero():
-	case d.LetBack.IsZero():
+	case d.NoupUnset.IsZero():
 		p.progress += ", " + outage.Names(seen.outage.plan.OSDs) + " down"
 	default:
 		p.progress += ", recovering"

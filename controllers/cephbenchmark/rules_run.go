@@ -34,7 +34,7 @@ func concludeFailedRun(seen facts) (plan, bool) {
 		p.fatal, p.outcome = true, ended.outcome
 		return p, true
 	}
-	if f.beside {
+	if f.background {
 		return conclude(run, spoiltByBackground(f)), true
 	}
 	p := conclude(run, failed.outcome.Message)

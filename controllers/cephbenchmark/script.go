@@ -124,8 +124,8 @@ type memory struct {
 	spread    map[string]time.Duration
 	// gathering has the clients' reports of the run that is being concluded; beside is its
 	// background load's report.
-	gathering gathering
-	beside    *task.Report
+	gathering  gathering
+	background *task.Report
 	// evidence is what the runs of this session have come to.
 	evidence map[int32]runEvidence
 	// notStarted is why the signal to start a task did not reach all clients, by task.
@@ -144,10 +144,10 @@ type memory struct {
 	lock     *lock.Grant
 	lockedAt time.Time // when it was asked for last
 	hadLock  bool
-	// leftInCeph is what a sweep has left in Ceph alone, and leftInCephAt when it was
+	// unrestoredInCeph is what a sweep has left in Ceph alone, and unrestoredInCephAt when it was
 	// found.
-	leftInCeph   *tuning.Journal
-	leftInCephAt time.Time
+	unrestoredInCeph   *tuning.Journal
+	unrestoredInCephAt time.Time
 	// osdMap is of when the scratch pool was found as it was asked for.
 	osdMap *ceph.OSDMap
 	pgs    []ceph.PG
@@ -161,8 +161,8 @@ type memory struct {
 	placed map[string][]int
 	// poolsRemade counts the scratch pools that were given up and made anew.
 	poolsRemade int
-	// toldAt is when status was written last.
-	toldAt time.Time
+	// statusWrittenAt is when status was written last.
+	statusWrittenAt time.Time
 	// madeJob is the last Job that was made, or found; replacedJob is one that the operator
 	// itself has deleted since; jobRemoved says that it has deleted the last one, after
 	// everything else. secretMade says that the Job's Secret exists. usedBefore is what the
@@ -171,19 +171,19 @@ type memory struct {
 	jobRemoved           bool
 	secretMade           bool
 	usedBefore           int64
-	// besideMade is the Job of the background load; besideLeft says that it could not remove
+	// backgroundJob is the Job of the background load; backgroundCleanupFailed says that it could not remove
 	// its data.
-	besideMade types.UID
-	besideLeft bool
+	backgroundJob           types.UID
+	backgroundCleanupFailed bool
 	// reached says that a runner has answered.
 	reached bool
-	// alone says that the client is standalone; planned are its tasks; logs are the logs read
+	// standalone says that the client is standalone; planned are its tasks; logs are the logs read
 	// so far, by pod.
-	alone   bool
-	planned []task.Task
-	logs    map[types.UID]*podLog
-	// leftToManager says that the clients could not remove their data.
-	leftToManager bool
+	standalone bool
+	planned    []task.Task
+	logs       map[types.UID]*podLog
+	// clientCleanupFailed says that the clients could not remove their data.
+	clientCleanupFailed bool
 	// outage is that of the current run.
 	outage outageState
 	// finished says that the clients were sent Finish, and when.
@@ -197,7 +197,7 @@ type memory struct {
 type moveKind string
 
 const (
-	movePut        moveKind = "Put"        // hand over a task
+	moveAssign     moveKind = "Put"        // hand over a task
 	moveStart      moveKind = "Start"      // give the signal to start
 	moveWait       moveKind = "Wait"       // until a runner reports
 	moveRest       moveKind = "Rest"       // until a time
@@ -212,39 +212,39 @@ const (
 type move struct {
 	kind  moveKind
 	id    string      // of the task
-	tasks []task.Task // of each client, for movePut
+	tasks []task.Task // of each client, for moveAssign
 	until time.Time   // for moveRest
 	// step says what goes on, for progress.
 	step string
 	// failure is why, for moveFail and a run that failed.
 	failure *failedTask
 	// beside: the move is about the background load, not about the clients.
-	beside bool
+	background bool
 	// measured says that all phases of the run have ended, so that they count.
 	measured bool
 }
 
 // failedTask is a task that failed on a client.
 type failedTask struct {
-	id      string
-	client  int
-	failure task.Failure
-	beside  bool // of the background load
+	id         string
+	client     int
+	failure    task.Failure
+	background bool // of the background load
 }
 
 // next names the next move of a run, counted from 1, given how far the clients and the
 // background load are. It is pure.
-func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.Time) move {
+func (s *script) next(run int32, tasks, background clientTasks, m *memory, now time.Time) move {
 	if id, busy := tasks.unfinished(); busy && !s.isOf(run, id) {
 		return move{kind: moveCancel, id: id, step: "ending an earlier task"}
 	}
-	if id, busy := beside.unfinished(); busy && strings.HasPrefix(id, "background-") && id != backgroundID(run) {
-		return move{kind: moveCancel, id: id, step: "ending an earlier background", beside: true}
+	if id, busy := background.unfinished(); busy && strings.HasPrefix(id, "background-") && id != backgroundID(run) {
+		return move{kind: moveCancel, id: id, step: "ending an earlier background", background: true}
 	}
 	if mv, done := s.prefill(tasks); !done {
 		return mv
 	}
-	if mv, done := s.prepareBackground(beside); !done {
+	if mv, done := s.prepareBackground(background); !done {
 		return mv
 	}
 	for i := range s.phases {
@@ -255,7 +255,7 @@ func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.
 	if mv, done := s.resetData(run, tasks); !done {
 		return mv
 	}
-	if mv, done := s.beginBackground(run, tasks, beside, m, now); !done {
+	if mv, done := s.beginBackground(run, tasks, background, m, now); !done {
 		return mv
 	}
 	for i := range s.phases {
@@ -263,7 +263,7 @@ func (s *script) next(run int32, tasks, beside clientTasks, m *memory, now time.
 			return mv
 		}
 	}
-	if mv, done := s.endBackground(run, beside); !done {
+	if mv, done := s.endBackground(run, background); !done {
 		return mv
 	}
 	return move{kind: moveEnd}
@@ -481,7 +481,7 @@ func carryOut(id, step string, todo func() ([]task.Task, error), tasks clientTas
 				id: id, failure: task.Failure{Reason: task.NotStarted, Message: err.Error()},
 			}}, false
 		}
-		return move{kind: movePut, id: id, tasks: made, step: step}, false
+		return move{kind: moveAssign, id: id, tasks: made, step: step}, false
 	}
 	return move{kind: moveWait, id: id, step: step}, false
 }

@@ -80,7 +80,7 @@ func play(t *testing.T, s *script, run int32, tasks clientTasks, m *memory, cloc
 			moves = append(moves, string(mv.kind)+" "+mv.id)
 		}
 		switch mv.kind {
-		case movePut:
+		case moveAssign:
 			for i := range tasks {
 				tasks[i][mv.id] = task.Status{ID: mv.id, State: task.Done}
 				if mv.tasks[i].Measure != nil {
@@ -173,8 +173,8 @@ func TestScriptMoves(t *testing.T) {
 		run     int32
 		want    moveKind
 	}{
-		"nobody has the task":                        {tasks: states("", ""), want: movePut},
-		"one client has it: the answer was lost":     {tasks: states(task.Ready, ""), want: movePut},
+		"nobody has the task":                        {tasks: states("", ""), want: moveAssign},
+		"one client has it: the answer was lost":     {tasks: states(task.Ready, ""), want: moveAssign},
 		"one is still preparing":                     {tasks: states(task.Preparing, task.Ready), want: moveWait},
 		"all are ready":                              {tasks: states(task.Ready, task.Ready), want: moveStart},
 		"the signal was sent, and one has not said":  {tasks: states(task.Measuring, task.Ready), started: true, want: moveWait},

@@ -25,7 +25,7 @@ const sealVersion = "v2:"
 // sealed are the annotations that are sealed together. annotationUnreachable is not: the manager
 // sets it later, and a user who can forge it can delete the Job as well.
 func sealed() []string {
-	return []string{annotationSpec, annotationDataset, annotationAlone, annotationRoom, annotationOSDs}
+	return []string{annotationSpec, annotationDataset, annotationStandalone, annotationRoom, annotationOSDs}
 }
 
 // sealOf is the seal of annotations of the session's Job. Its key is derived for that
@@ -48,7 +48,7 @@ func (s session) sealOf(master []byte, annotations map[string]string) (string, e
 // still theirs. The OSDs were not among it, which readers have to know.
 func sealedBefore(annotations map[string]string) []*string {
 	var values []*string
-	for _, name := range []string{annotationSpec, annotationDataset, annotationAlone} {
+	for _, name := range []string{annotationSpec, annotationDataset, annotationStandalone} {
 		var value *string
 		if text, ok := annotations[name]; ok {
 			value = &text
@@ -93,9 +93,9 @@ func (s session) seal(master []byte, job *batchv1.Job) error {
 	return nil
 }
 
-// notOurs says why a Job with the name of the session's is not as the manager made it; ""
+// mismatch says why a Job with the name of the session's is not as the manager made it; ""
 // if it is.
-func (s session) notOurs(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
+func (s session) mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
 	if !metav1.IsControlledBy(job, b) {
 		return fmt.Sprintf("There is a Job %s that is not this benchmark's. Remove it, and change runID to run again.", job.Name), nil
 	}

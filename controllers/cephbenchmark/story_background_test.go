@@ -28,18 +28,18 @@ func backgroundStories() map[string]story {
 		"its prefill fails":                     theBackgroundCannotBePrefilled,
 		"its pod is lost":                       thePodOfTheBackgroundIsLost,
 		"somebody deletes its Job":              theJobOfTheBackgroundIsDeleted,
-		"the manager is restarted in mid-run":   restartedBesideABackground,
+		"the manager is restarted in mid-run":   restartedUnderBackgroundLoad,
 		"and before it was made":                restartedBeforeTheBackground,
-		"suspended in mid-run, and resumed":     suspendedBesideABackground,
-		"deleted in mid-run":                    deletedBesideABackground,
-		"the cluster is aborted in mid-run":     abortedBesideABackground,
-		"a phase fails, and that is the reason": aPhaseFailsBesideABackground,
+		"suspended in mid-run, and resumed":     suspendedUnderBackgroundLoad,
+		"deleted in mid-run":                    deletedUnderBackgroundLoad,
+		"the cluster is aborted in mid-run":     abortedUnderBackgroundLoad,
+		"a phase fails, and that is the reason": aPhaseFailsUnderBackgroundLoad,
 		"in a pool that is there":               aBackgroundInAPoolThatIsThere,
 	}
 }
 
-// besideOne has a load beside each of two repetitions of one phase.
-const besideOne = `
+// backgroundOfOne has a load beside each of two repetitions of one phase.
+const backgroundOfOne = `
 repetitions: 2
 template:
   target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
@@ -62,7 +62,7 @@ func measuredWithABackground(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.PoolIO = []ceph.PoolIO{{Name: settings.ScratchPool, WriteOperationsPerSecond: 5000}}
 	})
-	b := w.benchmark("b", besideOne, runs(1))
+	b := w.benchmark("b", backgroundOfOne, runs(1))
 	w.untilComplete(b)
 	w.wantFewWrites(b)
 	phase := b.Status.Phases[0]
@@ -111,7 +111,7 @@ func (w *world) wantOrder(prefixes ...string) {
 }
 
 func theBackgroundDies(w *world) {
-	b := w.besideAtWork()
+	b := w.backgroundAtWork()
 	w.kubelet.client(aside).Fail("background-r1", &task.Failure{Reason: task.ToolKilled, Message: "fio was killed by a signal"})
 	w.untilTask(client0, "r1-write", task.Cancelled) // There is no use in going on.
 	w.untilComplete(b)
@@ -123,15 +123,15 @@ func theBackgroundDies(w *world) {
 
 func theBackgroundCannotBePrefilled(w *world) {
 	w.kubelet.script("data-image", runnertest.Script{StepsFailure: &task.Failure{Reason: task.StepFailed, Message: "no space"}})
-	b := w.benchmark("b", besideOne)
+	b := w.benchmark("b", backgroundOfOne)
 	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "in the background", "no space")
 }
 
-// besideAtWork is a benchmark whose phase and background are at work.
-func (w *world) besideAtWork() *v1alpha1.CephBenchmark {
+// backgroundAtWork is a benchmark whose phase and background are at work.
+func (w *world) backgroundAtWork() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	b := w.benchmark("b", besideOne)
+	b := w.benchmark("b", backgroundOfOne)
 	w.untilTask(client0, "r1-write", task.Measuring)
 	w.untilTask(aside, "background-r1", task.Measuring)
 	return b
@@ -151,7 +151,7 @@ func (w *world) podAside() *corev1.Pod {
 }
 
 func thePodOfTheBackgroundIsLost(w *world) {
-	b := w.besideAtWork()
+	b := w.backgroundAtWork()
 	pod := w.podAside()
 	pod.Status.Phase, pod.Status.Message = corev1.PodFailed, "The node was low on resource: memory"
 	if err := w.Status().Update(w.t.Context(), pod); err != nil {
@@ -164,7 +164,7 @@ func thePodOfTheBackgroundIsLost(w *world) {
 }
 
 func theJobOfTheBackgroundIsDeleted(w *world) {
-	b := w.besideAtWork()
+	b := w.backgroundAtWork()
 	job := &batchv1.Job{}
 	job.Namespace, job.Name = w.namespace, w.podAside().Labels[labelSession]
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy("Background")); err != nil {
@@ -174,9 +174,9 @@ func theJobOfTheBackgroundIsDeleted(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonBackgroundLoadLost, "not by the operator")
 }
 
-func restartedBesideABackground(w *world) {
+func restartedUnderBackgroundLoad(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: 1500 * time.Millisecond})
-	b := w.benchmark("b", besideOne, runs(1))
+	b := w.benchmark("b", backgroundOfOne, runs(1))
 	w.untilTask(client0, "r1-write", task.Measuring)
 	w.restart()
 	w.untilComplete(b)
@@ -188,7 +188,7 @@ func restartedBesideABackground(w *world) {
 
 // The manager ends between the Job of the clients and that of the background load.
 func restartedBeforeTheBackground(w *world) {
-	b := w.besideNotMade()
+	b := w.backgroundNotMade()
 	w.restart()
 	w.writes.refuseIf(nil)
 	w.untilComplete(b)
@@ -197,8 +197,8 @@ func restartedBeforeTheBackground(w *world) {
 	}
 }
 
-// besideNotMade is a benchmark whose clients are there, and whose background is not.
-func (w *world) besideNotMade() *v1alpha1.CephBenchmark {
+// backgroundNotMade is a benchmark whose clients are there, and whose background is not.
+func (w *world) backgroundNotMade() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	jobs := 0
 	w.writes.refuseIf(func(what string) error {
@@ -210,14 +210,14 @@ func (w *world) besideNotMade() *v1alpha1.CephBenchmark {
 		}
 		return nil
 	})
-	b := w.benchmark("b", besideOne)
+	b := w.benchmark("b", backgroundOfOne)
 	w.untilReason(b, v1alpha1.ReasonPreparing, errNoMoreJobs.Error())
 	return b
 }
 
-func suspendedBesideABackground(w *world) {
+func suspendedUnderBackgroundLoad(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
-	b := w.benchmark("b", besideOne)
+	b := w.benchmark("b", backgroundOfOne)
 	w.untilTask(client0, "r1-write", task.Measuring)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
 	w.until(b, "suspended and idle", func() bool {
@@ -235,8 +235,8 @@ func suspendedBesideABackground(w *world) {
 	}
 }
 
-func deletedBesideABackground(w *world) {
-	b := w.besideAtWork()
+func deletedUnderBackgroundLoad(w *world) {
+	b := w.backgroundAtWork()
 	w.delete(b)
 	w.wantClean()
 	if !w.kubelet.client(aside).Finished() {
@@ -246,8 +246,8 @@ func deletedBesideABackground(w *world) {
 }
 
 // HEALTH_ERR stops a run at once, and the background load with it.
-func abortedBesideABackground(w *world) {
-	b := w.besideAtWork()
+func abortedUnderBackgroundLoad(w *world) {
+	b := w.backgroundAtWork()
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "PG_DAMAGED", Severity: "HEALTH_ERR", Summary: "1 pg inconsistent"}}}
 	})
@@ -260,9 +260,9 @@ func abortedBesideABackground(w *world) {
 	}
 }
 
-func aPhaseFailsBesideABackground(w *world) {
+func aPhaseFailsUnderBackgroundLoad(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: 200 * time.Millisecond, Failure: &task.Failure{Reason: "EndedEarly", Message: "it ran out of objects"}})
-	b := w.benchmark("b", besideOne)
+	b := w.benchmark("b", backgroundOfOne)
 	w.untilComplete(b)
 	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "r1-write") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -271,7 +271,7 @@ func aPhaseFailsBesideABackground(w *world) {
 
 // The manager looks for what the background load has left, too.
 func aBackgroundInAPoolThatIsThere(w *world) {
-	b := w.benchmark("b", strings.Replace(besideOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
+	b := w.benchmark("b", strings.Replace(backgroundOfOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
 	left := sessionOf(b.UID, "1").background().name
 	w.ceph.Change(func(a *cephtest.Answers) {

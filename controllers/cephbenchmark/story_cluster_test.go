@@ -36,7 +36,7 @@ func clusterStories() map[string]story {
 		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
 		"the lock is taken away":                   theLockIsTakenAway,
 		"the lock is lost while all is removed":    itsLockIsLostInALongTeardown,
-		"a sweep has not put everything back":      aSweepHasNotPutBack,
+		"a sweep has not put everything back":      aSweepHasNotRestored,
 		"only Ceph tells that one has not":         onlyCephTellsOfASweep,
 		"the lock cannot be renewed":               theLockCannotBeRenewed,
 		"it is not quiet":                          itIsNotQuiet,
@@ -149,7 +149,7 @@ func anotherClusterHasTheLock(w *world) {
 	w.untilComplete(b)
 }
 
-func aSweepHasNotPutBack(w *world) {
+func aSweepHasNotRestored(w *world) {
 	w.waitsForTheSweepOf(journals.New(w, w, w.namespace))
 }
 
@@ -164,7 +164,7 @@ func (w *world) waitsForTheSweepOf(kept tuning.Store) {
 		Epoch: 1, Writer: "an earlier manager", Revision: 1,
 		Entries: []tuning.Entry{{
 			Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Type: "str", State: tuning.Open,
-			Ours: []tuning.Ours{{Intended: tuning.Of("custom")}},
+			Applied: []tuning.AppliedValue{{Intended: tuning.Of("custom")}},
 		}},
 	}
 	if err := kept.Save(w.t.Context(), journal); err != nil {

@@ -48,7 +48,7 @@ func (w *world) wantFewWrites(b *v1alpha1.CephBenchmark) {
 	counts, sum := w.writes.so()
 	took := b.Status.CompletionTime.Sub(b.CreationTimestamp.Time)
 	w.t.Logf("API writes in %v: %v, in all %d, and 2 to make and remove the scratch pool", took, counts, sum)
-	if most := maxWrites + int(took/tellEvery); sum > most {
+	if most := maxWrites + int(took/minMessageInterval); sum > most {
 		w.t.Errorf("%d API writes in %v, more than %d", sum, took, most)
 	}
 }

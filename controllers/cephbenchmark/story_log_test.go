@@ -200,7 +200,7 @@ func aClientWorksAlone(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	pod := w.pod(annotationAlone)
+	pod := w.pod(annotationStandalone)
 	if command, alone := aloneOf(pod); !alone || strings.Contains(command, "--key-file") {
 		w.t.Errorf("the client runs %q", command)
 	}
@@ -231,7 +231,7 @@ func aReportIsLost(w *world) {
 	w.logs.lost = "r1-write"
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	w.end(w.pod(annotationAlone), corev1.PodSucceeded)
+	w.end(w.pod(annotationStandalone), corev1.PodSucceeded)
 	w.untilReason(b, v1alpha1.ReasonComplete)
 	if b.Status.Runs[0].State != v1alpha1.RunInvalid || !strings.Contains(b.Status.Runs[0].Reason, "ReportLost") || b.Status.Runs[1].State != v1alpha1.RunValid {
 		w.t.Errorf("runs %+v, want the first one invalid", b.Status.Runs)
@@ -242,7 +242,7 @@ func aManagerComesBackToAClientAlone(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	pod := w.pod(annotationAlone)
+	pod := w.pod(annotationStandalone)
 	w.firstRunDone(b)
 	w.stop()
 	w.end(pod, corev1.PodSucceeded)
@@ -256,14 +256,14 @@ func aClientAloneIsPaused(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	w.pod(annotationAlone)
+	w.pod(annotationStandalone)
 	w.firstRunDone(b)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
 	w.untilReason(b, v1alpha1.ReasonSuspended)
 	w.wantClean()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
 	w.passTime(b)
-	w.end(w.pod(annotationAlone), corev1.PodSucceeded)
+	w.end(w.pod(annotationStandalone), corev1.PodSucceeded)
 	w.untilReason(b, v1alpha1.ReasonComplete)
 	w.wantSummary(b, "2 of 2 runs are valid.")
 }

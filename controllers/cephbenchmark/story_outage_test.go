@@ -47,12 +47,12 @@ func outageStories() map[string]story {
 		"left behind by one that is gone":  leftBehind,
 		"left behind, and nobody comes":    leftBehindForGood,
 		"the lock is lost in mid-outage":   theLockIsLostInMidOutage,
-		"nobody looks after it for a time": nobodyLooksAfterIt,
+		"nobody looks after it for a time": outageIsOrphaned,
 		"twice, and not too often":         outageTwice,
 		"Ceph's patience gets shorter":     patienceGetsShorter,
-		"beside a background load":         outageBesideABackground,
-		"nobody knows whether it was told": nobodyKnowsWhetherItWasTold,
-		"somebody lets it up too early":    somebodyLetsItUp,
+		"beside a background load":         outageUnderBackgroundLoad,
+		"nobody knows whether it was told": unknownWhetherOSDWasStopped,
+		"somebody lets it up too early":    somebodyUnsetsNoup,
 		"left behind in Ceph alone":        leftBehindInCeph,
 		"its Lease is deleted":             theLeaseIsDeleted,
 	}
@@ -220,8 +220,8 @@ func patienceGetsShorter(w *world) {
 	w.untilCounted(1, metrics.Outages, "Refused")
 }
 
-// outageBesideABackground has a load beside the phase, whose runner is another one.
-func outageBesideABackground(w *world) {
+// outageUnderBackgroundLoad has a load beside the phase, whose runner is another one.
+func outageUnderBackgroundLoad(w *world) {
 	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
 		if err := yaml.Unmarshal([]byte(`{ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}`), &b.Spec.Template.BackgroundLoad); err != nil {
 			w.t.Fatal(err)
@@ -243,9 +243,9 @@ func outageBesideABackground(w *world) {
 	w.untilCounted(1, metrics.OutageDuration, "clean")
 }
 
-// nobodyKnowsWhetherItWasTold loses the answer to the command that keeps the OSD down. It is
+// unknownWhetherOSDWasStopped loses the answer to the command that keeps the OSD down. It is
 // carried out later, and undone after that.
-func nobodyKnowsWhetherItWasTold(w *world) {
+func unknownWhetherOSDWasStopped(w *world) {
 	b := w.beforeOutage()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetNoUp" })
 	w.wait(aWhile)
@@ -271,8 +271,8 @@ func nobodyKnowsWhetherItWasTold(w *world) {
 	}
 }
 
-// somebodyLetsItUp takes the flag off in mid-outage: what follows is no outage any more.
-func somebodyLetsItUp(w *world) {
+// somebodyUnsetsNoup takes the flag off in mid-outage: what follows is no outage any more.
+func somebodyUnsetsNoup(w *world) {
 	b := w.inOutage()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.OSDs[2].Flags = nil })
 	w.ceph.BringUp(2)
@@ -371,7 +371,7 @@ func (w *world) wantOutage() {
 		w.t.Fatal(err)
 	}
 	d := run.Phases[0].Outage
-	if d == nil || d.StopTime == nil || d.LetBackTime == nil || d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
+	if d == nil || d.StopTime == nil || d.NoupUnsetTime == nil || d.RecoveredObjects == nil || *d.RecoveredObjects == 0 {
 		w.t.Fatalf("outage %+v", d)
 	}
 	for _, figure := range []v1alpha1.Decimal{d.SecondsToUp, d.SecondsToActive, d.SecondsToClean, d.DegradedObjectSeconds} {
@@ -382,7 +382,7 @@ func (w *world) wantOutage() {
 	if d.DegradedObjectSeconds == "0" {
 		w.t.Error("nothing was degraded")
 	}
-	if outage := d.LetBackTime.Sub(d.StopTime.Time); outage < aWhile || outage > aWhile+time.Minute {
+	if outage := d.NoupUnsetTime.Sub(d.StopTime.Time); outage < aWhile || outage > aWhile+time.Minute {
 		w.t.Errorf("an outage of %v", outage)
 	}
 }
@@ -621,7 +621,7 @@ func theLockIsLostInMidOutage(w *world) {
 }
 
 // However late the manager looks, it is let up then.
-func nobodyLooksAfterIt(w *world) {
+func outageIsOrphaned(w *world) {
 	b := w.inOutage()
 	w.wait(3 * aWhile)
 	w.untilUp()

@@ -45,7 +45,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	}
 	if inCeph { // OSDs come before everything else, and have a reason of their own.
 		r.keepLock(ctx, seen)
-		waitsFor, err := r.letOwnUp(ctx, seen)
+		waitsFor, err := r.restoreOwnOSDs(ctx, seen)
 		if err != nil {
 			return effect{}, err
 		}
@@ -64,7 +64,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	}
 	r.live.forget(client.ObjectKeyFromObject(seen.benchmark))
 	switch p.last {
-	case endsGone:
+	case endsDeleted:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
 	case endsReplaced: // In the same pass: the next one could not know that nothing is left.
 		return r.beginSession(seen), nil
@@ -117,19 +117,19 @@ func neverHeld(l lock.Grant, since time.Time) bool {
 // cleanUpByClients has the clients that still answer end what they do and remove
 // what they have made.
 func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, error) {
-	if seen.alone() {
-		return seen.cleanUpAlone(), nil
+	if seen.standalone() {
+		return seen.standaloneCleanup(), nil
 	}
 	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
 		return "", nil
 	}
 	if seen.full() { // Their tools would wait for room.
-		seen.memory.leftToManager = true
+		seen.memory.clientCleanupFailed = true
 	}
-	if id, busy := seen.tasks.unfinished(); busy && (id != cleanupID || seen.memory.leftToManager) {
+	if id, busy := seen.tasks.unfinished(); busy && (id != cleanupID || seen.memory.clientCleanupFailed) {
 		return "The clients are being stopped.", r.stopClients(ctx, seen)
 	}
-	if seen.memory.leftToManager || seen.tasks.all(cleanupID, task.State.Ended) || !seen.needsCleanup() {
+	if seen.memory.clientCleanupFailed || seen.tasks.all(cleanupID, task.State.Ended) || !seen.needsCleanup() {
 		return "", nil
 	}
 	if seen.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
@@ -140,7 +140,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 		return err
 	})
 	if err != nil {
-		seen.memory.leftToManager = true
+		seen.memory.clientCleanupFailed = true
 		logf.FromContext(ctx).Error(err, "The clients cannot remove what they have made, so the manager does")
 	}
 	return "The clients remove what they have written.", nil
@@ -182,15 +182,15 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error)
 	if seen.job == nil || !seen.job.DeletionTimestamp.IsZero() {
 		return seen.awaitOrphans(), nil
 	}
-	if len(seen.runners) > 0 && !seen.alone() && seen.lostSince().IsZero() && !seen.memory.finished {
+	if len(seen.runners) > 0 && !seen.standalone() && seen.lostSince().IsZero() && !seen.memory.finished {
 		finish := func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) }
-		err := errors.Join(r.onAll(ctx, seen, finish), r.onEach(ctx, seen.beside.runners, finish))
+		err := errors.Join(r.onAll(ctx, seen, finish), r.onEach(ctx, seen.background.runners, finish))
 		seen.memory.finished, seen.memory.finishedAt = true, seen.now
 		if err == nil {
 			return "The clients are ending.", nil
 		}
 	}
-	if !allEnded(seen.pods) || !allEnded(seen.beside.pods) {
+	if !allEnded(seen.pods) || !allEnded(seen.background.pods) {
 		if seen.memory.finished && seen.now.Sub(seen.memory.finishedAt) < finishWithin {
 			return "The clients are ending.", nil
 		}
@@ -228,8 +228,8 @@ func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
 	if !allEnded(seen.pods) {
 		errs = append(errs, r.suspendJob(ctx, seen.job))
 	}
-	if !allEnded(seen.beside.pods) {
-		errs = append(errs, r.suspendJob(ctx, seen.beside.job))
+	if !allEnded(seen.background.pods) {
+		errs = append(errs, r.suspendJob(ctx, seen.background.job))
 	}
 	return errors.Join(errs...)
 }

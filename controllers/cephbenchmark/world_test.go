@@ -368,7 +368,7 @@ func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...st
 		if strings.Contains(messageOf(b), part) {
 			continue
 		}
-		w.wait(tellEvery)
+		w.wait(minMessageInterval)
 		w.until(b, fmt.Sprintf("%s, telling %q", reason, part), func() bool {
 			return reasonOf(b) == reason && strings.Contains(messageOf(b), part)
 		})

@@ -21,16 +21,16 @@ type effect struct {
 	again time.Duration
 	// waits says that the step has to wait, which is neither trouble nor the end of it.
 	waits bool
-	// finished says that a stand-down has come to its end.
+	// finished says that a restore has come to its end.
 	finished bool
 	// edit changes status further.
 	edit func(*v1alpha1.CephTuningSweepStatus)
-	// told become events once status is written, in addition to the outcome's.
-	told []told
+	// events are emitted once status is written, in addition to the outcome's.
+	events []eventRecord
 }
 
-// told is one event.
-type told struct {
+// eventRecord is one event.
+type eventRecord struct {
 	kind, reason, message string
 }
 
@@ -68,7 +68,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepFail:
 		return failed(p.outcome), nil
 	case stepRestore:
-		return r.standDown(ctx, seen, p)
+		return r.restoreAndRelease(ctx, seen, p)
 	default:
 		return r.carryOutRun(ctx, seen, p)
 	}

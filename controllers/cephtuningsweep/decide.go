@@ -93,7 +93,7 @@ const (
 	endsClosed   ending = "Closed"   // until the window opens
 	endsVoid     ending = "Void"     // with the next session
 	endsReplaced ending = "Replaced" // with another run
-	endsGone     ending = "Gone"     // with the object
+	endsDeleted  ending = "Gone"     // with the object
 )
 
 // rule decides, if it applies.

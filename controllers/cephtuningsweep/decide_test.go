@@ -156,11 +156,11 @@ func TestDecide(t *testing.T) {
 		"a deleted one without finalizer is gone": {
 			seen: []func(*facts){deletedNow, func(f *facts) { f.sweep.Finalizers = nil }}, want: stepNone,
 		},
-		"a deleted one puts back": {seen: []func(*facts){deletedNow}, want: stepRestore, wantThen: endsGone, wantReason: v1alpha1.ReasonRestoring},
+		"a deleted one puts back": {seen: []func(*facts){deletedNow}, want: stepRestore, wantThen: endsDeleted, wantReason: v1alpha1.ReasonRestoring},
 		"also one that has another run ID, fails and is suspended": {
-			seen: []func(*facts){deletedNow, anotherRun, suspendedNow, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepRestore, wantThen: endsGone,
+			seen: []func(*facts){deletedNow, anotherRun, suspendedNow, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepRestore, wantThen: endsDeleted,
 		},
-		"also one that has ended":  {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), deletedNow}, want: stepRestore, wantThen: endsGone},
+		"also one that has ended":  {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), deletedNow}, want: stepRestore, wantThen: endsDeleted},
 		"one that has ended rests": {seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete")}, want: stepNone},
 		"one that has failed rests, also where nothing is allowed any more": {
 			seen: []func(*facts){idle, with(v1alpha1.ConditionFailed, "True", "X"), func(f *facts) { f.settings.Clusters = nil }}, want: stepNone,

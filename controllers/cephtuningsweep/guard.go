@@ -19,7 +19,7 @@ func (e *dangerError) Error() string { return sentence(e.message) }
 // endangered returns a *dangerError for a cluster in which the sweep must not go on: at
 // once, or where two looks running show it. So many OSDs may be down on purpose.
 func (m *memory) endangered(status *ceph.Status, stopped int) error {
-	danger := quiescence.DangerBeside(status, stopped)
+	danger := quiescence.DangerDuringRestart(status, stopped)
 	if danger == nil {
 		m.dangers = 0
 		return nil

@@ -176,7 +176,7 @@ func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) 
 		return false, err
 	}
 	seen := facts{sweep: s}
-	return s == nil || !seen.restores() && !seen.saysAbandoned(), nil
+	return s == nil || !seen.restores() && !seen.abandonRequested(), nil
 }
 
 // factsOf are what is known of an orphan, of which only the name is left.
@@ -205,7 +205,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 	if err != nil || !grant.Held { // It may have the Lease, and another Kubernetes cluster the record in Ceph.
 		return errors.Join(err, k.release(ctx, seen))
 	}
-	report, err := k.putBack(ctx, seen)
+	report, err := k.restoreSettings(ctx, seen)
 	if _, waits := errors.AsType[*tuning.WaitError](err); waits {
 		return nil
 	}

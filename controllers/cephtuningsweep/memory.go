@@ -64,21 +64,21 @@ type memory struct {
 	// engine is for these connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	// letsUp brings back orphaned OSDs, by these connections.
-	letsUp   *tuning.Engine
-	letsUpBy tuning.Cluster
-	// nobodyLeftDown: Ceph, asked since the lock was taken, has no orphaned OSDs but the
+	// outageTuner brings back orphaned OSDs, by these connections.
+	outageTuner   *tuning.Engine
+	outageTunerOf tuning.Cluster
+	// noOrphanedOSDs: Ceph, asked since the lock was taken, has no orphaned OSDs but the
 	// sweep's own.
-	nobodyLeftDown bool
+	noOrphanedOSDs bool
 
 	lock     *lock.Grant
 	lockedAt time.Time
-	// lookedInCeph: Ceph was asked for a journal since the lock was taken. askedAhead is when a
-	// waiting sweep asked before that. leftInCeph is another sweep's journal that only Ceph
+	// askedCeph: Ceph was asked for a journal since the lock was taken. askedAhead is when a
+	// waiting sweep asked before that. unrestoredInCeph is another sweep's journal that only Ceph
 	// has, or nil.
-	lookedInCeph bool
-	askedAhead   time.Time
-	leftInCeph   *tuning.Journal
+	askedCeph        bool
+	askedAhead       time.Time
+	unrestoredInCeph *tuning.Journal
 
 	// survey is what does not change while a sweep is at work, or should not.
 	survey *survey
@@ -87,11 +87,11 @@ type memory struct {
 	switching sessionMemory
 	// cannotKeep says that the winner could not be left applied.
 	cannotKeep bool
-	// pauses is the stand-down that a suspension or the end of the window has begun; "" for
-	// none. It is ended also where the sweep may go on meanwhile. standsDownSince is when the
+	// pauses is the restore that a suspension or the end of the window has begun; "" for
+	// none. It is ended also where the sweep may go on meanwhile. restoringSince is when the
 	// current one began.
-	pauses          ending
-	standsDownSince time.Time
+	pauses         ending
+	restoringSince time.Time
 	// lastAttempt says that the last attempt to restore was made, before that is abandoned.
 	lastAttempt bool
 	// restored is how far the cluster has settled after the restore.
@@ -111,8 +111,8 @@ type memory struct {
 	troubledAt    step
 	troubledSince time.Time
 
-	waits  reconcile.Waiting
-	toldAt time.Time // when status was last written
+	waits           reconcile.Waiting
+	statusWrittenAt time.Time // when status was last written
 }
 
 // slotMemory is about the run that is next, or under way.

@@ -204,7 +204,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	}
 	seen.locked = seen.rookErr == nil && seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
 	if seen.journal == nil {
-		seen.journal = seen.memory.leftInCeph
+		seen.journal = seen.memory.unrestoredInCeph
 	}
 	if seen.journal == nil || seen.journal.Sweep == seen.self() {
 		return nil

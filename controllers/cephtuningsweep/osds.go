@@ -29,7 +29,7 @@ func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []swe
 		}
 	}
 	if confines(spec) {
-		add(placement.Understood(p.cluster.OSDMap))
+		add(placement.SupportsUpmap(p.cluster.OSDMap))
 	}
 	for _, c := range configurations {
 		template, err := sweepspec.Template(spec, c.Values, 1)
@@ -44,7 +44,7 @@ func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []swe
 
 // placeable says why a pool cannot be where it is to be.
 func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
-	wish := placement.WishOf(placement.Sized(pool, p.known.OSDs))
+	wish := placement.RequestOf(placement.Sized(pool, p.known.OSDs))
 	if pool.OSDs == nil {
 		return placement.Apart(p.tree, wish)
 	}

@@ -20,16 +20,16 @@ func (f facts) stoppedOSDs() int {
 	return 0
 }
 
-// letLeftUp brings back OSDs that a benchmark has left down, if it is gone or is not the
+// restoreOrphanedOSDs brings back OSDs that a benchmark has left down, if it is gone or is not the
 // sweep's. The sweep's own benchmarks find theirs themselves. It returns what it waits for; ""
 // if nothing.
-func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) {
-	left, err := r.leftDown(ctx, seen)
+func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (string, error) {
+	left, err := r.orphanedOutage(ctx, seen)
 	if err != nil {
 		return "", err
 	}
 	if left == nil || left.Sweep.UID == string(seen.holder().UID) && seen.child != nil {
-		seen.memory.nobodyLeftDown = true
+		seen.memory.noOrphanedOSDs = true
 		return "", nil
 	}
 	if seen.cluster.Identities.OSDStopper == "" {
@@ -43,22 +43,22 @@ func (r *Reconciler) letLeftUp(ctx context.Context, seen facts) (string, error) 
 	if to.Tuner, err = r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.OSDStopper); err != nil {
 		return "", err
 	}
-	if seen.memory.letsUp == nil || seen.memory.letsUpBy != to {
-		seen.memory.letsUpBy = to
-		seen.memory.letsUp = tuning.NewEngine(r.Ceph, to, tuning.Options{
+	if seen.memory.outageTuner == nil || seen.memory.outageTunerOf != to {
+		seen.memory.outageTunerOf = to
+		seen.memory.outageTuner = tuning.NewEngine(r.Ceph, to, tuning.Options{
 			Store:  tuning.NewMirrored(r.Outages, tuning.NewConfigKey(r.Ceph, to.Observer).ForOutages()),
 			Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
 			Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached,
 		})
 	}
-	return outage.Restore(ctx, seen.memory.letsUp, r.Ceph, to.Observer)
+	return outage.Restore(ctx, seen.memory.outageTuner, r.Ceph, to.Observer)
 }
 
-// leftDown is the journal of OSDs that are kept down, or nil. Just after it took the lock, a
+// orphanedOutage is the journal of OSDs that are kept down, or nil. Just after it took the lock, a
 // sweep looks into Ceph too: the other copy may be of another Kubernetes cluster, or deleted.
 // That takes a process, so it is done once, and only where OSDs can be stopped.
-func (r *Reconciler) leftDown(ctx context.Context, seen facts) (*tuning.Journal, error) {
-	if seen.memory.nobodyLeftDown || seen.cluster.Identities.OSDStopper == "" {
+func (r *Reconciler) orphanedOutage(ctx context.Context, seen facts) (*tuning.Journal, error) {
+	if seen.memory.noOrphanedOSDs || seen.cluster.Identities.OSDStopper == "" {
 		return r.Outages.Load(ctx, seen.rook.FSID)
 	}
 	to, err := r.connect(ctx, seen)
@@ -68,7 +68,7 @@ func (r *Reconciler) leftDown(ctx context.Context, seen facts) (*tuning.Journal,
 	return tuning.NewMirrored(r.Outages, tuning.NewConfigKey(r.Ceph, to.Observer).ForOutages()).Load(ctx, seen.rook.FSID)
 }
 
-// lettingUp is the outcome during the wait for orphaned OSDs.
-func lettingUp(waits string) effect {
+// restoringOSDs is the outcome during the wait for orphaned OSDs.
+func restoringOSDs(waits string) effect {
 	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}
 }

@@ -72,7 +72,7 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 func (f facts) beginAgain() (effect, error) {
 	came, err := f.interrupted()
 	message := fmt.Sprintf("The scratch pool of block %d is gone, so the block begins again on another one: find out who removes it.", f.next.Slot.Block)
-	came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonScratchPoolGone, message})
+	came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonScratchPoolGone, message})
 	return came, err
 }
 
@@ -90,37 +90,37 @@ func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster,
 	return left.Waits, err
 }
 
-// leavePool ends a stand-down for which there is no way to Ceph. It does not end while a pool
+// leavePool ends a restore for which there is no way to Ceph. It does not end while a pool
 // would stay that can be removed later.
 func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	problem, ok := errors.AsType[*rook.Error](seen.rookErr)
-	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.saysAbandoned() {
+	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {
 		return effect{}, true, nil
 	}
 	owned, err := r.Rook.OwnsScratchPool(ctx, seen.cluster, seen.poolOwner())
 	if err != nil || owned {
-		return goesOn(p, "The scratch pool of the sweep cannot be removed. "+seen.whyUnreachable()), false, err
+		return inProgress(p, "The scratch pool of the sweep cannot be removed. "+seen.whyUnreachable()), false, err
 	}
 	return effect{}, true, nil
 }
 
 // abandonPool asks once for the removal of the pool, for which nobody waits.
-func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []told {
+func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord {
 	ctx, stop := context.WithTimeout(ctx, tryWithin)
 	defer stop()
 	waits, err := r.removePool(ctx, seen)
 	if err == nil && waits == "" {
 		return nil
 	}
-	return []told{abandonedPool(waits, err)}
+	return []eventRecord{abandonedPool(waits, err)}
 }
 
 // abandonedPool tells of a pool that may stay, and why it is not gone.
-func abandonedPool(waits string, err error) told {
+func abandonedPool(waits string, err error) eventRecord {
 	if err != nil {
 		waits = err.Error()
 	}
-	return told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, fmt.Sprintf(
+	return eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, fmt.Sprintf(
 		"The scratch pool is not gone, and the sweep does not wait for it: %s Look whether CephBlockPool %s goes, and delete it if it does not.", sentence(waits), settings.ScratchPool)}
 }
 

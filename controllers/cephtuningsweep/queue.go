@@ -38,34 +38,34 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
 		}}, nil
 	}
-	return r.findLeft(ctx, seen)
+	return r.findOrphaned(ctx, seen)
 }
 
-// findLeft looks, once the lock is held, for what others have left in the cluster. Of OSDs
+// findOrphaned looks, once the lock is held, for what others have left in the cluster. Of OSDs
 // that are down it takes care itself; a journal it finds is a fact from the next pass on.
-func (r *Reconciler) findLeft(ctx context.Context, seen facts) (effect, error) {
-	if waits, err := r.letLeftUp(ctx, seen); err != nil || waits != "" {
+func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, error) {
+	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || waits != "" {
 		seen.memory.lockedAt = time.Time{} // The pass that follows asks again.
-		return lettingUp(waits), err
+		return restoringOSDs(waits), err
 	}
-	if seen.memory.lookedInCeph || seen.journal != nil {
+	if seen.memory.askedCeph || seen.journal != nil {
 		return effect{}, nil
 	}
-	left, err := r.leftInCeph(ctx, seen)
+	left, err := r.unrestoredInCeph(ctx, seen)
 	if err != nil {
 		seen.memory.lockedAt = time.Time{}
 		return effect{}, err
 	}
-	seen.memory.leftInCeph = left
-	seen.memory.lookedInCeph = true
+	seen.memory.unrestoredInCeph = left
+	seen.memory.askedCeph = true
 	return effect{}, nil
 }
 
-// leftInCeph is another sweep's open journal that only Ceph has: it is of another Kubernetes
+// unrestoredInCeph is another sweep's open journal that only Ceph has: it is of another Kubernetes
 // cluster, or the copy here was deleted. A sweep looks once, just after it took the lock, since
 // it takes a process; before that, the other sweep may be running. A sweep finds its own journal
 // itself.
-func (r *Reconciler) leftInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
+func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	if !waits || seen.memory.lock != nil {
 		return nil, nil
 	}
-	place.Restores = seen.leftByGone()
+	place.Restores = seen.journalOrphaned()
 	free := false
 	names, err := queue.Ahead(ctx, r.Client, place, func() (bool, error) {
 		grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder())
@@ -93,7 +93,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
 		// They may wait for a restore by the next sweep, and know that from Ceph alone.
 		m.askedAhead = seen.now
-		m.leftInCeph, err = r.leftInCeph(ctx, seen)
+		m.unrestoredInCeph, err = r.unrestoredInCeph(ctx, seen)
 	}
 	return names, err
 }
@@ -134,7 +134,7 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 // release lets the next one have the cluster. Who has not got it needs no way to Ceph for
 // that, which may be gone for good.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
-	seen.memory.lookedInCeph, seen.memory.leftInCeph, seen.memory.nobodyLeftDown = false, nil, false
+	seen.memory.askedCeph, seen.memory.unrestoredInCeph, seen.memory.noOrphanedOSDs = false, nil, false
 	if grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder()); err != nil || !grant.Held {
 		return err
 	}

@@ -26,8 +26,8 @@ const (
 	maxStep    = 128
 )
 
-// tellEvery is the least interval between writes of status that change only the message.
-const tellEvery = 10 * time.Second
+// minMessageInterval is the least interval between writes of status that change only the message.
+const minMessageInterval = 10 * time.Second
 
 // record writes the pass's outcome into status, and then makes events of it if it is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
@@ -35,10 +35,10 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		return nil
 	}
 	before, after := reasonOf(seen.sweep), statusAfter(seen, p, e, failure)
-	err := r.write(ctx, seen, after, p.then == endsGone && e.finished)
+	err := r.write(ctx, seen, after, p.then == endsDeleted && e.finished)
 	// These have happened, and the next pass may know nothing of them: that somebody's edit of the
 	// sweep came before the write is no reason to lose them.
-	for _, t := range together(e.told) {
+	for _, t := range together(e.events) {
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}
 	if err != nil {
@@ -54,22 +54,22 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 // write writes status, unless the object is gone with it, or only words have changed
 // since it was written last.
 func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.CephTuningSweep, gone bool) error {
-	if gone || seen.memory != nil && seen.now.Sub(seen.memory.toldAt) < tellEvery && sameButForWords(seen.sweep.Status, after.Status) {
+	if gone || seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < minMessageInterval && equalIgnoringMessages(seen.sweep.Status, after.Status) {
 		return nil
 	}
 	written, err := kstatus.Patch(ctx, r.Client, seen.sweep, after)
 	if written && seen.memory != nil {
-		seen.memory.toldAt = seen.now
+		seen.memory.statusWrittenAt = seen.now
 	}
 	return err
 }
 
 // together joins events of one reason: if events differ only in their note, Kubernetes keeps the
 // first.
-func together(all []told) []told {
-	var joined []told
+func together(all []eventRecord) []eventRecord {
+	var joined []eventRecord
 	for _, t := range all {
-		at := slices.IndexFunc(joined, func(j told) bool { return j.kind == t.kind && j.reason == t.reason })
+		at := slices.IndexFunc(joined, func(j eventRecord) bool { return j.kind == t.kind && j.reason == t.reason })
 		if at < 0 {
 			joined = append(joined, t)
 			continue
@@ -98,11 +98,11 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuni
 	return after
 }
 
-func sameButForWords(a, b v1alpha1.CephTuningSweepStatus) bool {
-	return equality.Semantic.DeepEqual(withoutWords(a), withoutWords(b))
+func equalIgnoringMessages(a, b v1alpha1.CephTuningSweepStatus) bool {
+	return equality.Semantic.DeepEqual(withoutMessages(a), withoutMessages(b))
 }
 
-func withoutWords(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweepStatus {
+func withoutMessages(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweepStatus {
 	s = *s.DeepCopy()
 	for i := range s.Conditions {
 		s.Conditions[i].Message = ""
@@ -130,7 +130,7 @@ func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
-	case e.finished && p.then == endsGone: // The object is gone.
+	case e.finished && p.then == endsDeleted: // The object is gone.
 	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // Nothing follows until a user changes the sweep.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
@@ -196,16 +196,16 @@ func messagesOf(entries []tuning.Entry) []string {
 	return messages
 }
 
-// saysLeftAlone reports whether status has the original values of all settings that are left as
+// recordsLeftAlone reports whether status has the original values of all settings that are left as
 // they are, as far as there is room.
-func saysLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
+func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
 	return text == "" || restored != nil && strings.Contains(restored.Message, text[:min(len(text), maxMessage/2)])
 }
 
-// saysRestored reports whether status has it already.
-func saysRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) bool {
+// recordsRestored reports whether status has it already.
+func recordsRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) bool {
 	after := s.DeepCopy()
 	setRestored(after, report, unrestarted)
 	was, is := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionRestored)
@@ -269,6 +269,8 @@ func orderOf(next sweep.Decision) (block int32, order []int32) {
 }
 
 // reasonOf is what the printer column Phase shows.
-func reasonOf(s *v1alpha1.CephTuningSweep) string { return kstatus.Told(s.Status.Conditions).Reason }
+func reasonOf(s *v1alpha1.CephTuningSweep) string { return kstatus.Current(s.Status.Conditions).Reason }
 
-func messageOf(s *v1alpha1.CephTuningSweep) string { return kstatus.Told(s.Status.Conditions).Message }
+func messageOf(s *v1alpha1.CephTuningSweep) string {
+	return kstatus.Current(s.Status.Conditions).Message
+}

@@ -44,9 +44,9 @@ func upWithin(lostAfter time.Duration) time.Duration {
 type restartMemory struct {
 	began time.Time
 	so    tuning.Restarts
-	// told is when the latest restart began, and within is how long the OSD may be gone.
-	told   time.Time
-	within time.Duration
+	// startedAt is when the latest restart began, and within is how long the OSD may be gone.
+	startedAt time.Time
+	within    time.Duration
 	// refused is why Ceph could not spare the one that is next, the last time it was asked.
 	refused string
 }
@@ -66,7 +66,7 @@ func (l restartLook) done() bool { return len(l.due) == 0 && len(l.down) == 0 &&
 
 // stopped is the number of OSDs that are down for a restart: 0 or 1.
 func (m *restartMemory) stopped(l restartLook) int {
-	if m.so.Told > 0 && slices.Contains(l.down, m.so.Last) {
+	if m.so.Started > 0 && slices.Contains(l.down, m.so.Last) {
 		return 1
 	}
 	return 0
@@ -74,13 +74,13 @@ func (m *restartMemory) stopped(l restartLook) int {
 
 // awaits reports whether the last restarted OSD is still down.
 func (m *restartMemory) awaits(l restartLook) bool {
-	return m.stopped(l) > 0 || m.so.Told > 0 && slices.Contains(l.due, m.so.Last)
+	return m.stopped(l) > 0 || m.so.Started > 0 && slices.Contains(l.due, m.so.Last)
 }
 
 // overdue reports whether the last restarted OSD is gone for too long: the new value may keep it
 // from starting.
 func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
-	return m.awaits(l) && now.Sub(m.told) > m.within
+	return m.awaits(l) && now.Sub(m.startedAt) > m.within
 }
 
 // limit is how long all restarts may take together.
@@ -97,8 +97,8 @@ func (m *restartMemory) late(now time.Time, l restartLook) bool {
 // they had before the sweep.
 func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	since := m.began
-	if m.told.After(since) {
-		since = m.told
+	if m.startedAt.After(since) {
+		since = m.startedAt
 	}
 	missing := len(l.down) > 0 || m.awaits(l)
 	return missing && now.Sub(since) > startWithin+backOff || now.Sub(m.began) > m.limit(l)+backOff
@@ -123,7 +123,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 		return effect{again: reconcile.AtOnce}, nil
 	}
 	memory := &slot.restarts
-	look, err := r.lookAtRestarts(ctx, seen, memory)
+	look, err := r.observeRestarts(ctx, seen, memory)
 	if err == nil {
 		err = r.endangeredByRestarts(ctx, seen, look, changes)
 	}
@@ -175,11 +175,11 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 	return tuning.TakenAtStart(changes, about), nil
 }
 
-// lookAtRestarts looks how far they are.
+// observeRestarts reads how far they are.
 //
 // They are made before every run, whatever was changed for it: caches are as cold in one
 // configuration as in another.
-func (r *Reconciler) lookAtRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
+func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return restartLook{}, err
@@ -273,8 +273,8 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 	if err := r.Rook.RestartOSD(ctx, seen.sweep.Spec.ClusterRef, osd); err != nil {
 		return "", err
 	}
-	memory.so.Last, memory.told, memory.refused = osd, seen.now, ""
-	memory.so.Told++
+	memory.so.Last, memory.startedAt, memory.refused = osd, seen.now, ""
+	memory.so.Started++
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
@@ -313,7 +313,7 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 		return "", "", err
 	}
 	memory := &seen.memory.restarts
-	look, err := r.lookAtRestarts(ctx, seen, memory)
+	look, err := r.observeRestarts(ctx, seen, memory)
 	switch {
 	case err != nil:
 		return "", "", err
@@ -322,7 +322,7 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 	case memory.vain(seen.now, look):
 		return "", seen.notRestarted(changes, look, "waited too long for "+memory.pending(look)), nil
 	}
-	if danger := quiescence.DangerBeside(look.status, memory.stopped(look)); danger != nil {
+	if danger := quiescence.DangerDuringRestart(look.status, memory.stopped(look)); danger != nil {
 		return "Restarting OSDs. Waiting until the cluster is out of danger: " + sentence(danger.Message), "", nil
 	}
 	waits, err = r.restartNext(ctx, seen, look, memory)
@@ -337,7 +337,7 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 		return "", err
 	}
 	// Of restarts that begin with this look, all are due.
-	look, err := r.lookAtRestarts(ctx, seen, &restartMemory{})
+	look, err := r.observeRestarts(ctx, seen, &restartMemory{})
 	if err != nil {
 		return "", err
 	}

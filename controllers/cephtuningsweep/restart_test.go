@@ -24,8 +24,8 @@ func TestRestartsThatTakeTooLong(t *testing.T) {
 	const limit = 3 * startWithin
 	told := func(osd int, ago time.Duration) restartMemory {
 		return restartMemory{
-			began: today().Add(-2 * ago), told: today().Add(-ago), within: 2 * time.Minute,
-			so: tuning.Restarts{Last: osd, Told: 1},
+			began: today().Add(-2 * ago), startedAt: today().Add(-ago), within: 2 * time.Minute,
+			so: tuning.Restarts{Last: osd, Started: 1},
 		}
 	}
 	began := func(ago time.Duration) restartMemory {

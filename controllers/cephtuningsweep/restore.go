@@ -24,9 +24,9 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// standDown ends the current run, restores everything and releases the lock. Every part can be
+// restoreAndRelease ends the current run, restores everything and releases the lock. Every part can be
 // repeated.
-func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) (effect, error) {
 	concluded, err := seen.concluded(p)
 	if err != nil {
 		return effect{}, err
@@ -36,16 +36,16 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 	}
 	seen.noteRestore(p.then)
 	r.renewLock(ctx, seen)
-	came, done, err := r.cleared(ctx, seen, p)
+	came, done, err := r.restoreAll(ctx, seen, p)
 	if err != nil {
 		return effect{edit: concluded}, err
 	}
 	if done {
-		after, err := r.stoodDown(ctx, seen, p)
+		after, err := r.afterRestore(ctx, seen, p)
 		if err != nil {
 			return effect{}, err
 		}
-		after.told = append(came.told, after.told...)
+		after.events = append(came.events, after.events...)
 		after.edit = inTurn(came.edit, after.edit)
 		came = after
 	}
@@ -58,8 +58,8 @@ func (r *Reconciler) standDown(ctx context.Context, seen facts, p plan) (effect,
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
-	if m.standsDownSince.IsZero() {
-		m.standsDownSince, m.lastAttempt = f.now, false
+	if m.restoringSince.IsZero() {
+		m.restoringSince, m.lastAttempt = f.now, false
 	}
 	if then == endsPaused || then == endsClosed {
 		m.pauses = then
@@ -96,17 +96,17 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 	}
 }
 
-// cleared reports whether nothing of the sweep's is left in the cluster, and what that
+// restoreAll reports whether nothing of the sweep's is left in the cluster, and what that
 // came to.
-func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	waits, err := r.endChildren(ctx, seen)
 	switch {
-	case err != nil, waits != "" && (!seen.changedCeph() || seen.now.Sub(seen.memory.standsDownSince) < childrenFirst):
-		return goesOn(p, p.outcome.Message+" "+waits), false, err
+	case err != nil, waits != "" && (!seen.changedCeph() || seen.now.Sub(seen.memory.restoringSince) < childrenFirst):
+		return inProgress(p, p.outcome.Message+" "+waits), false, err
 	case seen.abandons():
 		return r.abandon(ctx, seen, p)
 	case !seen.reachable() && seen.changedCeph():
-		return goesOn(p, seen.whyUnreachable()), false, nil
+		return inProgress(p, seen.whyUnreachable()), false, nil
 	case !seen.reachable(): // The lock expires by itself.
 		return r.leavePool(ctx, seen, p)
 	}
@@ -119,14 +119,14 @@ func (r *Reconciler) cleared(ctx context.Context, seen facts, p plan) (effect, b
 		came = back
 	}
 	if waits != "" {
-		return goesOn(p, p.outcome.Message+" "+waits), false, nil
+		return inProgress(p, p.outcome.Message+" "+waits), false, nil
 	}
 	waits, err = r.removePool(ctx, seen)
 	if err != nil || waits != "" {
-		if !seen.saysAbandoned() {
-			return goesOn(p, p.outcome.Message+" "+waits), false, err
+		if !seen.abandonRequested() {
+			return inProgress(p, p.outcome.Message+" "+waits), false, err
 		}
-		came.told = append(came.told, abandonedPool(waits, err))
+		came.events = append(came.events, abandonedPool(waits, err))
 	}
 	return came, true, r.releaseAtEnd(ctx, seen)
 }
@@ -153,7 +153,7 @@ func (f facts) whyUnreachable() string {
 	return fmt.Sprintf("What the sweep has changed cannot be put back: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, v1alpha1.AnnotationAbandonRestore)
 }
 
-func goesOn(p plan, message string) effect {
+func inProgress(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
@@ -178,9 +178,9 @@ func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error
 // restore restores everything, waits until the cluster has settled, and closes the journal once
 // status has the outcome.
 func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	report, err := r.putBack(ctx, seen)
+	report, err := r.restoreSettings(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		came := goesOn(p, sentence(wait.Why))
+		came := inProgress(p, sentence(wait.Why))
 		came.again = wait.Until.Sub(seen.now) + time.Second
 		return came, false, nil
 	}
@@ -191,7 +191,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		return effect{}, false, err
 	}
 	if !report.Done {
-		came := goesOn(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " "))
+		came := inProgress(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " "))
 		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
 		return came, false, nil
 	}
@@ -201,27 +201,27 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		waits, unrestarted, err = r.restartAgain(ctx, seen, report)
 	}
 	if err != nil || waits != "" {
-		came := goesOn(p, p.outcome.Message+" "+waits)
+		came := inProgress(p, p.outcome.Message+" "+waits)
 		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
 		return came, false, err
 	}
-	if saysRestored(&seen.sweep.Status, report, unrestarted) {
+	if recordsRestored(&seen.sweep.Status, report, unrestarted) {
 		return effect{}, true, seen.memory.engine.Close(ctx)
 	}
-	came := goesOn(p, p.outcome.Message)
+	came := inProgress(p, p.outcome.Message)
 	came.again = reconcile.AtOnce
 	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
 	if unrestarted != "" {
-		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
 	}
 	for _, entry := range report.LeftAlone() {
-		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonLeftAlone, sentence(entry.Message())})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonLeftAlone, sentence(entry.Message())})
 	}
 	return came, false, nil
 }
 
-// putBack restores the settings of the journal, of whichever sweep.
-func (r *Reconciler) putBack(ctx context.Context, seen facts) (tuning.Report, error) {
+// restoreSettings restores the settings of the journal, of whichever sweep.
+func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Report, error) {
 	engine, err := r.restorer(ctx, seen)
 	if err != nil {
 		return tuning.Report{}, err
@@ -259,21 +259,21 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	return "That is done; the cluster has yet to settle: " + settled.Progress + ".", err
 }
 
-// stoodDown notes what follows, and forgets what is over.
-func (r *Reconciler) stoodDown(ctx context.Context, seen facts, p plan) (effect, error) {
+// afterRestore notes what follows, and forgets what is over.
+func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.then {
-	case endsGone:
+	case endsDeleted:
 		r.memories.forget(client.ObjectKeyFromObject(seen.sweep))
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.sweep, Finalizer)
 	case endsReplaced:
-		if seen.saysAbandoned() { // stallAbandoned has it wait.
+		if seen.abandonRequested() { // stallAbandoned has it wait.
 			return effect{finished: true}, nil
 		}
 		return begun(seen), r.removeChildren(ctx, seen)
 	case endsPaused, endsClosed, endsVoid:
-		seen.memory.pauses, seen.memory.standsDownSince, seen.memory.restored = "", time.Time{}, tuning.Settling{}
+		seen.memory.pauses, seen.memory.restoringSince, seen.memory.restored = "", time.Time{}, tuning.Settling{}
 		came, err := seen.interrupted()
-		came.finished = p.then == endsPaused || seen.saysAbandoned()
+		came.finished = p.then == endsPaused || seen.abandonRequested()
 		return came, err
 	case endsFailed:
 		failing := seen.failing()
@@ -344,7 +344,7 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 // restoreOther restores the orphaned changes of another sweep.
 func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, error) {
 	left := seen.journal.Sweep
-	report, err := r.putBack(ctx, seen)
+	report, err := r.restoreSettings(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
 		return effect{again: wait.Until.Sub(seen.now) + time.Second}, nil
 	}
@@ -361,20 +361,20 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	}
 	came := effect{}
 	var outcome string
-	came.told, outcome = restoredFor(left, report, unrestarted)
+	came.events, outcome = restoredFor(left, report, unrestarted)
 	r.Counts.RestoreEnded(outcome)
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return came, err
 	}
-	seen.memory.leftInCeph = nil
+	seen.memory.unrestoredInCeph = nil
 	return came, nil
 }
 
 // restoredFor returns the events about the restore of an orphaned sweep's settings, and its
 // outcome for the metrics.
-func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []told, outcome string) {
+func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []eventRecord, outcome string) {
 	for _, entry := range report.Entries {
-		all = append(all, told{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
+		all = append(all, eventRecord{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
 	}
 	outcome = v1alpha1.ReasonRestored
 	if len(report.LeftAlone()) > 0 {
@@ -382,17 +382,17 @@ func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (a
 	}
 	if unrestarted != "" {
 		outcome = v1alpha1.ReasonOSDsNotRestarted
-		all = append(all, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
+		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
 	}
 	return all, outcome
 }
 
 // abandons reports whether a person has abandoned the restore.
 func (f facts) abandons() bool {
-	return f.saysAbandoned() && f.changedCeph()
+	return f.abandonRequested() && f.changedCeph()
 }
 
-func (f facts) saysAbandoned() bool {
+func (f facts) abandonRequested() bool {
 	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true"
 }
 
@@ -406,7 +406,7 @@ const tryWithin = 2 * time.Minute
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
-		came := goesOn(p, sentence(wait.Why))
+		came := inProgress(p, sentence(wait.Why))
 		came.again = wait.Until.Sub(seen.now) + time.Second
 		return came, false, nil
 	}
@@ -414,10 +414,10 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	if err != nil {
 		return effect{}, false, err
 	}
-	if !saysLeftAlone(&seen.sweep.Status, report) {
+	if !recordsLeftAlone(&seen.sweep.Status, report) {
 		logf.FromContext(ctx).Info("Abandoning the restore", "settings", messagesOf(report.LeftAlone()))
-		came := goesOn(p, p.outcome.Message)
-		came.again, came.told = reconcile.AtOnce, givenUp(report, failure)
+		came := inProgress(p, p.outcome.Message)
+		came.again, came.events = reconcile.AtOnce, givenUp(report, failure)
 		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
 		return came, false, nil
 	}
@@ -432,17 +432,17 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 	}
 	came, unrestarted := effect{}, ""
 	if seen.reachable() { // A copy in a cluster that is gone does no harm.
-		came.told = append(came.told, r.abandonPool(ctx, seen)...)
-		err := r.letGo(ctx, seen)
+		came.events = append(came.events, r.abandonPool(ctx, seen)...)
+		err := r.giveUpLock(ctx, seen)
 		if err != nil {
-			came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
+			came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
 		if unrestarted, err = r.unrestarted(ctx, seen, report, "putting back was given up"); err != nil {
 			unrestarted = "Which OSDs take what was put back only when they start could not be found out: " + err.Error()
 		}
 	}
 	if unrestarted != "" {
-		came.told = append(came.told, told{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
 	}
 	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
 	return came, nil
@@ -512,8 +512,8 @@ func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.
 	return errors.Join(store.Save(ctx, left), store.Remove(ctx, left))
 }
 
-// letGo gives up the copy of the journal in Ceph, and releases the lock.
-func (r *Reconciler) letGo(ctx context.Context, seen facts) error {
+// giveUpLock gives up the copy of the journal in Ceph, and releases the lock.
+func (r *Reconciler) giveUpLock(ctx context.Context, seen facts) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return err
@@ -532,13 +532,13 @@ func (f facts) fsid() string {
 
 // givenUp returns events about the settings that are not restored, and why the last attempt
 // failed.
-func givenUp(report tuning.Report, failure error) []told {
-	var all []told
+func givenUp(report tuning.Report, failure error) []eventRecord {
+	var all []eventRecord
 	for _, entry := range report.LeftAlone() {
-		all = append(all, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
+		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
 	}
 	if len(all) > 0 && failure != nil {
-		all = append(all, told{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The last attempt failed: " + failure.Error()})
+		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The last attempt failed: " + failure.Error()})
 	}
 	return all
 }

@@ -65,7 +65,7 @@ func stallInNamespace(seen facts) (plan, bool) {
 // stallAbandoned keeps a run from changes that would not be restored: the abandon annotation
 // stays on a sweep until a person removes it.
 func stallAbandoned(seen facts) (plan, bool) {
-	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.saysAbandoned()
+	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.abandonRequested()
 }
 
 func stillAbandoned(s *v1alpha1.CephTuningSweep) kstatus.Outcome {

@@ -9,11 +9,11 @@ import (
 )
 
 func restoreDeleted(seen facts) (plan, bool) {
-	return seen.standDown(endsGone, "Putting everything back, because the sweep is deleted."), seen.deleted()
+	return seen.restoreThen(endsDeleted, "Putting everything back, because the sweep is deleted."), seen.deleted()
 }
 
 func restoreReplaced(seen facts) (plan, bool) {
-	return seen.standDown(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
+	return seen.restoreThen(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
 }
 
 func restoreFailing(seen facts) (plan, bool) {
@@ -21,16 +21,16 @@ func restoreFailing(seen facts) (plan, bool) {
 	if !seen.atWork() || failing == nil {
 		return plan{}, false
 	}
-	return seen.standDown(endsFailed, "Putting everything back. "+failing.Message), true
+	return seen.restoreThen(endsFailed, "Putting everything back. "+failing.Message), true
 }
 
 func restoreSuspended(seen facts) (plan, bool) {
-	return seen.standDown(endsPaused, "Putting everything back, because the sweep is suspended."),
+	return seen.restoreThen(endsPaused, "Putting everything back, because the sweep is suspended."),
 		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore is finished, or half of it would stay.
 }
 
 func restoreConcluded(seen facts) (plan, bool) {
-	p := seen.standDown(endsComplete, "The verdict is in status. Putting everything back.")
+	p := seen.restoreThen(endsComplete, "The verdict is in status. Putting everything back.")
 	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // Such as a budget that does not hold the first run.
 	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
 }
@@ -39,14 +39,14 @@ func restoreOutOfWindow(seen facts) (plan, bool) {
 	if seen.openErr != nil {
 		return fail(v1alpha1.ReasonNotPossible, seen.openErr.Error()), true
 	}
-	return seen.standDown(endsClosed, "The window for changes has closed. Putting everything back."),
+	return seen.restoreThen(endsClosed, "The window for changes has closed. Putting everything back."),
 		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 
 // restoreOrphaned restores the changes of a sweep whose finalizer was removed: no other sweep
 // will, and this sweep would measure with those values.
 func restoreOrphaned(seen facts) (plan, bool) {
-	if !seen.leftByGone() {
+	if !seen.journalOrphaned() {
 		return plan{}, false
 	}
 	return plan{step: stepRestoreOther, again: seen.pace.Settle, outcome: kstatus.Outcome{
@@ -55,12 +55,12 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	}}, true
 }
 
-// leftByGone reports whether the journal is that of a sweep that is gone.
-func (f facts) leftByGone() bool {
+// journalOrphaned reports whether the journal is that of a sweep that is gone.
+func (f facts) journalOrphaned() bool {
 	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
 }
 
-func (f facts) standDown(then ending, message string) plan {
+func (f facts) restoreThen(then ending, message string) plan {
 	return plan{step: stepRestore, then: then, again: f.pace.Settle, progress: "restoring", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoring, Message: message,
 	}}

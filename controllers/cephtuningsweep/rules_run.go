@@ -66,7 +66,7 @@ func enterRun(seen facts) (plan, bool) {
 func watchRun(seen facts) (plan, bool) {
 	p := plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}
 	if seen.child != nil && hasOutcome(seen.child) {
-		says := kstatus.Told(seen.child.Status.Conditions).Message
+		says := kstatus.Current(seen.child.Status.Conditions).Message
 		p = p.atMost(removedWithin, fmt.Sprintf("run %d to be removed: %s", seen.run(), says), kstatus.Outcome{
 			Reason:  v1alpha1.ReasonTearingDown,
 			Message: fmt.Sprintf("Benchmark %s has ended, and has not got on with removing what it has made for %v: %s", seen.child.Name, removedWithin, says),

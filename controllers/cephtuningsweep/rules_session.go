@@ -15,7 +15,7 @@ import (
 
 // restoreVoidSession restores everything after a session whose settings nobody may know any more.
 func restoreVoidSession(seen facts) (plan, bool) {
-	return seen.standDown(endsVoid, "The session is void. Putting everything back before the next one."),
+	return seen.restoreThen(endsVoid, "The session is void. Putting everything back before the next one."),
 		seen.sessions != nil && seen.memory.pauses == endsVoid
 }
 

@@ -134,7 +134,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
 	s := seen.memory.ofSession(seen.run(), seen.now)
 	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
-		s.loop.stop(fmt.Errorf("the benchmark ended: %s", kstatus.Told(seen.child.Status.Conditions).Message))
+		s.loop.stop(fmt.Errorf("the benchmark ended: %s", kstatus.Current(seen.child.Status.Conditions).Message))
 	}
 	if came, err := r.watch(ctx, seen); err != nil || came.edit != nil || s.loop != nil {
 		return came, err
@@ -231,7 +231,7 @@ type switched struct {
 func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error) {
 	s, err := c.engine.Switch(ctx, c.sweep, c.changes[from], c.changes[to])
 	c.failure = err
-	return s.Told, s.Acknowledged, err
+	return s.Started, s.Acknowledged, err
 }
 
 // Proven implements [session.Cluster]. Of many OSDs it asks others each time.
@@ -258,7 +258,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 		return effect{}, err
 	}
 	if why != "" {
-		came.told = append(came.told, told{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
 		seen.memory.pauses = endsVoid
 	}
 	return came, nil
@@ -272,7 +272,7 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	}
 	switch {
 	case s.loop == nil && s.child == f.child.UID:
-		return void(v1alpha1.SweepSessionFailed, "its benchmark ended before settings were switched: "+kstatus.Told(f.child.Status.Conditions).Message)
+		return void(v1alpha1.SweepSessionFailed, "its benchmark ended before settings were switched: "+kstatus.Current(f.child.Status.Conditions).Message)
 	case s.loop == nil:
 		return void(v1alpha1.SweepSessionInterrupted, "the manager was restarted")
 	}

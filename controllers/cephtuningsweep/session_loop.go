@@ -156,14 +156,14 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 		return p.enough(l.evidence, l)
 	})
 	l.failure = p.failure()
-	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", switchesTold(l.evidence.Record))
+	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", describeSwitches(l.evidence.Record))
 }
 
-// switchesTold are the switches of a session for the log: what each took, and whether it was proven.
-func switchesTold(so session.Record) []string {
+// describeSwitches are the switches of a session for the log: what each took, and whether it was proven.
+func describeSwitches(so session.Record) []string {
 	all := make([]string, len(so.Switches))
 	for i, s := range so.Switches {
-		all[i] = fmt.Sprintf("%d at %.1fs in %.2fs", s.Setting, s.Told.Seconds(), (s.Acknowledged - s.Told).Seconds())
+		all[i] = fmt.Sprintf("%d at %.1fs in %.2fs", s.Setting, s.Sent.Seconds(), (s.Acknowledged - s.Sent).Seconds())
 		if !s.Proven {
 			all[i] += ", not proven"
 		}

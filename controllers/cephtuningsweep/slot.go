@@ -102,7 +102,7 @@ func (f facts) endsForbidden(why string) effect {
 // notKept notes that the winner cannot stay.
 func (f facts) notKept(why string) effect {
 	f.memory.cannotKeep = true
-	return effect{again: reconcile.AtOnce, told: []told{{
+	return effect{again: reconcile.AtOnce, events: []eventRecord{{
 		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", f.configuration().Name, why),
 	}}}
 }
@@ -157,8 +157,8 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 	for _, entry := range journal.Entries {
 		varied := entry.Setting.Kind == tuning.KindPoolOption || entry.Setting.Kind == tuning.KindConfig
 		known := slices.ContainsFunc(again, func(c tuning.Change) bool { return c.Setting == entry.Setting })
-		if entry.State == tuning.Open && !varied && !known && len(entry.Ours) > 0 {
-			changes = append(changes, tuning.Change{Setting: entry.Setting, To: entry.Ours[0].Intended, Type: entry.Type})
+		if entry.State == tuning.Open && !varied && !known && len(entry.Applied) > 0 {
+			changes = append(changes, tuning.Change{Setting: entry.Setting, To: entry.Applied[0].Intended, Type: entry.Type})
 		}
 	}
 	return changes
@@ -185,7 +185,7 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	case seen.asksAgain(settled.Inert):
 		return effect{outcome: seen.settling("Looking who has changed it.")}, nil
 	case len(settled.Inert) > 0:
-		return r.without(ctx, seen, withoutEffect(settled.Inert))
+		return r.without(ctx, seen, inertEvidence(settled.Inert))
 	}
 	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
 }
@@ -272,7 +272,7 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	if open && seen.now.Sub(slot.unproven) < unprovenFor {
 		return nil, false, nil
 	}
-	evidence := withoutEffect(proof.Inert)
+	evidence := inertEvidence(proof.Inert)
 	return &evidence, true, nil
 }
 
@@ -287,9 +287,9 @@ func (f facts) asksAgain(inert []tuning.Inert) bool {
 	return true
 }
 
-// withoutEffect is the evidence of a run whose settings are inert: because others have changed
+// inertEvidence is the evidence of a run whose settings are inert: because others have changed
 // them, or for another reason.
-func withoutEffect(inert []tuning.Inert) sweepspec.Evidence {
+func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 	var messages []string
 	changed := false
 	for _, i := range inert {
@@ -426,10 +426,10 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 		return effect{}, err
 	}
 	if why != "" {
-		came.told = append([]told{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.told...)
+		came.events = append([]eventRecord{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.events...)
 	}
 	if unread != "" {
-		came.told = append(came.told, told{corev1.EventTypeWarning, "ResultsNotRead", unread})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "ResultsNotRead", unread})
 	}
 	if err := r.removeStalled(ctx, e.Child); err != nil {
 		return effect{}, err
@@ -469,7 +469,7 @@ func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
 		s.Plan.Block, s.Plan.Order = orderOf(next)
 	}}
 	for _, e := range next.Events {
-		came.told = append(came.told, told{corev1.EventTypeNormal, string(e.Code), sentence(e.String())})
+		came.events = append(came.events, eventRecord{corev1.EventTypeNormal, string(e.Code), sentence(e.String())})
 	}
 	return came, nil
 }

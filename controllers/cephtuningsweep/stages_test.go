@@ -33,7 +33,7 @@ func TestStages(t *testing.T) {
 		"progressing_run_again":           passed(t, endedWith(t, steady(1.4)), anotherRun, edited),
 		"progressing_deleting":            passed(t, deletedNow),
 		"progressing_deleting_after_end":  passed(t, endedWith(t, steady(1.4)), deletedNow),
-		"suspended":                       stoodDown(t, suspendedNow),
+		"suspended":                       afterRestore(t, suspendedNow),
 		"suspended_from_the_beginning":    passed(t, unseen, suspendedNow),
 		"suspended_after_another_run":     passed(t, endedWith(t, steady(1.4)), anotherRun, suspendedNow, edited),
 		"healthy_superior":                endedStage(t, steady(1.4)),
@@ -50,7 +50,7 @@ func TestStages(t *testing.T) {
 		"degraded_by_verdict_that_is_new": passed(t, endedWith(t, steady(0.7)), failsOn(v1alpha1.VerdictInferior), edited),
 		"healthy_verdict_accepted_later":  passed(t, endedWith(t, steady(0.7), failsOn(v1alpha1.VerdictInferior)), failsOn(), edited),
 		"healthy_verdict_not_listed":      endedStage(t, steady(1.4), failsOn(v1alpha1.VerdictInferior)),
-		"degraded_failed":                 stoodDown(t, unhealthy),
+		"degraded_failed":                 afterRestore(t, unhealthy),
 		"degraded_not_allowed":            passed(t, unseen, nowhere),
 		"degraded_not_allowed_again":      passed(t, endedWith(t, steady(1.4)), anotherRun, edited, nowhere),
 	} {
@@ -92,14 +92,14 @@ func unhealthy(f *facts) {
 	}).edit(&f.sweep.Status)
 }
 
-// stoodDown is a sweep after the pass in which its stand-down has come to its end.
-func stoodDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+// afterRestore is a sweep after the pass in which its restore has come to its end.
+func afterRestore(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, change...)
 	p := decide(seen)
-	came, err := (&Reconciler{}).stoodDown(t.Context(), seen, p)
+	came, err := (&Reconciler{}).afterRestore(t.Context(), seen, p)
 	if err != nil || p.step != stepRestore || !came.finished {
-		t.Fatalf("%s came to %+v, %v; want the end of a stand-down", p.step, came, err)
+		t.Fatalf("%s came to %+v, %v; want the end of a restore", p.step, came, err)
 	}
 	return statusAfter(seen, p, came, nil)
 }
@@ -163,20 +163,20 @@ func measured(t *testing.T, as speed) func(*facts) {
 }
 
 // concludedStage is a sweep that has its verdict, and has put everything back or not yet.
-func concludedStage(t *testing.T, as speed, putBack bool, change ...func(*facts)) *v1alpha1.CephTuningSweep {
+func concludedStage(t *testing.T, as speed, restoreSettings bool, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, append(change, limited, measured(t, as))...)
 	p := decide(seen)
 	if p.then != endsComplete {
-		t.Fatalf("%s, want a stand-down with a verdict", p.step)
+		t.Fatalf("%s, want a restore with a verdict", p.step)
 	}
 	conclusion, err := seen.concluded(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	came := effect{}
-	if putBack {
-		if came, err = (&Reconciler{}).stoodDown(t.Context(), seen, p); err != nil {
+	if restoreSettings {
+		if came, err = (&Reconciler{}).afterRestore(t.Context(), seen, p); err != nil {
 			t.Fatal(err)
 		}
 	}

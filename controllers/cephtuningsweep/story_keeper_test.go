@@ -191,8 +191,8 @@ func (w *world) untilQuiet() {
 	w.t.Fatal("Ceph is asked without end")
 }
 
-// leftInCeph is a journal whose copy in Kubernetes somebody has deleted, and changed the other.
-func (w *world) leftInCeph(edit func(text string) string) {
+// unrestoredInCeph is a journal whose copy in Kubernetes somebody has deleted, and changed the other.
+func (w *world) unrestoredInCeph(edit func(text string) string) {
 	w.t.Helper()
 	s := w.inMidRun()
 	w.stop()
@@ -214,7 +214,7 @@ const ours = `"cluster":"this-cluster",`
 func orphanedInCephAlone(w *world) {
 	w.withKeeper()
 	before := w.state()
-	w.leftInCeph(func(text string) string { return text })
+	w.unrestoredInCeph(func(text string) string { return text })
 	w.untilRestored()
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
 	w.wantState(before)
@@ -222,13 +222,13 @@ func orphanedInCephAlone(w *world) {
 
 func orphanedElsewhere(w *world) {
 	w.withKeeper()
-	w.leftInCeph(func(text string) string { return strings.Replace(text, ours, `"cluster":"another",`, 1) })
+	w.unrestoredInCeph(func(text string) string { return strings.Replace(text, ours, `"cluster":"another",`, 1) })
 	w.passes(time.Hour)
 }
 
 func orphanedByAnEarlierVersion(w *world) {
 	w.withKeeper()
-	w.leftInCeph(func(text string) string { return strings.Replace(text, ours, "", 1) })
+	w.unrestoredInCeph(func(text string) string { return strings.Replace(text, ours, "", 1) })
 	w.passes(time.Hour)
 }
 

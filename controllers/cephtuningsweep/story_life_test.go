@@ -390,7 +390,7 @@ func resumedWithAnotherSpec(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID, s.Spec.Suspend = "1", false })
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonSpecChanged, "Change runID")
-	w.wantNeverTold("osd_client_message_cap")
+	w.wantNeverSent("osd_client_message_cap")
 	w.wantState(before)
 }
 
@@ -420,7 +420,7 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 	w.bench.set(func(b *bench) { b.hold = false })
 	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "no less than 128")
-	w.wantNeverTold("osd_client_message_cap")
+	w.wantNeverSent("osd_client_message_cap")
 	w.wantState(before)
 }
 
@@ -700,7 +700,7 @@ func conditionsOnTheWay(w *world) {
 	w.bench.set(func(b *bench) { b.speed, b.hold = w.faster(), true })
 	s := w.create("s", profile)
 	w.awaitChild()
-	w.ahead.Add(int64(2 * tellEvery))
+	w.ahead.Add(int64(2 * minMessageInterval))
 	w.await(s, "measuring", func(s *v1alpha1.CephTuningSweep) bool {
 		return s.Status.Progress != nil && s.Status.Progress.Step == "run 1, baseline: measuring"
 	})

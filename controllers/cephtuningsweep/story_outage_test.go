@@ -74,7 +74,7 @@ func (w *world) anOSDIsLeftDown(kept tuning.Store) {
 	journal := &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: cephtest.FSID, Epoch: 1, Writer: "an earlier manager", Revision: 1,
 		Sweep:   tuning.Sweep{Kind: "CephBenchmark", Namespace: "far", Name: "away", UID: "u"},
-		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", State: tuning.Open, Ours: []tuning.Ours{{Intended: tuning.Of("true")}}}},
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", State: tuning.Open, Applied: []tuning.AppliedValue{{Intended: tuning.Of("true")}}}},
 	}
 	if err := kept.Save(w.t.Context(), journal); err != nil {
 		w.t.Fatal(err)

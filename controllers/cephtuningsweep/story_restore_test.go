@@ -41,8 +41,8 @@ func restoreStories() map[string]story {
 		"given up while Ceph answers, the next has the cluster": abandonedWithCephThere,
 		"given up while Ceph does not take one value back":      abandonedPools,
 		"given up, and nothing is in the way":                   abandonedForNothing,
-		"given up where Ceph has the journal of another":        abandonedBesideAnother,
-		"somebody else changes what is varied":                  changedBySomebodyElse,
+		"given up where Ceph has the journal of another":        abandonedWithAnotherSweep,
+		"somebody else changes what is varied":                  changedByAnother,
 		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
 		"somebody removes the journal":                          theJournalIsRemoved,
 		"somebody takes the finalizer off":                      theFinalizerIsTakenOff,
@@ -60,7 +60,7 @@ func restoreStories() map[string]story {
 		"a benchmark that does not go":                          aBenchmarkThatDoesNotGo,
 		"given up for another run, which waits":                 givenUpForAnotherRun,
 		"another Ceph cluster in its place":                     anotherCephCluster,
-		"deleted after changes that status does not tell of":    deletedBeforeStatusTells,
+		"deleted after changes that status does not tell of":    deletedBeforeStatusIsWritten,
 	}
 }
 
@@ -258,7 +258,7 @@ func (w *world) theirs(profile string) {
 	})
 }
 
-func changedBySomebodyElse(w *world) {
+func changedByAnother(w *world) {
 	s := w.inMidRun()
 	w.theirs("high_recovery_ops")
 	w.goOn()
@@ -479,7 +479,7 @@ func abandonedAndEdited(w *world) {
 
 // Another Kubernetes cluster got the lock while this one was away, and has changed settings since.
 // Its journal is not this sweep's to remove.
-func abandonedBesideAnother(w *world) {
+func abandonedWithAnotherSweep(w *world) {
 	s := w.inMidRun()
 	w.stop()
 	const theirs = "cephtune/journal"
@@ -692,7 +692,7 @@ func anotherCephCluster(w *world) {
 }
 
 // The manager is killed after a change, and Rook cannot be asked when it is back.
-func deletedBeforeStatusTells(w *world) {
+func deletedBeforeStatusIsWritten(w *world) {
 	before := w.state()
 	w.killAt(tuning.StepChanged)
 	s := w.create("s", profile)

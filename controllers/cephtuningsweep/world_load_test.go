@@ -20,7 +20,7 @@ func hastened(p session.Plan) session.Plan {
 	p.Window /= 20
 	p.ProofEvery /= 40
 	p.Timing.WashOut /= 20
-	p.Timing.SlowestTell, p.Timing.ClockError, p.Timing.Coverage = time.Minute, time.Minute, 0.2
+	p.Timing.MaxSwitch, p.Timing.ClockError, p.Timing.Coverage = time.Minute, time.Minute, 0.2
 	return p
 }
 

@@ -728,8 +728,8 @@ func (w *world) state() string {
 	return text
 }
 
-// wantNeverTold checks that Ceph was never told a value of an option.
-func (w *world) wantNeverTold(option string) {
+// wantNeverSent checks that Ceph was never sent a value of an option.
+func (w *world) wantNeverSent(option string) {
 	w.t.Helper()
 	for _, call := range w.ceph.Calls("SetConfig") {
 		if strings.Contains(call.Args, option) {

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// exampleBeside is a run with a load beside its phase.
-func exampleBeside(t *testing.T, state v1alpha1.RunState, size sized) *Run {
+// exampleBackground is a run with a load beside its phase.
+func exampleBackground(t *testing.T, state v1alpha1.RunState, size sized) *Run {
 	t.Helper()
 	run := example(t, state, size)
 	phase := &run.Phases[0]
@@ -26,7 +26,7 @@ func exampleBeside(t *testing.T, state v1alpha1.RunState, size sized) *Run {
 }
 
 func TestTheBackgroundIsKept(t *testing.T) {
-	run := exampleBeside(t, v1alpha1.RunInvalid, sized{clients: 2, seconds: 5, bins: 5, output: 100})
+	run := exampleBackground(t, v1alpha1.RunInvalid, sized{clients: 2, seconds: 5, bins: 5, output: 100})
 	got := roundTrip(t, run)
 	want := *run.Background
 	report := *want.Report
@@ -45,7 +45,7 @@ func TestTheBackgroundIsKept(t *testing.T) {
 
 // Of one that does not fit, its figures are kept to the last.
 func TestTheBackgroundMakesRoom(t *testing.T) {
-	run := exampleBeside(t, v1alpha1.RunInvalid, sized{clients: 1, seconds: 3000, bins: 300, output: 5000})
+	run := exampleBackground(t, v1alpha1.RunInvalid, sized{clients: 1, seconds: 3000, bins: 300, output: 5000})
 	data, err := marshal(run, 3000)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ type Outage struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
 
-	// LetBackTime is when noup was unset. Other times count from it unless they say otherwise.
-	LetBackTime *metav1.Time `json:"letBackTime,omitempty"`
+	// NoupUnsetTime is when noup was unset. Other times count from it unless they say otherwise.
+	NoupUnsetTime *metav1.Time `json:"letBackTime,omitempty"`
 
 	// SecondsToOut is from the stop until Ceph had marked the OSDs out, and
 	// SecondsToBackfilled from then until all placement groups had all their copies without

@@ -36,7 +36,7 @@ func journal(sweep string, epoch, revision int64, states ...tuning.State) *tunin
 	for i, state := range states {
 		j.Entries = append(j.Entries, tuning.Entry{
 			Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_option_" + string(rune('a'+i))}, Type: "uint",
-			Ours: []tuning.Ours{{Intended: tuning.Of("4")}}, State: state,
+			Applied: []tuning.AppliedValue{{Intended: tuning.Of("4")}}, State: state,
 		})
 	}
 	return j

@@ -118,9 +118,9 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 	}
 }
 
-// Told returns the current reason and message of condition Ready. The printer column Phase shows
+// Current returns the current reason and message of condition Ready. The printer column Phase shows
 // the reason.
-func Told(conditions []metav1.Condition) Outcome {
+func Current(conditions []metav1.Condition) Outcome {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return Outcome{Reason: ready.Reason, Message: ready.Message}
 	}

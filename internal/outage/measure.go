@@ -33,10 +33,10 @@ func Measure(e Evidence) *archive.Outage {
 		return nil
 	}
 	r := &archive.Outage{
-		StopTime: moment(so.Stop), LetBackTime: moment(so.LetBack),
+		StopTime: moment(so.Stop), NoupUnsetTime: moment(so.NoupUnset),
 		SecondsToOut: after(so.Stop, so.Out), SecondsToBackfilled: after(so.Out, so.Backfilled),
-		SecondsToUp: after(so.LetBack, so.Up), SecondsToActive: after(so.LetBack, activeFrom(e.Samples, so)),
-		SecondsToClean: after(so.LetBack, so.Clean),
+		SecondsToUp: after(so.NoupUnset, so.Up), SecondsToActive: after(so.NoupUnset, activeFrom(e.Samples, so)),
+		SecondsToClean: after(so.NoupUnset, so.Clean),
 		Windows:        windows(e),
 	}
 	if so.Clean.IsZero() {
@@ -48,7 +48,7 @@ func Measure(e Evidence) *archive.Outage {
 	}
 	recovered := e.After.Objects - e.Before.Objects
 	r.RecoveredObjects = &recovered
-	if seconds := so.Clean.Sub(so.LetBack).Seconds(); seconds > 0 {
+	if seconds := so.Clean.Sub(so.NoupUnset).Seconds(); seconds > 0 {
 		r.RecoveredObjectsPerSecond = figure.Decimal(float64(recovered) / seconds)
 	}
 	return r
@@ -57,8 +57,8 @@ func Measure(e Evidence) *archive.Outage {
 // Figures are those of the phase that only its outage gives, as far as it was measured:
 // none before the cluster was whole again.
 func Figures(so Progress, cost *archive.Outage) []figure.Figure {
-	seconds := so.Clean.Sub(so.LetBack).Seconds()
-	if so.Clean.IsZero() || so.LetBack.IsZero() || seconds <= 0 {
+	seconds := so.Clean.Sub(so.NoupUnset).Seconds()
+	if so.Clean.IsZero() || so.NoupUnset.IsZero() || seconds <= 0 {
 		return nil
 	}
 	all := []figure.Figure{{Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: seconds}}
@@ -101,7 +101,7 @@ func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	}
 	return &quiescence.Outage{
 		OSDs: len(p.OSDs), UpOSDs: before.UpOSDs, InOSDs: before.InOSDs,
-		Begin: so.Begin, Stop: so.Stop, LetBack: so.LetBack, Up: so.Up, Clean: so.Clean, Out: p.Backfill,
+		Begin: so.Begin, Stop: so.Stop, NoupUnset: so.NoupUnset, Up: so.Up, Clean: so.Clean, Out: p.Backfill,
 	}
 }
 
@@ -129,7 +129,7 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	}
 	from, inactive := so.Up, false
 	for _, s := range samples {
-		if s.Time.Before(so.LetBack) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
+		if s.Time.Before(so.NoupUnset) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
 			continue
 		}
 		now := s.Status.CountPGs(ceph.PGState.IsInactive) > 0
@@ -183,7 +183,7 @@ func windows(e Evidence) []archive.OutageWindow {
 		end  time.Time
 	}{
 		{archive.WindowBefore, so.Stop},
-		{archive.WindowOutage, so.LetBack},
+		{archive.WindowOutage, so.NoupUnset},
 		{archive.WindowRecovery, so.Clean},
 		{archive.WindowAfter, time.Time{}},
 	} {

@@ -21,8 +21,8 @@ type Progress struct {
 	// Out is when Ceph was first seen to have marked them out, and Backfilled when the cluster
 	// was whole without them; only if the plan expects it.
 	Out, Backfilled time.Time
-	// LetBack is when noup was unset, and Up when the OSDs were seen up.
-	LetBack, Up time.Time
+	// NoupUnset is when noup was unset, and Up when the OSDs were seen up.
+	NoupUnset, Up time.Time
 	// Clean is when the cluster was first seen to be whole again.
 	Clean time.Time
 	// Failed says why the outage cannot be measured.
@@ -30,7 +30,7 @@ type Progress struct {
 }
 
 // Outstanding reports whether OSDs may be kept down.
-func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.LetBack.IsZero() }
+func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.NoupUnset.IsZero() }
 
 // Look is what is known of the cluster and the phase at a moment.
 type Look struct {
@@ -54,8 +54,8 @@ const (
 	StepWait Step = "Wait"
 	// StepStop stops the OSDs, if nothing speaks against it.
 	StepStop Step = "Stop"
-	// StepLetBack unsets noup.
-	StepLetBack Step = "LetBack"
+	// StepUnsetNoup unsets noup.
+	StepUnsetNoup Step = "LetBack"
 	// StepDone leaves nothing to be done.
 	StepDone Step = "Done"
 )
@@ -75,7 +75,7 @@ func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.
 	so = p.note(so, look, now)
 	switch {
 	case so.Outstanding() && (so.Failed != "" || look.PhaseOver || !now.Before(so.Stop.Add(p.Duration))):
-		return so, StepLetBack, 0
+		return so, StepUnsetNoup, 0
 	case so.Failed != "", !so.Clean.IsZero(), so.Stop.IsZero() && look.PhaseOver:
 		return so, StepDone, 0
 	case so.Stop.IsZero() && now.Before(so.Start.Add(p.Before)):
@@ -100,7 +100,7 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 		so.Down = look.OSDMapAt
 	}
 	so = p.noteBackfill(so, look)
-	if known && !so.LetBack.IsZero() && so.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(so.LetBack) {
+	if known && !so.NoupUnset.IsZero() && so.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(so.NoupUnset) {
 		so.Up = look.OSDMapAt
 	}
 	if !so.Up.IsZero() && so.Clean.IsZero() {
@@ -134,7 +134,7 @@ func (p Plan) failure(so Progress, look Look, now time.Time) string {
 	if other := p.otherDown(look.OSDMap); other >= 0 {
 		return fmt.Sprintf("osd.%d went down, which is none of those that were stopped", other)
 	}
-	if so.LetBack.IsZero() {
+	if so.NoupUnset.IsZero() {
 		return p.failureOfOutage(so, look, now)
 	}
 	return p.failureAfter(so, look, now)
@@ -179,7 +179,7 @@ func (p Plan) cameUpEarly(so Progress, look Look) bool {
 
 func (p Plan) failureAfter(so Progress, look Look, now time.Time) string {
 	switch {
-	case so.Up.IsZero() && now.Sub(so.LetBack) > UpWithin:
+	case so.Up.IsZero() && now.Sub(so.NoupUnset) > UpWithin:
 		return fmt.Sprintf("not all OSDs came up within %v: look at their pods", UpWithin)
 	case so.Clean.IsZero() && look.PhaseOver:
 		return "the phase ended before the cluster was whole again: make it longer, or its rate lower"

@@ -194,8 +194,8 @@ func TestNext(t *testing.T) {
 	start := Progress{Start: begin}
 	stopped := Progress{Start: begin, Stop: at(40)}
 	down := Progress{Start: begin, Stop: at(40), Down: at(41)}
-	back := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100)}
-	up := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100), Up: at(102)}
+	back := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
+	up := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102)}
 	early := []quiescence.Sample{sample(42, 9, degraded), sample(47, 0, clean)}
 	early[0].Status.UpOSDs, early[1].Status.UpOSDs = 2, 3
 	recovering := []quiescence.Sample{sample(60, 9, degraded), sample(104, 9, "active+recovering+degraded")}
@@ -218,15 +218,15 @@ func TestNext(t *testing.T) {
 		"the phase ended before":      {so: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
 		"they are told to go":         {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
 		"they are down":               {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(so Progress) bool { return so.Down.Equal(at(42)) }},
-		"they do not go":              {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepLetBack, failed: "not all OSDs were down"},
-		"one is up before it may":     {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepLetBack, failed: "came up before the outage was over"},
+		"they do not go":              {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepUnsetNoup, failed: "not all OSDs were down"},
+		"one is up before it may":     {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepUnsetNoup, failed: "came up before the outage was over"},
 		"nobody knows how many were":  {so: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
 		"they are as few as they can": {so: down, look: Look{OSDMap: osds(2), Samples: early[:1], UpBefore: 3}, now: 50, want: StepWait, again: 50 * time.Second},
-		"another one goes":            {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepLetBack, failed: "osd.0 went down"},
+		"another one goes":            {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepUnsetNoup, failed: "osd.0 went down"},
 		"the outage is nearly over":   {so: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
-		"the outage is over":          {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepLetBack},
-		"nobody could look for long":  {so: down, now: 500, want: StepLetBack},
-		"the phase ends meanwhile":    {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepLetBack, failed: "while the OSDs were down"},
+		"the outage is over":          {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepUnsetNoup},
+		"nobody could look for long":  {so: down, now: 500, want: StepUnsetNoup},
+		"the phase ends meanwhile":    {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepUnsetNoup, failed: "while the OSDs were down"},
 		"they were let back":          {so: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
 		"they are up":                 {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(so Progress) bool { return so.Up.Equal(at(102)) }},
 		"they do not come":            {so: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
@@ -238,7 +238,7 @@ func TestNext(t *testing.T) {
 		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
 		"data still has to move":      {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
 		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
-		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepLetBack, failed: "no"},
+		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.look.OSDMapAt = at(tc.now)
@@ -277,7 +277,7 @@ func TestBackfill(t *testing.T) {
 		p := plan()
 		p.Backfill = true
 		so, step, _ := p.Next(Progress{Start: begin, Stop: at(40), Down: at(41)}, Look{OSDMap: osds(2), OSDMapAt: at(41), Samples: tc.samples, InBefore: tc.inBefore}, at(100))
-		if step != StepLetBack || !strings.Contains(so.Failed, tc.failed) || (so.Failed == "") != (tc.failed == "") {
+		if step != StepUnsetNoup || !strings.Contains(so.Failed, tc.failed) || (so.Failed == "") != (tc.failed == "") {
 			t.Errorf("%s: %s, failed %q, want %q", name, step, so.Failed, tc.failed)
 		}
 		if !so.Out.Equal(tc.out) || !so.Backfilled.Equal(tc.backfilled) {
@@ -295,19 +295,19 @@ func TestBackfill(t *testing.T) {
 		"it was moved back":                       {back, at(112)},
 		"nothing was":                             {idle, at(101)},
 	} {
-		so := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), LetBack: at(100), Up: at(100.5)}
+		so := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100), Up: at(100.5)}
 		if got := wholeFrom(tc.samples, so); !got.Equal(tc.want) {
 			t.Errorf("%s: whole from %v, want %v", name, got, tc.want)
 		}
 	}
-	got := Measure(Evidence{Progress: Progress{Start: begin, Stop: at(40), Out: at(70), Backfilled: at(80), LetBack: at(100)}})
+	got := Measure(Evidence{Progress: Progress{Start: begin, Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100)}})
 	if got.SecondsToOut != "30" || got.SecondsToBackfilled != "10" {
 		t.Errorf("out after %q s, moved after %q s; want 30 and 10", got.SecondsToOut, got.SecondsToBackfilled)
 	}
 }
 
 func TestMeasure(t *testing.T) {
-	so := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100), Up: at(102), Clean: at(120)}
+	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102), Clean: at(120)}
 	var spans []result.LatencyWindow // of 5 s; the one in which they go is the worst
 	for i := range 36 {
 		milliseconds := int64(map[bool]int{true: 2, false: 4}[i < 5])
@@ -339,9 +339,9 @@ func TestMeasure(t *testing.T) {
 		},
 		Before: &ceph.Recovered{Objects: 1000}, After: &ceph.Recovered{Objects: 1240},
 	})
-	stop, letBack, recovered := metav1.NewTime(at(40)), metav1.NewTime(at(100)), int64(240)
+	stop, unsetNoup, recovered := metav1.NewTime(at(40)), metav1.NewTime(at(100)), int64(240)
 	want := &archive.Outage{
-		StopTime: &stop, LetBackTime: &letBack, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
+		StopTime: &stop, NoupUnsetTime: &unsetNoup, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		// 2 s to 100, 8 s at 100, 48 s from 100 to 300, 6 s at 300, 16 s from 300 to none.
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
 		Windows: []archive.OutageWindow{
@@ -377,7 +377,7 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 	if got := Measure(Evidence{Progress: Progress{Start: begin, Failed: "refused"}}); got != nil {
 		t.Errorf("%+v", got)
 	}
-	so := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(60)}
+	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(60)}
 	got := Measure(Evidence{Progress: so, Samples: []quiescence.Sample{sample(50, 7, degraded)}, Before: &ceph.Recovered{}, After: &ceph.Recovered{Objects: 5}})
 	if got.SecondsToUp != "" || got.SecondsToClean != "" || got.DegradedObjectSeconds != "" || got.RecoveredObjects != nil || got.Windows != nil {
 		t.Errorf("%+v", got)
@@ -389,7 +389,7 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 
 // A map of before says nothing about what was asked for since.
 func TestAnOldMapTellsNothing(t *testing.T) {
-	so := Progress{Start: begin, Stop: at(40), Down: at(41), LetBack: at(100)}
+	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
 	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))
 	if !so.Up.IsZero() {
 		t.Errorf("up at %v, by a map of before the stop", so.Up)

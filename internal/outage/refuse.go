@@ -28,7 +28,7 @@ type Cluster struct {
 // Refuse says why OSDs must not be stopped; "" if they may be.
 func (p Plan) Refuse(c Cluster, now time.Time) string {
 	for _, rule := range []func(Cluster) string{
-		p.removedByRook, p.unknown, p.flagged, p.notWhole, p.lostMeanwhile, p.shared, p.unsafe,
+		p.removedByRook, p.unknown, p.flagged, p.incomplete, p.lostMeanwhile, p.shared, p.unsafe,
 	} {
 		if why := rule(c); why != "" {
 			return why
@@ -103,7 +103,7 @@ func (p Plan) flagged(c Cluster) string {
 	return ""
 }
 
-func (p Plan) notWhole(c Cluster) string {
+func (p Plan) incomplete(c Cluster) string {
 	for _, osd := range c.OSDMap.OSDs {
 		if !osd.Up {
 			return fmt.Sprintf("osd.%d is down already", osd.ID)

@@ -32,8 +32,8 @@ const (
 	firstRelease = "luminous"
 )
 
-// Wish is what OSDs are to be chosen for.
-type Wish struct {
+// Request is what OSDs are to be chosen for.
+type Request struct {
 	// Count is how many OSDs.
 	Count int
 	// Pools are what is to be placed on them.
@@ -54,13 +54,13 @@ type Pool struct {
 	PGs int
 }
 
-// WishOf is what a scratch pool as [Sized] returns it asks for.
-func WishOf(pool v1alpha1.ScratchPool) Wish {
-	wish := Wish{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
+// RequestOf is what a scratch pool as [Sized] returns it asks for.
+func RequestOf(pool v1alpha1.ScratchPool) Request {
+	request := Request{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
 	if pool.OSDs != nil {
-		wish.Count = int(pool.OSDs.Count)
+		request.Count = int(pool.OSDs.Count)
 		if pool.OSDs.Seed != nil {
-			wish.Seed = *pool.OSDs.Seed
+			request.Seed = *pool.OSDs.Seed
 		}
 	}
 	pgs := func(parameters map[string]v1alpha1.ParameterValue) int {
@@ -72,20 +72,20 @@ func WishOf(pool v1alpha1.ScratchPool) Wish {
 	}
 	switch ec, replicated := pool.ErasureCoded, pool.Replicated; {
 	case ec != nil:
-		wish.Pools = []Pool{
+		request.Pools = []Pool{
 			{Copies: int(ec.DataChunks + ec.CodingChunks), PGs: pgs(pool.Parameters)},
 			// Metadata need not be on all of them: how many placement groups they have
 			// does not matter.
 			{Copies: int(ec.Metadata.Size)},
 		}
 	case replicated != nil:
-		wish.Pools = []Pool{{Copies: int(replicated.Size), PGs: pgs(pool.Parameters)}}
+		request.Pools = []Pool{{Copies: int(replicated.Size), PGs: pgs(pool.Parameters)}}
 	}
-	return wish
+	return request
 }
 
-// Understood says why a cluster cannot place single placement groups; nil if it can.
-func Understood(m *ceph.OSDMap) error {
+// SupportsUpmap says why a cluster cannot place single placement groups; nil if it can.
+func SupportsUpmap(m *ceph.OSDMap) error {
 	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Releases are in the order of the alphabet.
 		return refuse("the cluster serves clients of release %s, which do not understand where single placement groups are put: `ceph osd set-require-min-compat-client luminous`, if there are none of them any more", m.MinCompatClient)
 	}
@@ -117,7 +117,7 @@ func (c Chosen) Sorted() []int { return slices.Sorted(slices.Values(c.IDs)) }
 // domains have as many of the OSDs as each other, or one more.
 //
 // What cannot be is an *Error.
-func Choose(all []ceph.OSDLocation, w Wish) (Chosen, error) {
+func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
 	domains, err := candidates(all, w)
 	if err != nil {
 		return Chosen{}, err
@@ -150,7 +150,7 @@ func Choose(all []ceph.OSDLocation, w Wish) (Chosen, error) {
 // device class is not checked here.
 //
 // What cannot be is an *Error.
-func Apart(all []ceph.OSDLocation, w Wish) error {
+func Apart(all []ceph.OSDLocation, w Request) error {
 	domains, err := w.domains(all, func(ceph.OSDLocation) bool { return true })
 	if err != nil || len(domains) == 0 {
 		return err
@@ -165,7 +165,7 @@ func Apart(all []ceph.OSDLocation, w Wish) error {
 }
 
 // candidates are the OSDs that can be drawn, by failure domain.
-func candidates(all []ceph.OSDLocation, w Wish) (map[string][]int, error) {
+func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	var classes []string
 	for _, osd := range all {
 		classes = with(classes, osd.DeviceClass)
@@ -179,7 +179,7 @@ func candidates(all []ceph.OSDLocation, w Wish) (map[string][]int, error) {
 
 // domains are the OSDs that the rule of the pools takes, as far as they count, by failure
 // domain.
-func (w Wish) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
+func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
 	hasDefault := slices.ContainsFunc(all, func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] == defaultRoot })
 	domains := map[string][]int{}
 	nowhere := 0
@@ -213,7 +213,7 @@ func with(names []string, name string) []string {
 }
 
 // possible says why a wish cannot be fulfilled.
-func (w Wish) possible(domains map[string][]int) error {
+func (w Request) possible(domains map[string][]int) error {
 	there := 0
 	for _, osds := range domains {
 		there += len(osds)
@@ -235,7 +235,7 @@ func (w Wish) possible(domains map[string][]int) error {
 	return nil
 }
 
-func (w Wish) ofClass() string {
+func (w Request) ofClass() string {
 	if w.DeviceClass == "" {
 		return ""
 	}
@@ -297,13 +297,13 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 
 // Missing are the placements that were not sent to Ceph yet. told has those that this process
 // has sent, by ID: Ceph drops one that equals CRUSH's own choice, and no longer shows it.
-func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, told map[string][]int) []ceph.PGPlacement {
+func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)
 		if upmap, mapped := m.PGUpmaps[id]; mapped {
 			return slices.Equal(upmap, p.OSDs)
 		}
-		return slices.Equal(told[id], p.OSDs)
+		return slices.Equal(sent[id], p.OSDs)
 	})
 }
 
@@ -330,18 +330,18 @@ func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 		}
 	}
 	if count != pool.PGNum { // Unreported placement groups are not proven.
-		return untold(pool, count)
+		return unreported(pool, count)
 	}
 	return ""
 }
 
-func untold(pool ceph.Pool, count int) string {
+func unreported(pool ceph.Pool, count int) string {
 	return fmt.Sprintf("Ceph tells where %d of %d placement groups of pool %s are", count, pool.PGNum, pool.Name)
 }
 
-// Wrong says how the placement groups of a pool are not confined to OSDs: they are on
+// CheckConfined says how the placement groups of a pool are not confined to OSDs: they are on
 // others, or not on all of these. It is "" if they are.
-func Wrong(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
+func CheckConfined(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	used, count := map[int]bool{}, 0
 	for _, pg := range pgs {
 		if pg.PoolID != pool.ID {
@@ -359,7 +359,7 @@ func Wrong(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 		}
 	}
 	if count != pool.PGNum {
-		return untold(pool, count)
+		return unreported(pool, count)
 	}
 	for _, osd := range osds {
 		if !used[osd] {

@@ -35,61 +35,61 @@ func but(all []ceph.OSDLocation, change func([]ceph.OSDLocation)) []ceph.OSDLoca
 func TestChoose(t *testing.T) {
 	one := func(copies, pgs int) []Pool { return []Pool{{Copies: copies, PGs: pgs}} }
 	for name, tc := range map[string]struct {
-		osds []ceph.OSDLocation
-		wish Wish
-		want string // OSDs by number; or, where there are none, a part of the refusal
+		osds    []ceph.OSDLocation
+		request Request
+		want    string // OSDs by number; or, where there are none, a part of the refusal
 	}{
-		"all OSDs": {hosts(1, 1, 1), Wish{Count: 3, Pools: one(3, 8), FailureDomain: "host"}, "[0 1 2]"},
+		"all OSDs": {hosts(1, 1, 1), Request{Count: 3, Pools: one(3, 8), FailureDomain: "host"}, "[0 1 2]"},
 		"one of one host, with the failure domain OSD": {
-			hosts(1), Wish{Count: 1, Pools: one(1, 8), FailureDomain: "osd"}, "[0]",
+			hosts(1), Request{Count: 1, Pools: one(1, 8), FailureDomain: "osd"}, "[0]",
 		},
 		"the OSD that is down is not drawn": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[1].Up = false }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 2]",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[1].Up = false }), Request{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 2]",
 		},
 		"nor the one that is out": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[2].In = false }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 1]",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[2].In = false }), Request{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[0 1]",
 		},
 		"nor one of another class": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
-			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
+			Request{Count: 2, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
 			"[1 2]",
 		},
 		"nor one of another root": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[1 2]",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[1 2]",
 		},
 		"a root of another name, if it is the only one": {
 			but(hosts(1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"], o[1].Buckets["root"] = "attic", "attic" }),
-			Wish{Count: 2, Pools: one(1, 8), FailureDomain: "host"},
+			Request{Count: 2, Pools: one(1, 8), FailureDomain: "host"},
 			"[0 1]",
 		},
 		"more than there are": {
-			hosts(1, 1, 1), Wish{Count: 4, Pools: one(1, 8), FailureDomain: "host"}, "cannot be confined to 4 OSDs: 3 are up and in",
+			hosts(1, 1, 1), Request{Count: 4, Pools: one(1, 8), FailureDomain: "host"}, "cannot be confined to 4 OSDs: 3 are up and in",
 		},
 		"more than there are of the class": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
-			Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
+			Request{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
 			"2 of device class ssd are up and in",
 		},
 		"of two classes at once": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Wish{Count: 3, Pools: one(1, 8), FailureDomain: "host"}, "different device classes (hdd, ssd)",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Request{Count: 3, Pools: one(1, 8), FailureDomain: "host"}, "different device classes (hdd, ssd)",
 		},
 		"more copies than OSDs": {
-			hosts(1, 1, 1), Wish{Count: 2, Pools: one(3, 8), FailureDomain: "host"}, "3 copies or chunks cannot be confined to 2 OSDs",
+			hosts(1, 1, 1), Request{Count: 2, Pools: one(3, 8), FailureDomain: "host"}, "3 copies or chunks cannot be confined to 2 OSDs",
 		},
 		"more copies than hosts": {
-			hosts(3), Wish{Count: 3, Pools: one(2, 8), FailureDomain: "host"}, "in 1 of those: use failureDomain osd",
+			hosts(3), Request{Count: 3, Pools: one(2, 8), FailureDomain: "host"}, "in 1 of those: use failureDomain osd",
 		},
 		"the second of two pools": {
-			hosts(3, 3), Wish{Count: 4, Pools: []Pool{{Copies: 2, PGs: 8}, {Copies: 3, PGs: 8}}, FailureDomain: "host"}, "3 copies or chunks are to be kept apart by host",
+			hosts(3, 3), Request{Count: 4, Pools: []Pool{{Copies: 2, PGs: 8}, {Copies: 3, PGs: 8}}, FailureDomain: "host"}, "3 copies or chunks are to be kept apart by host",
 		},
 		"fewer placement groups than OSDs": {
-			hosts(2, 2), Wish{Count: 4, Pools: one(1, 2), FailureDomain: "host"}, "2 placement groups of 1 copies or chunks cannot use all of 4 OSDs",
+			hosts(2, 2), Request{Count: 4, Pools: one(1, 2), FailureDomain: "host"}, "2 placement groups of 1 copies or chunks cannot use all of 4 OSDs",
 		},
-		"a number of placement groups that is not known": {hosts(2, 2), Wish{Count: 4, Pools: one(1, 0), FailureDomain: "host"}, "[0 1 2 3]"},
-		"a failure domain that there is not":             {hosts(2, 2), Wish{Count: 2, Pools: one(1, 8), FailureDomain: "rack"}, "no OSD is in a CRUSH bucket of type rack"},
+		"a number of placement groups that is not known": {hosts(2, 2), Request{Count: 4, Pools: one(1, 0), FailureDomain: "host"}, "[0 1 2 3]"},
+		"a failure domain that there is not":             {hosts(2, 2), Request{Count: 2, Pools: one(1, 8), FailureDomain: "rack"}, "no OSD is in a CRUSH bucket of type rack"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			chosen, err := Choose(tc.osds, tc.wish)
+			chosen, err := Choose(tc.osds, tc.request)
 			if problem, refused := errors.AsType[*Error](err); refused {
 				if strings.HasPrefix(tc.want, "[") || !strings.Contains(problem.Message, tc.want) {
 					t.Errorf("refused: %q, want %q", problem.Message, tc.want)
@@ -110,7 +110,7 @@ func TestDrawsAreNestedAndInTurn(t *testing.T) {
 	for seed := range int64(20) {
 		var before []int
 		for count := 1; count <= len(osds); count++ {
-			chosen, err := Choose(osds, Wish{Count: count, Pools: []Pool{{Copies: 1, PGs: 16}}, FailureDomain: "host", Seed: seed})
+			chosen, err := Choose(osds, Request{Count: count, Pools: []Pool{{Copies: 1, PGs: 16}}, FailureDomain: "host", Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,16 +131,16 @@ func TestDrawsAreNestedAndInTurn(t *testing.T) {
 
 // Every OSD is drawn first about as often as every other, and a seed draws the same always.
 func TestDrawsAreFair(t *testing.T) {
-	wish := Wish{Count: 1, Pools: []Pool{{Copies: 1, PGs: 8}}, FailureDomain: "osd"}
+	request := Request{Count: 1, Pools: []Pool{{Copies: 1, PGs: 8}}, FailureDomain: "osd"}
 	first := map[int]int{}
 	const draws = 600
 	for seed := range int64(draws) {
-		wish.Seed = seed
-		chosen, err := Choose(hosts(3), wish)
+		request.Seed = seed
+		chosen, err := Choose(hosts(3), request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Choose(hosts(3), wish)
+		again, err := Choose(hosts(3), request)
 		if err != nil || !slices.Equal(chosen.IDs, again.IDs) {
 			t.Fatalf("seed %d draws %v and then %v, %v", seed, chosen.IDs, again.IDs, err)
 		}
@@ -175,7 +175,7 @@ func TestSpread(t *testing.T) {
 		"chunks on more OSDs than they are": {hosts(1, 1, 1, 1, 1), 5, 3, "host", 20, 12, 12, 4, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			chosen, err := Choose(tc.osds, Wish{Count: tc.count, Pools: []Pool{{Copies: tc.copies, PGs: tc.pgs}}, FailureDomain: tc.domain, Seed: 7})
+			chosen, err := Choose(tc.osds, Request{Count: tc.count, Pools: []Pool{{Copies: tc.copies, PGs: tc.pgs}}, FailureDomain: tc.domain, Seed: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,9 +210,9 @@ func TestMissing(t *testing.T) {
 		{Number: 0, OSDs: []int{1, 2}}, {Number: 1, OSDs: []int{2, 1}}, {Number: 2, OSDs: []int{1, 2}}, {Number: 3, OSDs: []int{2, 1}}, {Number: 4, OSDs: []int{1, 2}},
 	}
 	osdMap := &ceph.OSDMap{PGUpmaps: map[string][]int{"5.0": {1, 2}, "5.1": {1, 2}, "4.2": {1, 2}}}
-	told := map[string][]int{"5.1": {2, 1}, "5.3": {1, 2}, "5.4": {1, 2}}
+	sent := map[string][]int{"5.1": {2, 1}, "5.3": {1, 2}, "5.4": {1, 2}}
 	var got []int
-	for _, p := range Missing(pool, wanted, osdMap, told) {
+	for _, p := range Missing(pool, wanted, osdMap, sent) {
 		got = append(got, p.Number)
 	}
 	// 0 is in the map, and 4 was told and is as CRUSH has it; somebody has put 1 elsewhere,
@@ -240,7 +240,7 @@ func TestWrong(t *testing.T) {
 		"nothing is known":             {nil, []int{0, 2}, "where 0 of 2 placement groups"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Wrong(pool, tc.pgs, tc.osds); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			if got := CheckConfined(pool, tc.pgs, tc.osds); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("it says %q, want %q", got, tc.want)
 			}
 		})
@@ -263,23 +263,23 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-func TestWishOf(t *testing.T) {
+func TestRequestOf(t *testing.T) {
 	pg := map[string]v1alpha1.ParameterValue{"pg_num": "16"}
 	for name, tc := range map[string]struct {
 		pool v1alpha1.ScratchPool
-		want Wish
+		want Request
 	}{
 		"copies": {
 			v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, FailureDomain: "osd", DeviceClass: "hdd", Parameters: pg, OSDs: &v1alpha1.OSDSelection{Count: 3, Seed: new(int64(9))}},
-			Wish{Count: 3, Pools: []Pool{{Copies: 2, PGs: 16}}, FailureDomain: "osd", DeviceClass: "hdd", Seed: 9},
+			Request{Count: 3, Pools: []Pool{{Copies: 2, PGs: 16}}, FailureDomain: "osd", DeviceClass: "hdd", Seed: 9},
 		},
 		"chunks, with metadata": {
 			v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1, Metadata: v1alpha1.MetadataPool{Size: 3}}, Parameters: pg, OSDs: &v1alpha1.OSDSelection{Count: 4}},
-			Wish{Count: 4, Pools: []Pool{{Copies: 3, PGs: 16}, {Copies: 3}}, FailureDomain: "host"},
+			Request{Count: 4, Pools: []Pool{{Copies: 3, PGs: 16}, {Copies: 3}}, FailureDomain: "host"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, WishOf(tc.pool)); diff != "" {
+			if diff := cmp.Diff(tc.want, RequestOf(tc.pool)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -288,7 +288,7 @@ func TestWishOf(t *testing.T) {
 
 func TestUnderstood(t *testing.T) {
 	for release, fine := range map[string]bool{"jewel": false, "kraken": false, "luminous": true, "reef": true, "": true, "unknown": true} {
-		if err := Understood(&ceph.OSDMap{MinCompatClient: release}); (err == nil) != fine {
+		if err := SupportsUpmap(&ceph.OSDMap{MinCompatClient: release}); (err == nil) != fine {
 			t.Errorf("clients of %q: %v, want it possible: %t", release, err, fine)
 		}
 	}
@@ -303,36 +303,36 @@ func TestApart(t *testing.T) {
 		return all
 	}
 	for name, tc := range map[string]struct {
-		osds []ceph.OSDLocation
-		wish Wish
-		want string // a part of the refusal; "" for none
+		osds    []ceph.OSDLocation
+		request Request
+		want    string // a part of the refusal; "" for none
 	}{
-		"a host for each copy":      {hosts(2, 2, 2), Wish{Pools: pools(3), FailureDomain: "host"}, ""},
-		"three copies on two hosts": {hosts(3, 3), Wish{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks are to be kept apart by host, and the OSDs are in 2 of those: set scratchPool.failureDomain to osd"},
-		"the same, apart by OSD":    {hosts(3, 3), Wish{Pools: pools(3), FailureDomain: "osd"}, ""},
-		"more copies than OSDs":     {hosts(2), Wish{Pools: pools(3), FailureDomain: "osd"}, "in 2 of those"},
+		"a host for each copy":      {hosts(2, 2, 2), Request{Pools: pools(3), FailureDomain: "host"}, ""},
+		"three copies on two hosts": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks are to be kept apart by host, and the OSDs are in 2 of those: set scratchPool.failureDomain to osd"},
+		"the same, apart by OSD":    {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "osd"}, ""},
+		"more copies than OSDs":     {hosts(2), Request{Pools: pools(3), FailureDomain: "osd"}, "in 2 of those"},
 		"chunks that fit, metadata that do not": {
-			hosts(1, 1), Wish{Pools: pools(2, 3), FailureDomain: "host"}, "3 copies or chunks",
+			hosts(1, 1), Request{Pools: pools(2, 3), FailureDomain: "host"}, "3 copies or chunks",
 		},
 		"hosts of another device class do not count": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
-			Wish{Pools: pools(3), FailureDomain: "host", DeviceClass: "ssd"},
+			Request{Pools: pools(3), FailureDomain: "host", DeviceClass: "ssd"},
 			"the OSDs of device class ssd are in 2 of those",
 		},
 		"any class will do": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Wish{Pools: pools(3), FailureDomain: "host"}, "",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Request{Pools: pools(3), FailureDomain: "host"}, "",
 		},
 		"a host that is down comes back": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Up, o[0].In = false, false }), Wish{Pools: pools(3), FailureDomain: "host"}, "",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Up, o[0].In = false, false }), Request{Pools: pools(3), FailureDomain: "host"}, "",
 		},
 		"a host of another root": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Wish{Pools: pools(3), FailureDomain: "host"}, "in 2 of those",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Pools: pools(3), FailureDomain: "host"}, "in 2 of those",
 		},
-		"a level that there is not":                  {hosts(1, 1, 1), Wish{Pools: pools(1), FailureDomain: "zone"}, "no OSD is in a CRUSH bucket of type zone"},
-		"a class that there is not, asked elsewhere": {hosts(1, 1, 1), Wish{Pools: pools(3), FailureDomain: "host", DeviceClass: "nvme"}, ""},
+		"a level that there is not":                  {hosts(1, 1, 1), Request{Pools: pools(1), FailureDomain: "zone"}, "no OSD is in a CRUSH bucket of type zone"},
+		"a class that there is not, asked elsewhere": {hosts(1, 1, 1), Request{Pools: pools(3), FailureDomain: "host", DeviceClass: "nvme"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Apart(tc.osds, tc.wish)
+			err := Apart(tc.osds, tc.request)
 			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}

@@ -22,9 +22,9 @@ func full() []string {
 	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
 }
 
-// DangerBeside returns a danger that forbids further changes and load, given the number of
+// DangerDuringRestart returns a danger that forbids further changes and load, given the number of
 // OSDs that are down on purpose; nil without one. Check and Judge handle milder conditions.
-func DangerBeside(s *ceph.Status, stopped int) *Danger {
+func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 	if s.Health.Status == healthError {
 		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {
 			return c.Severity != healthError

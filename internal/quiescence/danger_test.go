@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-func TestDangerBeside(t *testing.T) {
+func TestDangerDuringRestart(t *testing.T) {
 	healthy := ceph.Status{Health: ceph.Health{Status: "HEALTH_OK"}, OSDs: 4, InOSDs: 3, UpOSDs: 3}
 	warned := func(check ceph.HealthCheck) ceph.Status {
 		s := healthy
@@ -33,7 +33,7 @@ func TestDangerBeside(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := DangerBeside(&tc.status, 0)
+			got := DangerDuringRestart(&tc.status, 0)
 			if (got != nil) != (tc.want != "") {
 				t.Fatalf("danger %+v, want %q", got, tc.want)
 			}

@@ -25,10 +25,10 @@ const (
 type Outage struct {
 	// OSDs is how many are down at most, of UpOSDs and InOSDs that were up and in before.
 	OSDs, UpOSDs, InOSDs int
-	// Begin is when noup was set, Stop when the OSDs were marked down, LetBack when noup was
+	// Begin is when noup was set, Stop when the OSDs were marked down, NoupUnset when noup was
 	// unset, Up when the OSDs were seen up, and Clean when the cluster was whole. Each is zero
 	// until then.
-	Begin, Stop, LetBack, Up, Clean time.Time
+	Begin, Stop, NoupUnset, Up, Clean time.Time
 	// Out says that Ceph is meant to mark them out and move their data.
 	Out bool
 }
@@ -45,7 +45,7 @@ func (d *Outage) covers(at time.Time) bool {
 
 // peers reports whether placement groups may be inactive at a time.
 func (d *Outage) peers(at time.Time) bool {
-	for _, change := range []time.Time{d.Stop, d.LetBack} {
+	for _, change := range []time.Time{d.Stop, d.NoupUnset} {
 		if !change.IsZero() && !at.Before(change.Add(-lookTime)) && at.Sub(change) <= PeeringGrace {
 			return true
 		}

@@ -34,7 +34,7 @@ func both(changes ...func(*Sample)) func(*Sample) {
 // What the benchmark does itself is expected of it, and nothing else is.
 func TestAnOutageExplainsWhatItCauses(t *testing.T) {
 	stopped := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
-	back := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), LetBack: after(40), Clean: after(50)}
+	back := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), NoupUnset: after(40), Clean: after(50)}
 	moved := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}
 	up := *back
 	up.Up, up.Clean = after(42), time.Time{}
@@ -99,20 +99,20 @@ func TestAnOutageExplainsWhatItCauses(t *testing.T) {
 
 func TestOSDsThatAreDownOnPurposeAreNoDanger(t *testing.T) {
 	status := &ceph.Status{OSDs: 3, UpOSDs: 2, InOSDs: 3, PGsByState: map[string]int{"active+undersized+degraded": 33}}
-	if d := DangerBeside(status, 1); d != nil {
+	if d := DangerDuringRestart(status, 1); d != nil {
 		t.Errorf("%+v", d)
 	}
-	if DangerBeside(status, 0) == nil {
+	if DangerDuringRestart(status, 0) == nil {
 		t.Error("an OSD that nobody has stopped is no danger")
 	}
-	if status.UpOSDs = 1; DangerBeside(status, 1) == nil {
+	if status.UpOSDs = 1; DangerDuringRestart(status, 1) == nil {
 		t.Error("another OSD is no danger")
 	}
 }
 
 // The grace for peering counts from what made placement groups peer.
 func TestPeeringGrace(t *testing.T) {
-	d := &Outage{Stop: start, LetBack: start.Add(time.Minute)}
+	d := &Outage{Stop: start, NoupUnset: start.Add(time.Minute)}
 	for seconds, want := range map[int]bool{-6: false, -4: true, 0: true, 20: true, 21: false, 54: false, 56: true, 80: true, 81: false} {
 		if got := d.peers(after(seconds)); got != want {
 			t.Errorf("%d s: %t, want %t", seconds, got, want)

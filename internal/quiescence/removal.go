@@ -23,8 +23,8 @@ func RemovalWithin(spec v1alpha1.Quiescence) time.Duration {
 	return min(RemovalWait, spec.Timeout.Duration)
 }
 
-// MindsRemoval reports whether it matters that OSDs still remove PGs.
-func MindsRemoval(spec v1alpha1.Quiescence) bool {
+// WaitsForRemoval reports whether it matters that OSDs still remove PGs.
+func WaitsForRemoval(spec v1alpha1.Quiescence) bool {
 	return !matches(removalCode, allowances(spec))
 }
 
@@ -32,7 +32,7 @@ func MindsRemoval(spec v1alpha1.Quiescence) bool {
 // remove PGs; "" if it may begin, even if they are not done.
 func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Duration) string {
 	within := RemovalWithin(spec)
-	if strays.PGs == 0 || !MindsRemoval(spec) || waited >= within {
+	if strays.PGs == 0 || !WaitsForRemoval(spec) || waited >= within {
 		return ""
 	}
 	return fmt.Sprintf("%s; the run begins when they have, or after %v, marked as disturbed; %s in quiescence.allowedWarnings does without the wait",
@@ -45,7 +45,7 @@ func removed(strays ceph.Strays) string {
 
 // removal finds out whether OSDs were still removing PGs when a phase began.
 func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
-	if !MindsRemoval(spec) {
+	if !WaitsForRemoval(spec) {
 		return nil
 	}
 	var found *tally

@@ -144,14 +144,14 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 			table.Rows = append(table.Rows, row)
 		}
 		if p.BackgroundIOPS != "" {
-			table.Rows = append(table.Rows, []string{"", besidePhase, string(v1alpha1.MetricIOPS), figure.HumanDecimal(v1alpha1.MetricIOPS, p.BackgroundIOPS), "", "", ""})
+			table.Rows = append(table.Rows, []string{"", backgroundPhase, string(v1alpha1.MetricIOPS), figure.HumanDecimal(v1alpha1.MetricIOPS, p.BackgroundIOPS), "", "", ""})
 		}
 	}
 	return table
 }
 
-// besidePhase is what is written for the direction of figures of the background load.
-const besidePhase = "Background"
+// backgroundPhase is what is written for the direction of figures of the background load.
+const backgroundPhase = "Background"
 
 // marksText says once what each mark means.
 func marksText(phases []v1alpha1.PhaseResult) string {
@@ -339,7 +339,7 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 			for _, f := range phase.Background {
 				if f.Direction == v1alpha1.DirectionTotal {
 					rows = append(rows, []string{
-						strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), besidePhase, string(f.Metric), Unit(f.Metric),
+						strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), backgroundPhase, string(f.Metric), Unit(f.Metric),
 						figure.Exact(f.Value), "", "", "",
 					})
 				}

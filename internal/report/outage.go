@@ -25,7 +25,7 @@ func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 			recovered = strconv.FormatInt(*d.RecoveredObjects, 10)
 		}
 		costs.Rows = append(costs.Rows, []string{
-			run, took(d.StopTime, d.LetBackTime), seconds(d.SecondsToUp), seconds(d.SecondsToActive), seconds(d.SecondsToClean),
+			run, took(d.StopTime, d.NoupUnsetTime), seconds(d.SecondsToUp), seconds(d.SecondsToActive), seconds(d.SecondsToClean),
 			string(d.DegradedObjectSeconds), recovered, string(d.RecoveredObjectsPerSecond),
 		})
 		if d.SecondsToOut != "" {

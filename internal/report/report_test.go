@@ -449,7 +449,7 @@ func TestABenchmarkTellsOfItsOutage(t *testing.T) {
 	b.Name, b.Namespace = "b", "bench"
 	b.Spec.Template.Outage = &v1alpha1.Outage{Phase: "outage", OSDs: []int32{2}}
 	run := &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "outage", Outage: &archive.Outage{
-		StopTime: &stop, LetBackTime: &back, SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
+		StopTime: &stop, NoupUnsetTime: &back, SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		DegradedObjectSeconds: "14700", RecoveredObjects: &recovered, RecoveredObjectsPerSecond: "12",
 		Windows: []archive.OutageWindow{{Name: archive.WindowOutage, Seconds: 60, IOPS: "487", Bandwidth: "1048576", StalledSeconds: 1}},
 	}}}}

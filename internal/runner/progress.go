@@ -27,15 +27,15 @@ type progressWriter struct {
 	task  string
 	since time.Time
 	now   func() time.Time
-	// tell writes a line; count is the session's number of lines so far.
-	tell func(progress.Line)
+	// report writes a line; count is the session's number of lines so far.
+	report func(progress.Line)
 	// counted receives the work of an interval that the engine has counted exactly.
 	counted func(*parse.Counted)
 	count   *int
 
-	line    []byte
-	tooLong bool
-	told    time.Time
+	line     []byte
+	tooLong  bool
+	reported time.Time
 }
 
 // watched is what reads the output of a task's tool; nil where that says nothing before
@@ -47,7 +47,7 @@ func (r *execution) watched() *progressWriter {
 	}
 	return &progressWriter{
 		live: format.NewLive(), task: r.entry.task.ID, since: time.Now(), now: time.Now,
-		tell:    func(l progress.Line) { r.note("%s", l) },
+		report:  func(l progress.Line) { r.note("%s", l) },
 		counted: r.addSecond,
 		count:   &r.progressLines, // One task is at work at a time.
 	}
@@ -86,12 +86,12 @@ func (w *progressWriter) end() {
 	if ok && rate.Counted != nil {
 		w.counted(rate.Counted)
 	}
-	if !ok || now.Sub(w.told) < w.pause() {
+	if !ok || now.Sub(w.reported) < w.pause() {
 		return
 	}
-	w.told = now
+	w.reported = now
 	*w.count++
-	w.tell(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
+	w.report(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
 }
 
 // pause is a little shorter than the pace, so that a line that comes each second is not

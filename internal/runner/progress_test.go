@@ -19,7 +19,7 @@ type step struct {
 	print string
 }
 
-// told are the lines about a tool that prints these.
+// reported are the lines about a tool that prints these.
 func told(count int, steps ...step) []string {
 	clock := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 	var lines []string
@@ -30,7 +30,7 @@ func told(count int, steps ...step) []string {
 			return rate, err == nil
 		}),
 		task: "r1-write", since: clock, now: func() time.Time { return clock },
-		tell: func(l progress.Line) {
+		report: func(l progress.Line) {
 			lines = append(lines, fmt.Sprintf("%v: %g", l.Elapsed, l.Rate.OperationsPerSecond))
 		},
 		count: &count,

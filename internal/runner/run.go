@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	s.grace = cmp.Or(o.grace, killGrace)
 	live := func() error { return s.serveManager(ctx, o, listener) }
 	if o.Tasks != nil {
-		live = func() error { return s.workAlone(ctx, o.Tasks) }
+		live = func() error { return s.workStandalone(ctx, o.Tasks) }
 	}
 	err := live()
 	if err := writeTermination(o.TerminationMessage, err, s.statuses()); err != nil {
@@ -128,10 +128,10 @@ func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan str
 	return idle
 }
 
-// workAlone carries tasks out one after another. A measurement that fails does not
+// workStandalone carries tasks out one after another. A measurement that fails does not
 // keep the next ones from being tried. Preparation that fails does: what were measured
 // after it would be something else. Tasks for always are carried out in any case.
-func (s *session) workAlone(ctx context.Context, tasks []task.Task) error {
+func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	for _, t := range tasks {
 		if err := validate(&t, s.programs); err != nil {
 			return err
@@ -144,7 +144,7 @@ func (s *session) workAlone(ctx context.Context, tasks []task.Task) error {
 			failed++
 			continue
 		}
-		state, err := s.carryOutAlone(ctx, t)
+		state, err := s.carryOutStandalone(ctx, t)
 		if err != nil {
 			s.note("task %s: %v", t.ID, err)
 		}
@@ -163,9 +163,9 @@ func (s *session) workAlone(ctx context.Context, tasks []task.Task) error {
 	return nil
 }
 
-// carryOutAlone gives a task the signal to start as soon as it is ready, and returns
+// carryOutStandalone gives a task the signal to start as soon as it is ready, and returns
 // when it has ended: its deadlines bound that.
-func (s *session) carryOutAlone(ctx context.Context, t task.Task) (task.State, error) {
+func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.State, error) {
 	if _, err := s.put(t); err != nil { //nolint:contextcheck // What ends the runner ends the task through the session.
 		return task.Failed, err
 	}

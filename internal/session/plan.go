@@ -82,11 +82,11 @@ func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switch
 	}
 	var pieces []switchback.Switch
 	for _, s := range switches {
-		from := s.Told + (s.Ended-s.Told)/2
+		from := s.Sent + (s.Ended-s.Sent)/2
 		length := (s.Ended - from) / dwellPieces
 		for i := range dwellPieces {
 			begin := from + time.Duration(i)*length
-			pieces = append(pieces, switchback.Switch{Setting: s.Setting, Told: begin, Acknowledged: begin, Ended: begin + length, Proven: s.Proven})
+			pieces = append(pieces, switchback.Switch{Setting: s.Setting, Sent: begin, Acknowledged: begin, Ended: begin + length, Proven: s.Proven})
 		}
 	}
 	timing := p.Timing
@@ -102,6 +102,6 @@ func planned(seed uint64, number, candidates, groups int, window time.Duration) 
 	order, err := switchback.Assign(seed, uint64(number), candidates, groups)
 	return Plan{
 		Number: number, Candidates: candidates, Order: order, Window: window, ProofEvery: 2 * time.Second, Seed: seed + uint64(number),
-		Timing: switchback.Timing{WashOut: washOut, SlowestTell: 2 * time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
+		Timing: switchback.Timing{WashOut: washOut, MaxSwitch: 2 * time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
 	}, err
 }

@@ -16,7 +16,7 @@ type Cluster interface {
 	// Switch goes from the setting of the window before to that of the next one, and returns
 	// when the command was sent and when Ceph had answered. It has a deadline of its own. After
 	// an error there is no further switch.
-	Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error)
+	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
 	// Proven reports whether OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)
 }
@@ -71,11 +71,11 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
 	}
-	told, acknowledged, err := in.Switch(ctx, from, to)
+	sent, acknowledged, err := in.Switch(ctx, from, to)
 	if err != nil {
 		return fmt.Errorf("switch %d: %w", len(r.Switches), err)
 	}
-	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Told: told.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
+	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Sent: sent.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
 	within, stop := context.WithDeadline(ctx, acknowledged.Add(p.Window))
 	defer stop()
 	own := &r.Switches[len(r.Switches)-1]

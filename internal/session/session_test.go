@@ -25,19 +25,19 @@ type cluster struct {
 	fails    map[int]error // by the number of the switch
 }
 
-func (c *cluster) Switch(_ context.Context, from, to int) (told, acknowledged time.Time, err error) {
+func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged time.Time, err error) {
 	if from != c.setting {
-		return told, acknowledged, errors.New("the window before had another setting")
+		return sent, acknowledged, errors.New("the window before had another setting")
 	}
 	time.Sleep(200 * time.Millisecond) // the look before
 	if err := c.fails[c.switches]; err != nil {
-		return told, acknowledged, err
+		return sent, acknowledged, err
 	}
 	c.switches++
-	told = time.Now()
+	sent = time.Now()
 	time.Sleep(100 * time.Millisecond)
 	c.setting = to
-	return told, time.Now(), nil
+	return sent, time.Now(), nil
 }
 
 func (c *cluster) Proven(_ context.Context, setting int) (bool, error) {
@@ -50,7 +50,7 @@ func load(so Record, ratio float64) []result.Second {
 	var rows []result.Second
 	rng, setting, at := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
 	for from := time.Duration(0); from+time.Second <= so.End; from += time.Second {
-		for at < len(so.Switches) && so.Switches[at].Told <= from {
+		for at < len(so.Switches) && so.Switches[at].Sent <= from {
 			setting, at = so.Switches[at].Setting, at+1
 		}
 		rate := 1000 * (1 + 0.05*rng.NormFloat64())

@@ -61,7 +61,7 @@ func Find(p Phase) []archive.SlowOSD {
 	pgs := placementGroups(p.Placement)
 	latency, work := p.latencies(), workByOSD(p.IO)
 	for _, osd := range p.OSDs {
-		if seconds, told := latency[osd.ID]; told && (pgs[osd.ID] > 0 || len(p.Placement) == 0) {
+		if seconds, reported := latency[osd.ID]; reported && (pgs[osd.ID] > 0 || len(p.Placement) == 0) {
 			byClass[osd.DeviceClass] = append(byClass[osd.DeviceClass], archive.SlowOSD{
 				ID: osd.ID, DeviceClass: osd.DeviceClass, CommitSeconds: seconds, PGs: pgs[osd.ID], Work: work[osd.ID],
 			})
@@ -81,17 +81,17 @@ func Find(p Phase) []archive.SlowOSD {
 // latencies returns the medians of the latencies that OSDs reported during the phase. An OSD
 // that committed nothing is left out: it was idle, or only read from.
 func (p Phase) latencies() map[int]float64 {
-	told := map[int][]float64{}
+	reported := map[int][]float64{}
 	for _, sample := range p.Samples {
 		if sample.Time.Before(p.Start) || sample.Time.After(p.End.Add(late)) {
 			continue
 		}
 		for _, osd := range sample.OSDs {
-			told[osd.ID] = append(told[osd.ID], osd.CommitSeconds)
+			reported[osd.ID] = append(reported[osd.ID], osd.CommitSeconds)
 		}
 	}
 	latencies := map[int]float64{}
-	for id, seconds := range told {
+	for id, seconds := range reported {
 		if m := median(seconds); len(seconds) >= leastSamples && m > 0 {
 			latencies[id] = m
 		}

@@ -25,17 +25,17 @@ type Look struct {
 // Typical is each OSD's work between two moments, by ID: the medians of the looks that lie
 // between them.
 func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
-	told := map[int][]ceph.OSDIO{}
+	answersOf := map[int][]ceph.OSDIO{}
 	for _, look := range looks {
 		if look.Time.Before(start.Add(reported)) || look.Time.After(end) {
 			continue
 		}
 		for _, osd := range look.OSDs {
-			told[osd.ID] = append(told[osd.ID], osd)
+			answersOf[osd.ID] = append(answersOf[osd.ID], osd)
 		}
 	}
 	var typical []archive.OSDIO
-	for id, answers := range told {
+	for id, answers := range answersOf {
 		typical = append(typical, medianIO(id, answers))
 	}
 	slices.SortFunc(typical, func(a, b archive.OSDIO) int { return cmp.Compare(a.ID, b.ID) })

@@ -151,7 +151,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 		return r.affordOrEnd(1)
 	}
 	r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
-	if r.cannotDoWithout(slot) {
+	if r.needs(slot) {
 		return r.reject(Event{Code: BlockLostControl}) // The block's other runs would not count.
 	}
 	return r.nextSlot()
@@ -232,9 +232,9 @@ func (r *replay) closeBlock() error {
 	return r.continueRace()
 }
 
-// cannotDoWithout reports whether a block is lost without the run of a slot: that of the only
+// needs reports whether a block is lost without the run of a slot: that of the only
 // baseline run, or of one at an end where both are needed.
-func (r *replay) cannotDoWithout(slot Slot) bool {
+func (r *replay) needs(slot Slot) bool {
 	if slot.Configuration != 0 {
 		return false
 	}
@@ -339,18 +339,18 @@ func (r *replay) look(rounds int) error {
 		return nil
 	}
 	if rounds >= r.raceCriteria().Looks.First {
-		if err := r.letDecidedLeave(); err != nil {
+		if err := r.dropDecided(); err != nil {
 			return err
 		}
 	}
 	if rounds >= r.cutsFrom() {
-		return r.letBeatenLeave()
+		return r.dropBeaten()
 	}
 	return nil
 }
 
-// letDecidedLeave lets those leave whose verdict is known.
-func (r *replay) letDecidedLeave() error {
+// dropDecided drops configurations whose verdict is known.
+func (r *replay) dropDecided() error {
 	js, err := r.judgeRace()
 	if err != nil {
 		return err
@@ -370,8 +370,8 @@ func (r *replay) letDecidedLeave() error {
 	return nil
 }
 
-// letBeatenLeave lets those leave that lag behind the leader.
-func (r *replay) letBeatenLeave() error {
+// dropBeaten drops configurations that lag behind the leader.
+func (r *replay) dropBeaten() error {
 	defeats := r.beaten(r.blocks, r.live)
 	if len(defeats) == 0 {
 		return nil

@@ -137,7 +137,7 @@ func (e *estimator) removal() time.Duration {
 	onHDDs := slices.ContainsFunc(e.facts.OSDs, func(o ceph.OSD) bool {
 		return o.DeviceClass == classOfHDDs && (len(classes) == 0 || slices.Contains(classes, o.DeviceClass))
 	})
-	if !onHDDs || !quiescence.MindsRemoval(e.spec.Quiescence) {
+	if !onHDDs || !quiescence.WaitsForRemoval(e.spec.Quiescence) {
 		return 0
 	}
 	return quiescence.RemovalWithin(e.spec.Quiescence)

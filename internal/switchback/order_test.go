@@ -120,12 +120,12 @@ func amountsWithStall() []float64 {
 
 func TestCutAndFaults(t *testing.T) {
 	at := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	timing := Timing{WashOut: at(3), SlowestTell: at(1), ClockError: at(0.2), Coverage: 0.6}
+	timing := Timing{WashOut: at(3), MaxSwitch: at(1), ClockError: at(0.2), Coverage: 0.6}
 	switches := []Switch{
-		{Setting: 0, Told: 0, Acknowledged: at(0.5), Ended: at(10), Proven: true},
-		{Setting: 1, Told: at(10), Acknowledged: at(10.5), Ended: at(20), Proven: true},
-		{Setting: 1, Told: at(20), Acknowledged: at(21.5), Ended: at(30), Proven: true},
-		{Setting: 0, Told: at(30), Acknowledged: at(30.5), Ended: at(40)},
+		{Setting: 0, Sent: 0, Acknowledged: at(0.5), Ended: at(10), Proven: true},
+		{Setting: 1, Sent: at(10), Acknowledged: at(10.5), Ended: at(20), Proven: true},
+		{Setting: 1, Sent: at(20), Acknowledged: at(21.5), Ended: at(30), Proven: true},
+		{Setting: 0, Sent: at(30), Acknowledged: at(30.5), Ended: at(40)},
 	}
 	client := Client{Offset: at(100), Error: at(0.1)}
 	for i := range 40 {

@@ -13,7 +13,7 @@ import (
 // session began.
 type Switch struct {
 	Setting      int           `json:"setting"`
-	Told         time.Duration `json:"told"`         // when Ceph was told
+	Sent         time.Duration `json:"told"`         // when Ceph was told
 	Acknowledged time.Duration `json:"acknowledged"` // when it had answered
 	Ended        time.Duration `json:"ended"`        // when the window was over
 	Proven       bool          `json:"proven"`       // OSDs were seen to run with it
@@ -34,10 +34,10 @@ type Span struct {
 
 // Timing is what a session fixes beforehand.
 type Timing struct {
-	WashOut     time.Duration `json:"washOut"`     // from the acknowledgement
-	SlowestTell time.Duration `json:"slowestTell"` // a switch that takes longer voids its group
-	ClockError  time.Duration `json:"clockError"`  // a clock that is known less well is an error
-	Coverage    float64       `json:"coverage"`    // the part of a window that rows have to cover, such as 0.8
+	WashOut    time.Duration `json:"washOut"`     // from the acknowledgement
+	MaxSwitch  time.Duration `json:"slowestTell"` // a switch that takes longer voids its group
+	ClockError time.Duration `json:"clockError"`  // a clock that is known less well is an error
+	Coverage   float64       `json:"coverage"`    // the part of a window that rows have to cover, such as 0.8
 }
 
 // Window is what clients got while one setting held.
@@ -126,7 +126,7 @@ func checkInput(switches []Switch, clients []Client, timing Timing) error {
 	}
 	last := time.Duration(0)
 	for i, s := range switches {
-		if s.Told < last || s.Acknowledged < s.Told || s.Ended < s.Acknowledged {
+		if s.Sent < last || s.Acknowledged < s.Sent || s.Ended < s.Acknowledged {
 			return fmt.Errorf("%w: switch %d is out of order", stats.ErrParameter, i)
 		}
 		last = s.Ended
@@ -167,8 +167,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {
-		touched := slices.ContainsFunc(disturbed, func(d Span) bool { return d.From < s.Ended && d.To > s.Told })
-		faults[i] = !s.Proven || s.Acknowledged-s.Told > timing.SlowestTell || !covered[i] || touched
+		touched := slices.ContainsFunc(disturbed, func(d Span) bool { return d.From < s.Ended && d.To > s.Sent })
+		faults[i] = !s.Proven || s.Acknowledged-s.Sent > timing.MaxSwitch || !covered[i] || touched
 	}
 	return faults
 }

@@ -31,7 +31,7 @@ func TestAJournalThatIsAcceptedCanBeClosed(t *testing.T) {
 			j = next
 		}
 		for _, entry := range j.Entries {
-			j.stored(Change{Setting: entry.Setting, To: entry.Ours[0].Intended, Type: entry.Type}, entry.Ours[0].Intended)
+			j.stored(Change{Setting: entry.Setting, To: entry.Applied[0].Intended, Type: entry.Type}, entry.Applied[0].Intended)
 			j.closeEntry(entry.Setting, LeftAlone, new(Of(strings.Repeat("&", 4096))))
 			j.Revision += 1 << 40
 			if _, err := Encode(j); err != nil {
@@ -86,7 +86,7 @@ func TestAJournalThatWasFilledBeforeIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	const was = 60<<10 - 1
-	j.Entries[0].Ours = append(j.Entries[0].Ours, Ours{Intended: Of(strings.Repeat("9", was-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
+	j.Entries[0].Applied = append(j.Entries[0].Applied, AppliedValue{Intended: Of(strings.Repeat("9", was-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
 	if text, _ = json.Marshal(j); len(text) != was {
 		t.Fatalf("%d bytes, want %d", len(text), was)
 	}

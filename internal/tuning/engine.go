@@ -242,7 +242,7 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 			return applied, err
 		}
 		delete(untouched, change.Setting)
-		if err := e.setOurs(ctx, j, change); err != nil {
+		if err := e.setVaried(ctx, j, change); err != nil {
 			return applied, fmt.Errorf("set %s: %w", change, err)
 		}
 		applied.Changed = append(applied.Changed, change)
@@ -273,8 +273,8 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 		if of != change.Setting {
 			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
 		}
-		anew, err := j.confirm(change.Setting, now, untouched)
-		if err != nil || !anew {
+		changed, err := j.confirm(change.Setting, now, untouched)
+		if err != nil || !changed {
 			return err
 		}
 		if err := errors.Join(restorable(change, now), j.closable()); err != nil {
@@ -291,7 +291,7 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 func noted(j *Journal, changes []Change) bool {
 	return !slices.ContainsFunc(changes, func(c Change) bool {
 		entry, _ := j.Entry(c.Setting)
-		return !slices.ContainsFunc(entry.Ours, func(o Ours) bool { return o.Intended == c.To && o.Stored != nil })
+		return !slices.ContainsFunc(entry.Applied, func(o AppliedValue) bool { return o.Intended == c.To && o.Stored != nil })
 	})
 }
 
@@ -352,9 +352,9 @@ func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	}
 }
 
-// setOurs sends a value of the sweep to Ceph. A baseline may be the original, which is exempt
+// setVaried sends a value of the sweep to Ceph. A baseline may be the original, which is exempt
 // from bounds.
-func (e *Engine) setOurs(ctx context.Context, j *Journal, change Change) error {
+func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
@@ -381,14 +381,14 @@ func (e *Engine) set(ctx context.Context, of Setting, to Value, original bool) e
 }
 
 func (e *Engine) send(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
-	err := e.tell(ctx, fence, of, to)
+	err := e.sendVerb(ctx, fence, of, to)
 	if ceph.Unsure(err) {
 		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))
 	}
 	return denied(err, of, e.cluster.Tuner)
 }
 
-func (e *Engine) tell(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
+func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
 	at, value := e.cluster.Tuner, to.Text
 	switch {
 	case of.Kind == KindBalancer:

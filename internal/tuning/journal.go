@@ -41,8 +41,8 @@ type Journal struct {
 	Entries []Entry `json:"entries"`
 }
 
-// LetsOSDsUp reports whether the journal is that of an outage.
-func (j *Journal) LetsOSDsUp() bool {
+// IsOutage reports whether the journal is that of an outage.
+func (j *Journal) IsOutage() bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Setting.Kind == KindNoUp })
 }
 
@@ -80,15 +80,15 @@ type Entry struct {
 	Type   string `json:"type"`
 	// Original is what it had before.
 	Original Value `json:"original"`
-	// Ours are the values that it was or may have been given.
-	Ours  []Ours `json:"ours"`
-	State State  `json:"state"`
+	// Applied are the values that it was or may have been given.
+	Applied []AppliedValue `json:"ours"`
+	State   State          `json:"state"`
 	// Found is what it had when it was left alone.
 	Found *Value `json:"found,omitempty"`
 }
 
-// Ours is a value of ours.
-type Ours struct {
+// AppliedValue is a value that the tuner gave a setting, or may have given it.
+type AppliedValue struct {
 	Intended Value `json:"intended"`
 	// Stored is what Ceph made of it; nil until that was seen.
 	Stored *Value `json:"stored,omitempty"`
@@ -134,7 +134,7 @@ func (j *Journal) clone() *Journal {
 	twin := *j
 	twin.Entries = slices.Clone(j.Entries)
 	for i := range twin.Entries {
-		twin.Entries[i].Ours = slices.Clone(j.Entries[i].Ours)
+		twin.Entries[i].Applied = slices.Clone(j.Entries[i].Applied)
 	}
 	return &twin
 }
@@ -163,7 +163,7 @@ func (j *Journal) intend(change Change, now Value) error {
 	at := j.index(change.Setting)
 	fresh := Entry{
 		Setting: change.Setting, Type: change.Type, Original: now, State: Open,
-		Ours: []Ours{{Intended: change.To}},
+		Applied: []AppliedValue{{Intended: change.To}},
 	}
 	if at < 0 {
 		j.Entries = append(j.Entries, fresh)
@@ -180,8 +180,8 @@ func (j *Journal) intend(change Change, now Value) error {
 	case entry.judge(now) == leaveAlone:
 		return &ForeignChangeError{Setting: change.Setting, Found: now}
 	}
-	if !slices.ContainsFunc(entry.Ours, func(o Ours) bool { return o.Intended == change.To }) {
-		entry.Ours = append(entry.Ours, Ours{Intended: change.To})
+	if !slices.ContainsFunc(entry.Applied, func(o AppliedValue) bool { return o.Intended == change.To }) {
+		entry.Applied = append(entry.Applied, AppliedValue{Intended: change.To})
 	}
 	return nil
 }
@@ -209,20 +209,20 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 }
 
 // confirm compares what a setting has right before it is changed with what the journal says.
-// Another value of an untouched setting becomes its original, and anew says that the journal
+// Another value of an untouched setting becomes its original, and changed says that the journal
 // has to be written again.
-func (j *Journal) confirm(of Setting, now Value, untouched bool) (anew bool, err error) {
+func (j *Journal) confirm(of Setting, now Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
 	case untouched:
-		anew = !entry.same(now, entry.Original)
-		if anew {
+		changed = !entry.same(now, entry.Original)
+		if changed {
 			entry.Original = now
 		}
 	case entry.judge(now) == leaveAlone:
 		err = &ForeignChangeError{Setting: of, Found: now}
 	}
-	return anew, err
+	return changed, err
 }
 
 // stored records Ceph's notation of a value, and reports whether Ceph took it at all. A value
@@ -232,9 +232,9 @@ func (j *Journal) stored(change Change, now Value) bool {
 	if !entry.same(now, change.To) {
 		return false
 	}
-	for i := range entry.Ours {
-		if entry.Ours[i].Intended == change.To {
-			entry.Ours[i].Stored = &now
+	for i := range entry.Applied {
+		if entry.Applied[i].Intended == change.To {
+			entry.Applied[i].Stored = &now
 		}
 	}
 	return true
@@ -266,12 +266,12 @@ func (j *Journal) comparable() []Setting {
 func (j *Journal) reopen(of Setting, now Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {
-		if entry.same(now, *entry.Found) || entry.judge(now) != putBack {
+		if entry.same(now, *entry.Found) || entry.judge(now) != restoreOriginal {
 			return
 		}
 		entry.Original = *entry.Found
 	}
-	if entry.judge(now) == putBack {
+	if entry.judge(now) == restoreOriginal {
 		entry.State, entry.Found = Open, nil
 	}
 }
@@ -293,7 +293,7 @@ func (j *Journal) GiveUp() {
 type action int
 
 const (
-	putBack action = iota
+	restoreOriginal action = iota
 	alreadyBack
 	leaveAlone
 )
@@ -303,10 +303,10 @@ func (e Entry) judge(now Value) action {
 	switch {
 	case e.same(now, e.Original):
 		return alreadyBack
-	case slices.ContainsFunc(e.Ours, func(o Ours) bool {
+	case slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return e.same(now, o.Intended) || o.Stored != nil && e.same(now, *o.Stored)
 	}):
-		return putBack
+		return restoreOriginal
 	default:
 		return leaveAlone
 	}
@@ -367,8 +367,8 @@ func (j *Journal) closable() error {
 		entry := &largest.Entries[i]
 		// The longest state, and a text whose bytes JSON encodes with six bytes each.
 		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
-		for k := range entry.Ours {
-			if ours := &entry.Ours[k]; ours.Stored == nil {
+		for k := range entry.Applied {
+			if ours := &entry.Applied[k]; ours.Stored == nil {
 				ours.Stored = &Value{Set: true, Text: longestForm(entry.Type, ours.Intended.Text)}
 			}
 		}

@@ -96,24 +96,24 @@ func TestAnEntryIsJudged(t *testing.T) {
 	}{
 		"its original":                     {memory, Of("939524096"), nil, Of("939524096"), alreadyBack},
 		"its original in another form":     {memory, Of("896M"), nil, Of("939524096"), alreadyBack},
-		"ours in Ceph's form":              {memory, Of("939524096"), nil, Of("4294967296"), putBack},
-		"ours, a fraction":                 {ratio, Unset(), nil, Of("0.950000"), putBack},
-		"ours, as it was seen":             {config("osd_mclock_profile", "custom"), Unset(), new(Of("Custom")), Of("Custom"), putBack},
+		"ours in Ceph's form":              {memory, Of("939524096"), nil, Of("4294967296"), restoreOriginal},
+		"ours, a fraction":                 {ratio, Unset(), nil, Of("0.950000"), restoreOriginal},
+		"ours, as it was seen":             {config("osd_mclock_profile", "custom"), Unset(), new(Of("Custom")), Of("Custom"), restoreOriginal},
 		"somebody's":                       {memory, Of("939524096"), nil, Of("2147483648"), leaveAlone},
 		"removed, and was not set":         {memory, Unset(), nil, Unset(), alreadyBack},
 		"removed, and was set":             {memory, Of("939524096"), nil, Unset(), leaveAlone},
-		"unset by us":                      {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), putBack},
-		"a pool's option that 0 unsets":    {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), putBack},
-		"a target of ours":                 {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), putBack},
+		"unset by us":                      {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), restoreOriginal},
+		"a pool's option that 0 unsets":    {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), restoreOriginal},
+		"a target of ours":                 {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), restoreOriginal},
 		"a target of the autoscaler's":     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
 		"a value that was the original's":  {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},
-		"a flag that we set":               {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: cephvalue.Bool}, Unset(), nil, Of("true"), putBack},
-		"seconds as Ceph stores them":      {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: Of("1h"), Type: cephvalue.Seconds}, Of("60"), nil, Of("3600"), putBack},
+		"a flag that we set":               {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: cephvalue.Bool}, Unset(), nil, Of("true"), restoreOriginal},
+		"seconds as Ceph stores them":      {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: Of("1h"), Type: cephvalue.Seconds}, Of("60"), nil, Of("3600"), restoreOriginal},
 		"a mode that somebody chose since": {autoscaler("p"), Of("on"), nil, Of("warn"), leaveAlone},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			entry := Entry{Setting: test.change.Setting, Type: test.change.Type, Original: test.original, Ours: []Ours{{Intended: test.change.To, Stored: test.stored}}}
+			entry := Entry{Setting: test.change.Setting, Type: test.change.Type, Original: test.original, Applied: []AppliedValue{{Intended: test.change.To, Stored: test.stored}}}
 			if got := entry.judge(test.now); got != test.want {
 				t.Errorf("judged %d, want %d", got, test.want)
 			}
@@ -121,7 +121,7 @@ func TestAnEntryIsJudged(t *testing.T) {
 	}
 }
 
-func TestOnlyAFormOfOursIsNotedAsOurs(t *testing.T) {
+func TestOnlyStoredFormOfAppliedValueIsNoted(t *testing.T) {
 	change := config("osd_memory_target", "4G")
 	for now, want := range map[Value]bool{Of("4294967296"): true, Of("4G"): true, Of("1"): false, Unset(): false} {
 		j := newJournal("f", ourSweep)
@@ -131,7 +131,7 @@ func TestOnlyAFormOfOursIsNotedAsOurs(t *testing.T) {
 		if got := j.stored(change, now); got != want {
 			t.Errorf("%s is taken as ours: %t, want %t", now, got, want)
 		}
-		if noted := j.Entries[0].Ours[0].Stored != nil; noted != want {
+		if noted := j.Entries[0].Applied[0].Stored != nil; noted != want {
 			t.Errorf("%s is noted: %t, want %t", now, noted, want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestTheOriginalIsThatOfTheFirstTime(t *testing.T) {
 	}
 	want := []Entry{{
 		Setting: config("osd_max_backfills", "").Setting, Type: "uint", Original: Of("1"), State: Open,
-		Ours: []Ours{{Intended: Of("2")}, {Intended: Of("3")}},
+		Applied: []AppliedValue{{Intended: Of("2")}, {Intended: Of("3")}},
 	}}
 	if diff := cmp.Diff(want, j.Entries); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -456,7 +456,7 @@ func TestTheNextRunBeginsAfresh(t *testing.T) {
 
 // Epochs of two Kubernetes clusters have nothing to do with one another. A manager of the
 // second one finds a journal of the first, whose epoch may be above that of its own lock.
-func TestAJournalFromAHigherEpochIsPutBack(t *testing.T) {
+func TestJournalOfHigherEpochIsRestored(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
 	if _, err := w.process(nil).Apply(t.Context(), ourSweep, []Change{noUp(1), noUp(2), config("osd_max_backfills", "3")}); err != nil {

@@ -162,7 +162,7 @@ func TestALostChangeLandsAfterTheProcess(t *testing.T) {
 
 // What somebody else has changed after the process was killed is left alone and
 // reported; everything else is put back.
-func TestKilledAndChangedBySomebodyElse(t *testing.T) {
+func TestKilledAndChangedByAnother(t *testing.T) {
 	theirs := map[string]struct {
 		change   func(*cephtest.Cluster) error
 		undo     func(*cephtest.Cluster) error

@@ -43,7 +43,7 @@ func refusal(of Setting, to Value, about Known, cluster settings.Cluster) string
 	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
 		return "" // It is held still while pg_num is varied.
 	}
-	w := wish{setting: of, values: []Value{to}}
+	w := request{setting: of, values: []Value{to}}
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues} {
 		if problems := rule(w, about, Permissions{Cluster: cluster}); len(problems) > 0 {
 			return problems[0].Message

@@ -30,7 +30,7 @@ type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64
 	// Last is the most recently stopped OSD, and Told the number of stopped OSDs so far.
-	Last, Told int
+	Last, Started int
 }
 
 // Due are the OSDs that have not started since, and those that are down at present.
@@ -50,7 +50,7 @@ func (r Restarts) Due(m *ceph.OSDMap) (due, down []int) {
 // yet, the cluster cannot spare another.
 func (r Restarts) Next(m *ceph.OSDMap) int {
 	due, down := r.Due(m)
-	if len(down) > 0 || len(due) == 0 || r.Told > 0 && slices.Contains(due, r.Last) {
+	if len(down) > 0 || len(due) == 0 || r.Started > 0 && slices.Contains(due, r.Last) {
 		return -1
 	}
 	return due[0]

@@ -23,12 +23,12 @@ func TestRestartsAreOneAfterAnother(t *testing.T) {
 		wantDue  []int
 	}{
 		"the first":                        {Restarts{Since: 10}, osds(3, 3, 10), 0, []int{0, 1, 2}},
-		"told, and not ended yet":          {Restarts{Since: 10, Told: 1}, osds(3, 3, 3), -1, []int{0, 1, 2}},
-		"on its way":                       {Restarts{Since: 10, Told: 1}, osds(0, 3, 3), -1, []int{1, 2}},
-		"back, and the next":               {Restarts{Since: 10, Told: 1}, osds(12, 3, 3), 1, []int{1, 2}},
-		"another one is down":              {Restarts{Since: 10, Told: 1}, osds(12, 3, 0), -1, []int{1}},
-		"one that restarted by itself":     {Restarts{Since: 10, Told: 1}, osds(12, 13, 3), 2, []int{2}},
-		"the last":                         {Restarts{Since: 10, Told: 3, Last: 2}, osds(12, 13, 14), -1, nil},
+		"told, and not ended yet":          {Restarts{Since: 10, Started: 1}, osds(3, 3, 3), -1, []int{0, 1, 2}},
+		"on its way":                       {Restarts{Since: 10, Started: 1}, osds(0, 3, 3), -1, []int{1, 2}},
+		"back, and the next":               {Restarts{Since: 10, Started: 1}, osds(12, 3, 3), 1, []int{1, 2}},
+		"another one is down":              {Restarts{Since: 10, Started: 1}, osds(12, 3, 0), -1, []int{1}},
+		"one that restarted by itself":     {Restarts{Since: 10, Started: 1}, osds(12, 13, 3), 2, []int{2}},
+		"the last":                         {Restarts{Since: 10, Started: 3, Last: 2}, osds(12, 13, 14), -1, nil},
 		"a new round, with the last first": {Restarts{Since: 20, Last: 0}, osds(12, 13, 14), 0, []int{0, 1, 2}},
 	}
 	for name, tc := range cases {

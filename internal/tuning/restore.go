@@ -131,7 +131,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return e.close(ctx, j, entry.Setting, Restored, nil)
 	case leaveAlone:
 		return e.close(ctx, j, entry.Setting, LeftAlone, &now)
-	case putBack:
+	case restoreOriginal:
 	}
 	if err := e.set(ctx, of, entry.Original, true); err != nil {
 		return err

@@ -25,7 +25,7 @@ var ErrNotRehearsed = errors.New("the journal does not have it as a value that t
 
 // Switched has the time of the command to Ceph, and that of its answer, by the clock of time.Now: windows are
 // compared with the clocks of clients.
-type Switched struct{ Told, Acknowledged time.Time }
+type Switched struct{ Started, Acknowledged time.Time }
 
 // Switch changes settings under a running load, from one configuration to another. Both
 // have been applied before by this engine, so the journal has all that a restore needs and is not
@@ -46,7 +46,7 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	}
 	ctx, stop := context.WithTimeout(ctx, SwitchDeadline)
 	defer stop()
-	s := Switched{Told: time.Now()}
+	s := Switched{Started: time.Now()}
 	for _, change := range to {
 		if slices.Contains(from, change) {
 			continue
@@ -134,7 +134,7 @@ func settingsInOrder(changes []Change) []Setting {
 
 // has reports whether a setting has a value of ours, in any notation.
 func (e Entry) has(now, ours Value) bool {
-	return e.same(now, ours) || slices.ContainsFunc(e.Ours, func(o Ours) bool {
+	return e.same(now, ours) || slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)
 	})
 }

@@ -45,8 +45,8 @@ type Permissions struct {
 	Restarts bool
 }
 
-// wish is a setting with all values that it is to have.
-type wish struct {
+// request is a setting with all values that it is to have.
+type request struct {
 	setting Setting
 	values  []Value
 }
@@ -55,19 +55,19 @@ type wish struct {
 // and the administrator allows. It returns every problem, by setting and in a fixed order.
 func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
 	var problems []Problem
-	for _, w := range wishes(configurations) {
+	for _, w := range requests(configurations) {
 		problems = append(problems, w.validate(about, allowed)...)
 	}
 	return slices.Concat(problems, locked(configurations, about), lockedBefore(configurations, about))
 }
 
-// wishes are the settings, each with its values, in the order in which they appear.
-func wishes(configurations [][]Change) []wish {
-	var all []wish
+// requests are the settings, each with its values, in the order in which they appear.
+func requests(configurations [][]Change) []request {
+	var all []request
 	for _, change := range slices.Concat(configurations...) {
-		at := slices.IndexFunc(all, func(w wish) bool { return w.setting == change.Setting })
+		at := slices.IndexFunc(all, func(w request) bool { return w.setting == change.Setting })
 		if at < 0 {
-			all, at = append(all, wish{setting: change.Setting}), len(all)
+			all, at = append(all, request{setting: change.Setting}), len(all)
 		}
 		if !slices.Contains(all[at].values, change.To) {
 			all[at].values = append(all[at].values, change.To)
@@ -84,7 +84,7 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
 	})
 	var problems []Problem
-	for _, w := range wishes([][]Change{changes}) {
+	for _, w := range requests([][]Change{changes}) {
 		for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues, keepsCephsBounds, keepsTheBounds} {
 			if found := rule(w, about, allowed); len(found) > 0 {
 				problems = append(problems, found...)
@@ -97,7 +97,7 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 
 // validate checks one setting by rules in order. If one of the first rules says that the setting
 // cannot be varied at all, it skips the rest.
-func (w wish) validate(about Known, allowed Permissions) []Problem {
+func (w request) validate(about Known, allowed Permissions) []Problem {
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown} {
 		if problems := rule(w, about, allowed); len(problems) > 0 {
 			return problems
@@ -113,13 +113,13 @@ func (w wish) validate(about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-type rule func(w wish, about Known, allowed Permissions) []Problem
+type rule func(w request, about Known, allowed Permissions) []Problem
 
-func (w wish) problem(reason ProblemReason, format string, args ...any) []Problem {
+func (w request) problem(reason ProblemReason, format string, args ...any) []Problem {
 	return []Problem{{Reason: reason, Setting: w.setting, Message: fmt.Sprintf(format, args...)}}
 }
 
-func (w wish) risk() (settings.Risk, string) {
+func (w request) risk() (settings.Risk, string) {
 	if w.setting.Kind == KindPoolOption {
 		return settings.PoolRisk(w.setting.Option)
 	}
@@ -127,7 +127,7 @@ func (w wish) risk() (settings.Risk, string) {
 }
 
 // mayBeVaried refuses options that no administrator can allow.
-func mayBeVaried(w wish, _ Known, _ Permissions) []Problem {
+func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
 		return w.problem(ProblemNever, "%s is held still during a sweep, and not varied", w.setting)
 	}
@@ -139,7 +139,7 @@ func mayBeVaried(w wish, _ Known, _ Permissions) []Problem {
 
 // leavesStoredData refuses what no administrator can allow on a pool that exists. A scratch
 // pool of the sweep is made with such options, which do not come here.
-func leavesStoredData(w wish, _ Known, _ Permissions) []Problem {
+func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption || !settings.AltersStoredData(w.setting.Option) {
 		return nil
 	}
@@ -148,7 +148,7 @@ func leavesStoredData(w wish, _ Known, _ Permissions) []Problem {
 
 // isAllowed checks the administrator's list. The list cannot have scratch pools: a scratch pool
 // that is named as an existing pool belongs to another run.
-func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
+func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
 	}
@@ -157,7 +157,7 @@ func isAllowed(w wish, _ Known, allowed Permissions) []Problem {
 }
 
 // isKnown refuses options that this Ceph does not know, and those that cephtune cannot restore.
-func isKnown(w wish, about Known, _ Permissions) []Problem {
+func isKnown(w request, about Known, _ Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
 			return w.problem(ProblemUnknown, "%s is not an option of pools that cephtune knows how to put back", w.setting.Option)
@@ -180,7 +180,7 @@ func isKnown(w wish, about Known, _ Permissions) []Problem {
 	return nil
 }
 
-func hasPool(w wish, about Known, _ Permissions) []Problem {
+func hasPool(w request, about Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption {
 		return nil
 	}
@@ -196,7 +196,7 @@ func hasPool(w wish, about Known, _ Permissions) []Problem {
 
 // keepsThePoolsBounds asks for the bounds that a pool has for its autoscaler, which Ceph
 // holds everybody to.
-func keepsThePoolsBounds(w wish, about Known, _ Permissions) []Problem {
+func keepsThePoolsBounds(w request, about Known, _ Permissions) []Problem {
 	pool, found := about.Facts.Pool(w.setting.Pool)
 	if !w.setting.isPGNum() || !found {
 		return nil
@@ -228,7 +228,7 @@ func (k Known) Typed(changes []Change) []Change {
 	return typed
 }
 
-func takesValues(w wish, about Known, _ Permissions) []Problem {
+func takesValues(w request, about Known, _ Permissions) []Problem {
 	var problems []Problem
 	for _, value := range w.values {
 		if err := w.takes(value, about); err != nil {
@@ -238,7 +238,7 @@ func takesValues(w wish, about Known, _ Permissions) []Problem {
 	return problems
 }
 
-func (w wish) takes(value Value, about Known) error {
+func (w request) takes(value Value, about Known) error {
 	if !value.Set {
 		if _, possible := ceph.UnsetBy(w.setting.Option); w.setting.Kind == KindPoolOption && !possible {
 			return fmt.Errorf("a pool always has a %s, so write a value", w.setting.Option)
@@ -261,7 +261,7 @@ func (w wish) takes(value Value, about Known) error {
 	return nil
 }
 
-func keepsCephsBounds(w wish, about Known, _ Permissions) []Problem {
+func keepsCephsBounds(w request, about Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindConfig {
 		return nil
 	}
@@ -270,7 +270,7 @@ func keepsCephsBounds(w wish, about Known, _ Permissions) []Problem {
 }
 
 // keepsTheBounds asks the administrator's list again, for values.
-func keepsTheBounds(w wish, about Known, allowed Permissions) []Problem {
+func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	option, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask)
 	if !listed {
 		return nil
@@ -290,18 +290,18 @@ func keepsTheBounds(w wish, about Known, allowed Permissions) []Problem {
 // withEffective replaces "unset" by the value that the setting then has, because bounds apply to
 // that. The original value need not keep the bounds. An unknown value is a problem if the
 // setting has bounds.
-func (w wish) withEffective(bounds settings.Option, about Known) (wish, []Problem) {
+func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
 	if len(values) == len(w.values) || !bounded || about.original(w.setting) == Unset() {
-		return wish{setting: w.setting, values: values}, nil
+		return request{setting: w.setting, values: values}, nil
 	}
 	effective, known := about.whenUnset(w.setting)
 	if !known {
-		return wish{setting: w.setting, values: values}, w.problem(ProblemOutOfBounds,
+		return request{setting: w.setting, values: values}, w.problem(ProblemOutOfBounds,
 			"%s has bounds, and what it is when it is unset is not known: write a value", w.setting)
 	}
-	return wish{setting: w.setting, values: append(values, Of(effective))}, nil
+	return request{setting: w.setting, values: append(values, Of(effective))}, nil
 }
 
 // original is what a setting had before the sweep: as the journal says, or else as it is.
@@ -342,7 +342,7 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 // outside refuses values that are below a minimum or above a maximum, where there is one.
 // A bound that is not a number keeps everything out: it was meant to bound something. So does
 // one of an option whose values are words.
-func (w wish) outside(about Known, least, most, who string) []Problem {
+func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
 	for _, value := range w.values {
@@ -366,7 +366,7 @@ func (w wish) outside(about Known, least, most, who string) []Problem {
 	return problems
 }
 
-func changesAtRuntime(w wish, about Known, allowed Permissions) []Problem {
+func changesAtRuntime(w request, about Known, allowed Permissions) []Problem {
 	if w.setting.Kind != KindConfig || allowed.Restarts {
 		return nil
 	}
@@ -376,7 +376,7 @@ func changesAtRuntime(w wish, about Known, allowed Permissions) []Problem {
 	return w.problem(ProblemRestart, "OSDs take %s only when they start, and this sweep may not restart them", w.setting.Option)
 }
 
-func isNotRooks(w wish, about Known, _ Permissions) []Problem {
+func isNotRooks(w request, about Known, _ Permissions) []Problem {
 	value, where, owned := about.Owned.by(w.setting)
 	mode, modeAt, ownsMode := about.Owned.by(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
 	switch {
@@ -389,7 +389,7 @@ func isNotRooks(w wish, about Known, _ Permissions) []Problem {
 	return w.problem(ProblemOwned, "Rook sets %s to %s again and again: remove %s for the time of the sweep", w.setting, value, where)
 }
 
-func isNotShadowed(w wish, about Known, _ Permissions) []Problem {
+func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 	var names []string
 	for _, entry := range about.Facts.Shadows(w.setting) {
 		names = append(names, fmt.Sprintf("%s (%s)", ceph.ConfigWho{Section: entry.Section, Mask: entry.Mask}, entry.Value))
@@ -432,7 +432,7 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 		return nil
 	}
 	var problems []Problem
-	for _, w := range wishes(configurations) {
+	for _, w := range requests(configurations) {
 		if now, why := about.lockedNow(w.setting); why != "" {
 			problems = append(problems, w.problem(ProblemMClock,
 				"%s is %s, which has no effect (%s) and could not be restored: remove it with `ceph config rm %s %s`, or have it take effect",

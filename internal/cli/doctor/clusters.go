@@ -47,7 +47,7 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or take the cluster off the list clusters of the settings")
 		return
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, "There is none of that name, and the settings list it.", e.mend("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, "There is none of that name, and the settings list it.", e.fix("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
 		return
 	case err != nil:
 		e.unreadable(about, "It", err)
@@ -128,7 +128,7 @@ func (e *examination) identities(ctx context.Context, allowed settings.Cluster) 
 			e.identity(ctx, about, id, allowed.Namespace)
 		case id.role == "tuner":
 			e.found(about, Note, "The settings name none: sweeps over settings of Ceph are refused.",
-				e.mend("set powers.changeSettings: true", "name one in identities.tuner in config/manager/config.yaml, with config/ceph-tuner, and apply both: "+deploy))
+				e.fix("set powers.changeSettings: true", "name one in identities.tuner in config/manager/config.yaml, with config/ceph-tuner, and apply both: "+deploy))
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (e *examination) identity(ctx context.Context, about string, id identity, n
 	o, err := e.get(ctx, "CephClient", key)
 	switch {
 	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no CephClient %s.", key), e.mend("set cephClients.create: true", "kubectl apply -k "+id.manifest))
+		e.found(about, Wrong, fmt.Sprintf("There is no CephClient %s.", key), e.fix("set cephClients.create: true", "kubectl apply -k "+id.manifest))
 		return
 	case err != nil:
 		e.unreadable(about, fmt.Sprintf("CephClient %s", key), err)

@@ -126,8 +126,8 @@ type Finding struct {
 	About string `json:"about"`
 	State State  `json:"state"`
 	Text  string `json:"text"`
-	// Mend is the command, or what else to do; empty where nothing is wrong.
-	Mend string `json:"mend,omitempty"`
+	// Fix is the command, or what else to do; empty where nothing is wrong.
+	Fix string `json:"mend,omitempty"`
 }
 
 // examination collects findings.
@@ -173,8 +173,8 @@ func (e *examination) examine(ctx context.Context) {
 	e.monitoring(ctx)
 }
 
-func (e *examination) found(about string, state State, text, mend string) {
-	e.findings = append(e.findings, Finding{about, state, text, mend})
+func (e *examination) found(about string, state State, text, fix string) {
+	e.findings = append(e.findings, Finding{about, state, text, fix})
 }
 
 // unreadable is the finding about what cannot be read. That the caller may not read it is
@@ -215,8 +215,8 @@ func table(findings []Finding) []byte {
 	var out strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&out, "%-7s  %-*s  %s\n", f.State, widest, f.About, f.Text)
-		if f.Mend != "" {
-			for line := range strings.Lines(f.Mend) {
+		if f.Fix != "" {
+			for line := range strings.Lines(f.Fix) {
 				fmt.Fprintf(&out, "%-7s  %-*s  → %s\n", "", widest, "", strings.TrimRight(line, "\n"))
 			}
 		}

@@ -31,7 +31,7 @@ func (e *examination) crds(ctx context.Context) {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		switch err := e.client.Get(ctx, client.ObjectKey{Name: name}, crd); {
 		case apierrors.IsNotFound(err):
-			e.found("CRD "+kind.Name, Wrong, "It is not installed.", e.mend("set crds.enabled: true", "make install, or kubectl apply --server-side -k config/crd"))
+			e.found("CRD "+kind.Name, Wrong, "It is not installed.", e.fix("set crds.enabled: true", "make install, or kubectl apply --server-side -k config/crd"))
 		case err != nil:
 			e.unreadable("CRD "+kind.Name, "CustomResourceDefinition "+name, err)
 		default:
@@ -77,7 +77,7 @@ func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Dep
 		return nil
 	case len(all) == 0:
 		e.found(about, Wrong, fmt.Sprintf("There is none in namespace %s.", e.operator),
-			e.mend("list clusters and benchmarkNamespaces", deploy)+"\nor name its namespace with --operator-namespace")
+			e.fix("list clusters and benchmarkNamespaces", deploy)+"\nor name its namespace with --operator-namespace")
 		return nil
 	}
 	if len(all) > 1 {
@@ -167,10 +167,10 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	cm := &corev1.ConfigMap{}
 	switch err := e.client.Get(ctx, key, cm); {
 	case key.Name == "":
-		e.found(about, Wrong, "The operator has none: it has no volume named config with a ConfigMap.", e.mend("", deploy))
+		e.found(about, Wrong, "The operator has none: it has no volume named config with a ConfigMap.", e.fix("", deploy))
 		return nil
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, which the operator is started with.", key), e.mend("", deploy))
+		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, which the operator is started with.", key), e.fix("", deploy))
 		return nil
 	case err != nil:
 		e.unreadable(about, fmt.Sprintf("ConfigMap %s", key), err)
@@ -178,11 +178,11 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	}
 	read, err := load(cm)
 	if err != nil {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.mend("mend clusters, options and images", "mend config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.fix("mend clusters, options and images", "mend config/manager/config.yaml, and apply it again: "+deploy))
 		return nil
 	}
 	if len(read.Clusters) == 0 {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), e.mend("list one below clusters, and a namespace below benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), e.fix("list one below clusters, and a namespace below benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
 		return read
 	}
 	names := make([]string, len(read.Clusters))

@@ -34,10 +34,10 @@ func installerOf(d *appsv1.Deployment) installer {
 	return installer{known: true, chart: chart, release: d.Annotations[annotationRelease], namespace: d.Namespace}
 }
 
-// mend is what to do: to set values of the chart, none if applying it again is enough, or
+// fix is what to do: to set values of the chart, none if applying it again is enough, or
 // what is to be done without the chart. Where it is not known how the operator was installed,
 // it is both.
-func (e *examination) mend(values, without string) string {
+func (e *examination) fix(values, without string) string {
 	in := func(file string) string {
 		if values == "" {
 			return ""

@@ -37,7 +37,7 @@ func (e *examination) journals(ctx context.Context) {
 			open++
 			e.found(about, Wrong, found.Err.Error(), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", e.operator, found.Name))
 		case j.Done():
-		case j.LetsOSDsUp():
+		case j.IsOutage():
 			open++
 			e.outage(j)
 		default:
@@ -160,7 +160,7 @@ func (e *examination) monitoring(ctx context.Context) {
 	case err != nil:
 		e.unreadable("Prometheus", "The ServiceMonitors of namespace "+e.operator, err)
 	case len(monitors.Items) == 0:
-		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so the Prometheus operator does not know of the metrics.", e.operator), e.mend("set serviceMonitor.enabled: true, with the label that Prometheus looks for in serviceMonitor.additionalLabels,",
+		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so the Prometheus operator does not know of the metrics.", e.operator), e.fix("set serviceMonitor.enabled: true, with the label that Prometheus looks for in serviceMonitor.additionalLabels,",
 			"kubectl apply -k config/prometheus"))
 	default:
 		e.found("Prometheus", OK, "A ServiceMonitor names the operator's metrics.", "")
@@ -171,7 +171,7 @@ func (e *examination) monitoring(ctx context.Context) {
 	case err != nil:
 		e.unreadable("Grafana", "The ConfigMaps of all namespaces", err)
 	case len(dashboards.Items) == 0:
-		e.found("Grafana", Note, "There are no dashboards of cephtune in ConfigMaps for Grafana's sidecar.", e.mend("set dashboards.enabled: true, and Grafana's namespace in dashboards.namespace,", "kubectl apply --server-side -n NAMESPACE-OF-GRAFANA -k dashboards"))
+		e.found("Grafana", Note, "There are no dashboards of cephtune in ConfigMaps for Grafana's sidecar.", e.fix("set dashboards.enabled: true, and Grafana's namespace in dashboards.namespace,", "kubectl apply --server-side -n NAMESPACE-OF-GRAFANA -k dashboards"))
 	default:
 		e.found("Grafana", OK, fmt.Sprintf("%d dashboards are in ConfigMaps for Grafana's sidecar.", len(dashboards.Items)), "")
 	}

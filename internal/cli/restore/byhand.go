@@ -75,7 +75,7 @@ type Open struct {
 type OpenSetting struct {
 	Setting  string         `json:"setting"`
 	Original tuning.Value   `json:"original"`
-	Ours     []tuning.Value `json:"ours"`
+	Applied  []tuning.Value `json:"ours"`
 	ByHand   string         `json:"byHand"`
 }
 
@@ -85,8 +85,8 @@ func writeData(out io.Writer, found []*tuning.Journal, format string) error {
 		open := Open{FSID: j.FSID, Sweep: j.Sweep}
 		for _, e := range j.ToRestore() {
 			entry := OpenSetting{Setting: e.Setting.String(), Original: e.Original, ByHand: byHand(e)}
-			for _, v := range e.Ours {
-				entry.Ours = append(entry.Ours, v.Intended)
+			for _, v := range e.Applied {
+				entry.Applied = append(entry.Applied, v.Intended)
 			}
 			open.Entries = append(open.Entries, entry)
 		}

@@ -227,7 +227,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
 		}
 		aligned.Write(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
-		fmt.Fprintf(&text, "\n%s\n", whoDoes(ctx, c, j))
+		fmt.Fprintf(&text, "\n%s\n", operatorAction(ctx, c, j))
 	}
 	fmt.Fprintf(&text, "\nBy hand it is from the top to the end, in Rook's toolbox: %s\n", manual.ByHand)
 	_, err := io.WriteString(out, text.String())
@@ -237,7 +237,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 // ours are the values that the sweep may have given.
 func ours(e tuning.Entry) string {
 	var values []string
-	for _, v := range e.Ours {
+	for _, v := range e.Applied {
 		if text := v.Intended.String(); !slices.Contains(values, text) {
 			values = append(values, text)
 		}
@@ -245,15 +245,15 @@ func ours(e tuning.Entry) string {
 	return strings.Join(values, ", ")
 }
 
-// whoDoes says what the operator makes of a journal.
-func whoDoes(ctx context.Context, c client.Client, j *tuning.Journal) string {
+// operatorAction says what the operator makes of a journal.
+func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) string {
 	kind, known := object.KindOf(j.Sweep.KindOrSweep())
 	if !known {
 		return fmt.Sprintf("A later version of cephtune knows what a %s is.", j.Sweep.Kind)
 	}
 	changer, name := kind.New(), strings.ToLower(nameOf(j))
 	switch err := c.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, changer); {
-	case (apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID) && j.LetsOSDsUp():
+	case (apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID) && j.IsOutage():
 		return fmt.Sprintf("The %s is gone. The operator lets the OSDs up within a minute.", name)
 	case apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID:
 		return fmt.Sprintf("The %s is gone. The operator restores it once nobody works on that cluster; its log says what keeps it.", name)

@@ -62,7 +62,7 @@ func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: clitest.Namespace, Name: name, UID: "u"},
-		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Ours: []tuning.Ours{{Intended: tuning.Of("true")}}, State: tuning.Open}},
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Applied: []tuning.AppliedValue{{Intended: tuning.Of("true")}}, State: tuning.Open}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,21 +74,21 @@ func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 
 // entries are settings of every kind, one of which is closed.
 func entries() []tuning.Entry {
-	ours := func(values ...string) (all []tuning.Ours) {
+	ours := func(values ...string) (all []tuning.AppliedValue) {
 		for _, v := range values {
-			all = append(all, tuning.Ours{Intended: tuning.Of(v)})
+			all = append(all, tuning.AppliedValue{Intended: tuning.Of(v)})
 		}
 		return all
 	}
 	return []tuning.Entry{
-		{Setting: tuning.Setting{Kind: tuning.KindBalancer}, Type: "bool", Original: tuning.Of("true"), Ours: ours("false"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindAutoscaler, Pool: "replicapool"}, Type: "str", Original: tuning.Of("on"), Ours: ours("off"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindScrubFlag, Option: "noscrub"}, Type: "bool", Ours: ours("true"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: tuning.Of("32"), Ours: ours("64", "128"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "it's", Option: "compression_mode"}, Type: "str", Ours: ours("force"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: tuning.Of("balanced"), Ours: ours("high_client_ops"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}, Type: "uint", Ours: ours("16"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: tuning.Of("1"), Ours: ours("3"), State: tuning.Restored},
+		{Setting: tuning.Setting{Kind: tuning.KindBalancer}, Type: "bool", Original: tuning.Of("true"), Applied: ours("false"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindAutoscaler, Pool: "replicapool"}, Type: "str", Original: tuning.Of("on"), Applied: ours("off"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindScrubFlag, Option: "noscrub"}, Type: "bool", Applied: ours("true"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: tuning.Of("32"), Applied: ours("64", "128"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "it's", Option: "compression_mode"}, Type: "str", Applied: ours("force"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: tuning.Of("balanced"), Applied: ours("high_client_ops"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}, Type: "uint", Applied: ours("16"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: tuning.Of("1"), Applied: ours("3"), State: tuning.Restored},
 	}
 }
 

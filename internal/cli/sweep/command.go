@@ -193,7 +193,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	if o.DryRun() {
 		return o.Show(ctx, c, wanted, out)
 	}
-	if wished, err := o.plan(ctx, c, wanted, cmd.InOrStdin(), out, errOut); !wished || err != nil {
+	if confirmed, err := o.plan(ctx, c, wanted, cmd.InOrStdin(), out, errOut); !confirmed || err != nil {
 		return err
 	}
 	return o.Run(ctx, c, wanted, out, errOut)

@@ -126,8 +126,8 @@ func TestAnInterruptedQuestionIsNo(t *testing.T) {
 	cancel()
 	in, never := io.Pipe()
 	t.Cleanup(func() { _ = never.Close() })
-	if wished, err := confirmed(ctx, in, io.Discard); wished || err == nil {
-		t.Errorf("%v, %v", wished, err)
+	if confirmed, err := confirmed(ctx, in, io.Discard); confirmed || err == nil {
+		t.Errorf("%v, %v", confirmed, err)
 	}
 }
 

@@ -51,17 +51,17 @@ type follower struct {
 
 // follow passes each state of the object to tell, until tell reports the last one, and returns
 // it.
-func (f *follower) follow(ctx context.Context, tell func(view) (bool, error)) (client.Object, error) {
+func (f *follower) follow(ctx context.Context, show func(view) (bool, error)) (client.Object, error) {
 	f.heard()
 	for {
 		object, err := f.get(ctx)
 		if err == nil {
 			f.answered = time.Now()
 			var done bool
-			if done, err = f.tell(object, tell); done || err != nil {
+			if done, err = f.show(object, show); done || err != nil {
 				return object, err
 			}
-			object, err = f.watch(ctx, object.GetResourceVersion(), tell)
+			object, err = f.watch(ctx, object.GetResourceVersion(), show)
 			if object != nil {
 				return object, err
 			}
@@ -75,12 +75,12 @@ func (f *follower) follow(ctx context.Context, tell func(view) (bool, error)) (c
 // heard notes that the connection works.
 func (f *follower) heard() { f.answered, f.backoff = time.Now(), f.pace.backoff }
 
-func (f *follower) tell(object client.Object, tell func(view) (bool, error)) (bool, error) {
+func (f *follower) show(object client.Object, show func(view) (bool, error)) (bool, error) {
 	v, err := f.kind.read(object)
 	if err != nil {
 		return false, err
 	}
-	return tell(v)
+	return show(v)
 }
 
 // errFinal is wrapped by errors that another try would not mend.
@@ -127,7 +127,7 @@ func isRefusal(err error) bool {
 
 // watch passes changes from a version of the object on. It returns the object if that has ended,
 // else the error of the watch: nil if the watch just reached its time.
-func (f *follower) watch(ctx context.Context, version string, tell func(view) (bool, error)) (client.Object, error) {
+func (f *follower) watch(ctx context.Context, version string, show func(view) (bool, error)) (client.Object, error) {
 	seconds := int64(f.pace.each.Seconds())
 	events, err := f.client.Watch(ctx, f.kind.NewList(), client.InNamespace(f.key.Namespace),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", f.key.Name)},
@@ -147,7 +147,7 @@ func (f *follower) watch(ctx context.Context, version string, tell func(view) (b
 			if !open {
 				return nil, nil //nolint:nilnil // Documented.
 			}
-			object, done, err := f.event(event, tell)
+			object, done, err := f.event(event, show)
 			if err != nil {
 				return nil, err
 			}
@@ -159,7 +159,7 @@ func (f *follower) watch(ctx context.Context, version string, tell func(view) (b
 }
 
 // event passes on one change.
-func (f *follower) event(event apiwatch.Event, tell func(view) (bool, error)) (client.Object, bool, error) {
+func (f *follower) event(event apiwatch.Event, show func(view) (bool, error)) (client.Object, bool, error) {
 	if event.Type == apiwatch.Error {
 		return nil, false, apierrors.FromObject(event.Object) // Such as a version that is too old by now.
 	}
@@ -171,7 +171,7 @@ func (f *follower) event(event apiwatch.Event, tell func(view) (bool, error)) (c
 		return nil, false, f.deleted()
 	}
 	f.heard()
-	done, err := f.tell(object, tell)
+	done, err := f.show(object, show)
 	if err != nil {
 		return nil, false, finally("%v", err)
 	}

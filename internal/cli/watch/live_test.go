@@ -50,14 +50,14 @@ func tellEach(s *screen, clock *time.Time) {
 		if second == 24 {
 			figure = live.Figure{} // The phase is over.
 		}
-		s.tell(us, figure)
-		s.tell(live.Subject{Namespace: clitest.Namespace, Benchmark: "another"}, figureAt(7))
+		s.showSpeed(us, figure)
+		s.showSpeed(live.Subject{Namespace: clitest.Namespace, Benchmark: "another"}, figureAt(7))
 	}
 	for range 2 {
-		s.tell(us, live.Figure{Unknown: "you may not"})
+		s.showSpeed(us, live.Figure{Unknown: "you may not"})
 	}
 	_, _ = s.show(view{phase: "Complete", progress: "3/3 runs", end: endResult})
-	s.tell(us, figureAt(25))
+	s.showSpeed(us, figureAt(25))
 }
 
 func TestALogTellsFiguresNowAndThen(t *testing.T) {

@@ -87,7 +87,7 @@ func (s *screen) follow(parent context.Context, pods client.Reader, logs live.Lo
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		live.New(pods, logs).Follow(ctx, s.clients, s.tell)
+		live.New(pods, logs).Follow(ctx, s.clients, s.showSpeed)
 	}()
 	return func() {
 		cancel()
@@ -102,9 +102,9 @@ func (s *screen) clients() live.Subject {
 	return s.last.clients
 }
 
-// tell shows how fast the clients are, unless others are running by now. It ignores an error of
+// showSpeed shows how fast the clients are, unless others are running by now. It ignores an error of
 // the write: the next view fails too.
-func (s *screen) tell(of live.Subject, f live.Figure) {
+func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	width := s.to.width()

@@ -273,7 +273,7 @@ func TestBounds(t *testing.T) {
 }
 
 // Whatever is made after a sweep that has left something in Ceph, its alert stays.
-func TestWhatIsNotPutBackKeepsItsPlace(t *testing.T) {
+func TestUnrestoredSweepKeepsItsPlace(t *testing.T) {
 	left := runningSweep()
 	left.CreationTimestamp.Time = noon.Add(-time.Hour)
 	left.Status.Conditions = []metav1.Condition{

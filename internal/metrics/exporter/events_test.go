@@ -154,7 +154,7 @@ func TestOutages(t *testing.T) {
 	e := NewEvents(registry)
 	stop, back, recovered := metav1.NewTime(noon), metav1.NewTime(noon.Add(time.Minute)), int64(240)
 	cost := &archive.Outage{
-		StopTime: &stop, LetBackTime: &back, SecondsToUp: "2", SecondsToClean: "73.9", DegradedObjectSeconds: "14700", RecoveredObjects: &recovered,
+		StopTime: &stop, NoupUnsetTime: &back, SecondsToUp: "2", SecondsToClean: "73.9", DegradedObjectSeconds: "14700", RecoveredObjects: &recovered,
 	}
 	e.OutageEnded(OutageMeasured, cost)
 	e.OutageEnded(OutageFailed, cost) // What it has cost is no evidence.

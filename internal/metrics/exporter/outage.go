@@ -74,8 +74,8 @@ func partsOf(cost *archive.Outage) map[string]float64 {
 			parts[part] = number
 		}
 	}
-	if cost.StopTime != nil && cost.LetBackTime != nil {
-		parts["down"] = cost.LetBackTime.Sub(cost.StopTime.Time).Seconds()
+	if cost.StopTime != nil && cost.NoupUnsetTime != nil {
+		parts["down"] = cost.NoupUnsetTime.Sub(cost.StopTime.Time).Seconds()
 	}
 	return parts
 }

@@ -78,7 +78,7 @@ func atWork(conditions []metav1.Condition) bool {
 	return stateOf(conditions) == metrics.StateReconciling
 }
 
-func reasonOf(conditions []metav1.Condition) string { return kstatus.Told(conditions).Reason }
+func reasonOf(conditions []metav1.Condition) string { return kstatus.Current(conditions).Reason }
 
 // summaryOf is the outcome in a sentence or, without one, the required action. It has no
 // progress: each change of a label is another series.

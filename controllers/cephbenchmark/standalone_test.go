@@ -82,11 +82,11 @@ func unreachable(f *facts) {
 	f.runners = map[int]runnerView{0: {err: errors.New("timeout"), since: today().Add(-31 * time.Second)}}
 }
 
-// alone makes a session that of a client which works alone and whose log tells about
+// standalone makes a session that of a client which works alone and whose log tells about
 // these tasks.
 func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 	return func(f *facts) {
-		f.job.Annotations = map[string]string{annotationAlone: "1"}
+		f.job.Annotations = map[string]string{annotationStandalone: "1"}
 		f.pods[0].Status.Phase = phase
 		log := logOf(done...)
 		log.final = podEnded(&f.pods[0])
@@ -99,7 +99,7 @@ func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 			panic(err)
 		}
 		f.tasks = newTasks(1)
-		for _, status := range statusesAlone(planned, log) {
+		for _, status := range standaloneStatuses(planned, log) {
 			f.tasks[0][status.ID] = status
 		}
 	}

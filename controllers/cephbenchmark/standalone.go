@@ -26,9 +26,9 @@ const (
 	// annotationUnreachable marks a Job that is about to be replaced, so that a manager
 	// that was restarted goes on with that.
 	annotationUnreachable = "cephtune.dev/unreachable"
-	// annotationAlone marks the one that replaces it. Its value is the run with which
+	// annotationStandalone marks the one that replaces it. Its value is the run with which
 	// the client begins.
-	annotationAlone = "cephtune.dev/alone-from-run"
+	annotationStandalone = "cephtune.dev/alone-from-run"
 )
 
 const (
@@ -47,12 +47,12 @@ func aloneFrom(job *batchv1.Job) (int32, bool) {
 	if job == nil {
 		return 0, false
 	}
-	run, err := strconv.ParseInt(job.Annotations[annotationAlone], 10, 32)
+	run, err := strconv.ParseInt(job.Annotations[annotationStandalone], 10, 32)
 	return int32(run), err == nil
 }
 
-// alone reports whether the client works without the manager.
-func (f facts) alone() bool {
+// standalone reports whether the client works without the manager.
+func (f facts) standalone() bool {
 	_, alone := aloneFrom(f.job)
 	return alone
 }
@@ -71,9 +71,9 @@ func (f facts) reached() bool {
 	return false
 }
 
-// whyNotAlone says why only the manager can drive the clients; "" if a standalone client will
+// whyNotStandalone says why only the manager can drive the clients; "" if a standalone client will
 // do.
-func (f facts) whyNotAlone() string {
+func (f facts) whyNotStandalone() string {
 	switch {
 	case f.spec.Template.Clients.Count != 1:
 		return "only the manager can start several clients together"
@@ -133,8 +133,8 @@ func secretName(s session, alone bool) string {
 	return s.name
 }
 
-// tellTasks makes a Secret that of a client that works alone.
-func tellTasks(secret *corev1.Secret, seen facts, from int32) error {
+// addTasks makes a Secret that of a client that works alone.
+func addTasks(secret *corev1.Secret, seen facts, from int32) error {
 	data, err := seen.tasksJSON(from)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (s *script) plan(from, to int32) ([]task.Task, error) {
 	for run := from; run <= to; {
 		m.noteEnds(tasks, now)
 		switch mv := s.next(run, tasks, nil, m, now); mv.kind {
-		case movePut: // Each one has another task, and so the loop has an end.
+		case moveAssign: // Each one has another task, and so the loop has an end.
 			todo := mv.tasks[0]
 			todo.RestSeconds, rest = rest.Seconds(), 0
 			planned = append(planned, todo)
@@ -171,15 +171,15 @@ func (s *script) plan(from, to int32) ([]task.Task, error) {
 	return planned, nil
 }
 
-// letManagerIn says what to do about a network that keeps the manager out.
-func letManagerIn() string {
+// networkAdvice says what to do about a network that keeps the manager out.
+func networkAdvice() string {
 	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
 }
 
 // replaceJob removes a Job whose client cannot be reached. Rules that apply to a
 // session without a Job then make the other one.
 func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect, error) {
-	if seen.job.Annotations[annotationUnreachable] == "" && !seen.memory.alone {
+	if seen.job.Annotations[annotationUnreachable] == "" && !seen.memory.standalone {
 		before := seen.job.DeepCopy()
 		seen.job.Annotations[annotationUnreachable] = "true"
 		if err := r.client.Patch(ctx, seen.job, client.MergeFrom(before)); err != nil {
@@ -189,7 +189,7 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 	}
 	// The cluster is checked for quiescence once more now: a standalone client cannot wait for
 	// it later.
-	seen.memory.alone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
+	seen.memory.standalone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
 	_, err := r.removeJob(ctx, seen)
 	return effect{again: time.Second}, err
 }
@@ -198,18 +198,18 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 func aloneMisses() string {
 	return "The manager cannot reach the client, which therefore works alone and tells its results in its log. " +
 		"What is missing: the cluster is not looked at before each run, no disturbance aborts one, " +
-		"and phases are set against what was seen of the cluster by the clock of a node. " + letManagerIn()
+		"and phases are set against what was seen of the cluster by the clock of a node. " + networkAdvice()
 }
 
-// toldByLog reports whether the log of a standalone client says how the current run has ended.
-func (f facts) toldByLog() bool {
-	return f.alone() && f.tasks != nil && (f.next.kind == moveEnd || f.next.kind == moveFail)
+// endedByLog reports whether the log of a standalone client says how the current run has ended.
+func (f facts) endedByLog() bool {
+	return f.standalone() && f.tasks != nil && (f.next.kind == moveEnd || f.next.kind == moveFail)
 }
 
 // tasksOfRun are the tasks without what a client that works alone does in another
 // run: it does not wait for the manager to conclude one.
 func (f facts) tasksOfRun() clientTasks {
-	if !f.alone() {
+	if !f.standalone() {
 		return f.tasks
 	}
 	tasks := clientTasks{{}}
@@ -221,9 +221,9 @@ func (f facts) tasksOfRun() clientTasks {
 	return tasks
 }
 
-// cleanUpAlone says that the client is removing what it has made. It does so by itself:
+// standaloneCleanup says that the client is removing what it has made. It does so by itself:
 // at its end, or when its pod is terminated.
-func (f facts) cleanUpAlone() string {
+func (f facts) standaloneCleanup() string {
 	if f.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The client removes what it has written."
 	}
@@ -233,7 +233,7 @@ func (f facts) cleanUpAlone() string {
 // remark is what the summary says about how results came; "" if as usual.
 func (f facts) remark() string {
 	switch {
-	case f.alone():
+	case f.standalone():
 		return " The client worked alone, because the manager could not reach it: its log has told the results."
 	case len(f.logs) > 0:
 		return " The last run is from the logs of pods that had ended."
