@@ -10,7 +10,13 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -35,10 +41,23 @@ type world struct {
 	epoch int64
 }
 
+// newAPI is an API server that knows the kinds that managers write here, and no others: with
+// each write, the fake makes a map of all kinds of its scheme. These tests make thousands of
+// such servers.
+func newAPI() client.WithWatch {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
+	scheme.AddKnownTypes(coordinationv1.SchemeGroupVersion, &coordinationv1.Lease{}, &coordinationv1.LeaseList{})
+	for _, version := range []schema.GroupVersion{corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion} {
+		metav1.AddToGroupVersion(scheme, version)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithTypeConverters(managedfields.NewDeducedTypeConverter()).Build()
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		t: t, cluster: cephtest.NewCluster("p"), api: fake.NewClientBuilder().Build(),
+		t: t, cluster: cephtest.NewCluster("p"), api: newAPI(),
 		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 	}
 	w.cluster.Act(func(c *cephtest.Cluster) {
@@ -388,7 +407,7 @@ func TestAManagerOfAnotherClusterWakesUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.api, w.epoch = fake.NewClientBuilder().Build(), 3
+	w.api, w.epoch = newAPI(), 3
 	w.cluster.NewSidecar()
 	closed := 0
 	successor := w.manager(w.api, func(step tuning.Step) bool {

@@ -69,7 +69,7 @@ func configMap(t *testing.T, c client.Client) *corev1.ConfigMap {
 }
 
 func TestAJournalIsKept(t *testing.T) {
-	c := fake.NewClientBuilder().Build()
+	c := newAPI()
 	s := storeOf(c)
 	if kept, err := s.Load(t.Context(), fsid); kept != nil || err != nil {
 		t.Fatalf("%v, %v before there was one", kept, err)
@@ -112,7 +112,7 @@ func TestAJournalIsKept(t *testing.T) {
 }
 
 func TestWhatOthersPutThereStays(t *testing.T) {
-	c := fake.NewClientBuilder().Build()
+	c := newAPI()
 	s := storeOf(c)
 	mustSave(t, s, journal("a", 1, 1, tuning.Open))
 	o := configMap(t, c)
@@ -152,7 +152,7 @@ func TestWhichJournalFollowsWhich(t *testing.T) {
 	}
 	for what, test := range tests {
 		t.Run(what, func(t *testing.T) {
-			s := storeOf(fake.NewClientBuilder().Build())
+			s := storeOf(newAPI())
 			mustSave(t, s, test.kept)
 			err := s.Save(t.Context(), test.next)
 			want := test.next
@@ -236,7 +236,7 @@ func TestTwoManagersAtOnce(t *testing.T) {
 	}
 	for what, test := range tests {
 		t.Run(what, func(t *testing.T) {
-			c := fake.NewClientBuilder().Build()
+			c := newAPI()
 			if test.before != nil {
 				mustSave(t, storeOf(c), test.before)
 			}
@@ -255,7 +255,7 @@ func TestTwoManagersAtOnce(t *testing.T) {
 // One manager may look at the journal at any time, for its status, without being taken
 // for a second one.
 func TestReadingBetweenTwoWritesIsNoMatter(t *testing.T) {
-	c := fake.NewClientBuilder().Build()
+	c := newAPI()
 	s := storeOf(between(c, func() {
 		if _, err := storeOf(c).Load(t.Context(), fsid); err != nil {
 			t.Error(err)
@@ -270,7 +270,7 @@ func TestReadingBetweenTwoWritesIsNoMatter(t *testing.T) {
 }
 
 func TestAnOpenJournalIsNotRemoved(t *testing.T) {
-	s := storeOf(fake.NewClientBuilder().Build())
+	s := storeOf(newAPI())
 	mustSave(t, s, journal("a", 1, 1, tuning.Restored, tuning.Open))
 	if err := s.Remove(t.Context(), journal("a", 1, 1, tuning.Open)); err == nil || !strings.Contains(err.Error(), "restore or abandon") {
 		t.Errorf("error is %v", err)
@@ -313,7 +313,7 @@ func TestAJournalThatCannotBeReadStays(t *testing.T) {
 
 func TestAMissingRoleIsNamed(t *testing.T) {
 	no := apierrors.NewForbidden(configMaps, name, errors.New("no"))
-	c := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+	c := interceptor.NewClient(newAPI(), interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return no },
 	})
 	err := storeOf(c).Save(t.Context(), journal("a", 1, 1, tuning.Open))
@@ -323,7 +323,7 @@ func TestAMissingRoleIsNamed(t *testing.T) {
 }
 
 func TestAJournalThatIsTooLongIsNotWritten(t *testing.T) {
-	c := fake.NewClientBuilder().Build()
+	c := newAPI()
 	long := journal("a", 1, 1)
 	for range 1000 {
 		long.Entries = append(long.Entries, journal("a", 1, 1, tuning.Open).Entries...)
