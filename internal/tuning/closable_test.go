@@ -28,6 +28,9 @@ func TestAJournalThatIsAcceptedCanBeClosed(t *testing.T) {
 			if next.closable() != nil {
 				break
 			}
+			if i == 1000 {
+				t.Fatalf("%d entries with values of %d bytes are accepted", i, length)
+			}
 			j = next
 		}
 		for _, entry := range j.Entries {
