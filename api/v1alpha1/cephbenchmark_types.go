@@ -314,7 +314,7 @@ type SpaceEfficiency struct {
 }
 
 // ResultMark is something that has to be known about a result.
-// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;SharedImage;Throttled;NotSteady;Disturbed
+// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;BelowRate;SharedImage;Throttled;NotSteady;Disturbed
 type ResultMark string
 
 // The marks.
@@ -326,6 +326,9 @@ const (
 	MarkWarmed ResultMark = "Warmed"
 	// MarkClosedLoop means that latencies were measured without an offered rate.
 	MarkClosedLoop ResultMark = "ClosedLoop"
+	// MarkBelowRate means that clients did less than 95% of the offered rate, so that
+	// latencies are those of a cluster, or a client, at its limit.
+	MarkBelowRate ResultMark = "BelowRate"
 	// MarkSharedImage means that clients shared an image and its lock.
 	MarkSharedImage ResultMark = "SharedImage"
 	// MarkThrottled means that a client was short of CPU.
@@ -351,7 +354,7 @@ type PhaseResult struct {
 	// marks are what has to be known about the figures.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=7
+	// +kubebuilder:validation:MaxItems=8
 	Marks []ResultMark `json:"marks,omitempty"`
 
 	// metrics are the figures: eight of reads, of writes and of both together at most, and

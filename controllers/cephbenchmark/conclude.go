@@ -253,6 +253,9 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 		return e, fmt.Sprintf("Phase %s: %v", p.name, err)
 	}
 	observation.Mark(figure.MarksOfSpec(&seen.spec.Template, &p.spec)...)
+	if figure.BelowRate(&seen.spec.Template, p.spec.Fio, observation.Result) {
+		observation.Mark(v1alpha1.MarkBelowRate)
+	}
 	if seen.isCached(p.spec) {
 		observation.Mark(v1alpha1.MarkCached)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
@@ -412,6 +413,40 @@ func TestMarksOfSpec(t *testing.T) {
 			template := v1alpha1.BenchmarkTemplate{Target: c.target, Clients: v1alpha1.Clients{Count: c.clients}}
 			if diff := cmp.Diff(c.want, MarksOfSpec(&template, &c.phase)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBelowRate(t *testing.T) {
+	did := func(operations int64) *result.Direction {
+		return &result.Direction{Operations: operations, Bytes: 4096 * operations, Seconds: 30}
+	}
+	rate, bandwidth := new(int64(200)), resource.MustParse("800Ki") // Of 4 KiB, as much.
+	for name, c := range map[string]struct {
+		fio     *v1alpha1.Fio
+		clients int32
+		result  *result.Result
+		want    bool
+	}{
+		"another tool":            {nil, 1, &result.Result{Read: did(1)}, false},
+		"no rate":                 {&v1alpha1.Fio{}, 1, &result.Result{Read: did(1)}, false},
+		"it is reached":           {&v1alpha1.Fio{RateIOPS: rate}, 1, &result.Result{Read: did(5990)}, false},
+		"arrivals vary":           {&v1alpha1.Fio{RateIOPS: rate}, 1, &result.Result{Read: did(5500)}, false},
+		"less than half of it":    {&v1alpha1.Fio{RateIOPS: rate}, 1, &result.Result{Read: did(2400)}, true},
+		"half, of two jobs":       {&v1alpha1.Fio{RateIOPS: rate, NumJobs: 2}, 1, &result.Result{Read: did(6000)}, true},
+		"half, of two clients":    {&v1alpha1.Fio{RateIOPS: rate}, 2, &result.Result{Write: did(6000)}, true},
+		"the larger direction is": {&v1alpha1.Fio{RateIOPS: rate}, 1, &result.Result{Read: did(6000), Write: did(2570)}, false},
+		"neither direction is":    {&v1alpha1.Fio{RateIOPS: rate}, 1, &result.Result{Read: did(3000), Write: did(1280)}, true},
+		"bytes are reached":       {&v1alpha1.Fio{RateBandwidth: &bandwidth}, 1, &result.Result{Write: did(5990)}, false},
+		"bytes are not":           {&v1alpha1.Fio{RateBandwidth: &bandwidth}, 1, &result.Result{Write: did(2400)}, true},
+		"jobs have their own":     {&v1alpha1.Fio{RateIOPS: rate, Jobs: []v1alpha1.FioJob{{}}}, 1, &result.Result{Read: did(1)}, false},
+		"nothing was measured":    {&v1alpha1.Fio{RateIOPS: rate}, 1, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := v1alpha1.BenchmarkTemplate{Clients: v1alpha1.Clients{Count: c.clients}}
+			if got := BelowRate(&template, c.fio, c.result); got != c.want {
+				t.Errorf("got %v", got)
 			}
 		})
 	}

@@ -1,16 +1,18 @@
 package figure
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/result"
 )
 
 // Marks lists all marks in the order in which they are listed.
 func Marks() []v1alpha1.ResultMark {
 	return []v1alpha1.ResultMark{
-		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkSharedImage,
+		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkBelowRate, v1alpha1.MarkSharedImage,
 		v1alpha1.MarkThrottled, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
 	}
 }
@@ -46,6 +48,36 @@ func isClosedLoop(fio *v1alpha1.Fio) bool {
 	return len(fio.Jobs) == 0 || slices.ContainsFunc(fio.Jobs, func(job v1alpha1.FioJob) bool {
 		return job.RateIOPS == nil && job.RateBandwidth == nil
 	})
+}
+
+// shareOfRate is what clients have to do of an offered rate. The last operations of a phase are under way at
+// its end, and arrivals of a Poisson process vary: three of their standard deviations are allowed as well.
+const shareOfRate = 0.95
+
+// BelowRate reports whether the clients of a phase did less than it offers. A mix offers its rate to each
+// direction; the larger one is judged. Nothing is known of a phase whose jobs have rates of their own.
+func BelowRate(template *v1alpha1.BenchmarkTemplate, fio *v1alpha1.Fio, r *result.Result) bool {
+	if fio == nil || r == nil || len(fio.Jobs) > 0 || (fio.RateIOPS == nil && fio.RateBandwidth == nil) {
+		return false
+	}
+	jobs := float64(max(1, fio.NumJobs)) * float64(max(1, template.Clients.Count))
+	judged := false
+	for _, d := range r.Directions() {
+		if d.Seconds <= 0 || d.Operations == 0 {
+			continue
+		}
+		offered := jobs * d.Seconds
+		if fio.RateIOPS != nil {
+			offered *= float64(*fio.RateIOPS)
+		} else {
+			offered *= float64(fio.RateBandwidth.Value()) * float64(d.Operations) / float64(max(1, d.Bytes))
+		}
+		if float64(d.Operations)+3*math.Sqrt(offered) >= shareOfRate*offered {
+			return false
+		}
+		judged = true
+	}
+	return judged
 }
 
 // InClosedLoop reports whether a figure is a percentile of a phase that offers no rate. Such a

@@ -139,7 +139,7 @@ func Labels() []Label {
 		{LabelPhase, "The name of a phase."},
 		{LabelDirection, "Read, Write or Total."},
 		{LabelStatistic, "Of a latency: mean, p50, p95, p99, p99.9 or max."},
-		{LabelMarks, "What has to be known about the figures of a phase, sorted and separated by commas: Cached, Warmed, ClosedLoop, SharedImage, Throttled, NotSteady, Disturbed. Empty where there is nothing."},
+		{LabelMarks, "What has to be known about the figures of a phase, sorted and separated by commas: Cached, Warmed, ClosedLoop, BelowRate, SharedImage, Throttled, NotSteady, Disturbed. Empty where there is nothing."},
 		{LabelEnvironment, "A digest of what the results depend on, such as versions and OSDs. It changes when they cannot be compared any more."},
 		{LabelHolder, "Who has the lock or the journal of a cluster, as kind/namespace/name."},
 		{LabelKind, "CephBenchmark or CephTuningSweep."},

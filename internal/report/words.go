@@ -117,6 +117,8 @@ func Meaning(mark v1alpha1.ResultMark) string {
 		return "its data were read once before it: the caches of the OSDs held what of them fits"
 	case v1alpha1.MarkClosedLoop:
 		return "latencies were measured without an offered rate: who waits for the cluster asks for less while it is slow"
+	case v1alpha1.MarkBelowRate:
+		return "clients did less than 95 % of the offered rate: latencies are those of a cluster, or a client, at its limit"
 	case v1alpha1.MarkSharedImage:
 		return "clients shared an image and its lock"
 	case v1alpha1.MarkThrottled:
