@@ -75,6 +75,8 @@ func (f facts) reached() bool {
 // do.
 func (f facts) whyNotStandalone() string {
 	switch {
+	case f.script.switched:
+		return "settings are switched under it, by what the clients report each second"
 	case f.spec.Template.Clients.Count != 1:
 		return "only the manager can start several clients together"
 	case f.script.background != nil:

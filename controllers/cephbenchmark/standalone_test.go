@@ -149,6 +149,10 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 			}},
 			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
 		},
+		"not under a sweep that switches settings": {
+			[]func(*facts){unreachable, func(f *facts) { f.script.switched = true }},
+			stepWait, v1alpha1.ReasonClientsUnreachable, "because settings are switched under it",
+		},
 		"not one of several": {
 			[]func(*facts){unreachable, func(f *facts) {
 				f.spec.Template.Clients.Count = 2
