@@ -212,7 +212,7 @@ func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchm
 	return nil
 }
 
-// removeChildren removes the benchmarks of earlier run IDs.
+// removeChildren removes the benchmarks of earlier run IDs, and the windows of their sessions.
 func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
 	var all v1alpha1.CephBenchmarkList
 	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {
@@ -227,5 +227,5 @@ func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
 			return err
 		}
 	}
-	return nil
+	return r.removeArchives(ctx, seen)
 }

@@ -147,6 +147,9 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	if since := time.Since(warm(courses)); since < sweepspec.Ramp(&seen.sweep.Spec) {
 		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
 	}
+	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) { // Of a session before: it may still switch.
+		return effect{again: loopAgain}, nil
+	}
 	plan, err := r.loopOf(ctx, seen)
 	if err != nil {
 		return effect{}, err
@@ -250,6 +253,13 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 			return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 		}
 	}
+	notKept := ""
+	if s.loop != nil {
+		var err error
+		if notKept, err = r.archiveSession(ctx, seen, s.loop.evidence); err != nil {
+			return effect{}, err
+		}
+	}
 	if err := r.removeChild(ctx, seen.child); err != nil {
 		return effect{}, err
 	}
@@ -257,8 +267,11 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 	if err != nil {
 		return effect{}, err
 	}
+	if notKept != "" {
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, eventResultsNotKept, sentence(notKept)})
+	}
 	if why != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, eventSessionVoid, fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
 		seen.memory.pauses = endsVoid
 	}
 	return came, nil
@@ -281,23 +294,8 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 		return void(v1alpha1.SweepSessionFailed, err.Error())
 	}
 	summary, has, err := s.loop.evidence.Summarize(question)
-	switch {
-	case err != nil:
-		return void(v1alpha1.SweepSessionFailed, err.Error())
-	case !has || summary.Objective[0].Groups < minGroups:
-		return void(v1alpha1.SweepSessionTooShort, "too few of its windows count")
-	}
-	for _, made := range summary.Objective {
-		if made.Void {
-			return void(v1alpha1.SweepSessionUneven, "windows of one setting were void more often than chance allows")
-		}
-		entries = append(entries, sweepspec.SessionEntry{Entry: made, Seconds: seconds, MiB: f.sessionMiB(s), Validity: v1alpha1.SweepSessionValid})
-	}
-	return entries, ""
+	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 }
-
-// minGroups is how many groups of windows a session has at least that counts: less have no noise.
-const minGroups = 2
 
 // sessionMiB is what a session has written, as far as its clients reported.
 func (f facts) sessionMiB(s *sessionMemory) int64 {

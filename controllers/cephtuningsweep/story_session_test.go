@@ -5,9 +5,12 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/session"
@@ -48,7 +51,10 @@ func sessionStories() map[string]story {
 			if n := len(w.children()); n != 0 {
 				w.t.Errorf("%d benchmarks are left", n)
 			}
+			w.wantReplayed(s, 1)
 		},
+		"windows of earlier runs are removed": windowsOfEarlierRuns,
+		"windows have no room":                windowsInTheWay,
 		"options that may not be switched are refused": func(w *world) {
 			other := w.create("other", strings.NewReplacer("osd_client_message_cap", "osd_mclock_profile", `"16"`, "high_client_ops", `"256"`, "balanced").Replace(switchedSpec))
 			w.await(other, "failed", is(v1alpha1.ConditionFailed))
@@ -214,5 +220,74 @@ func twoSwitchedCandidates(w *world) {
 	}
 	if len(s.Status.Patches) == 0 {
 		w.t.Error("there is no patch")
+	}
+	w.wantReplayed(s, 3)
+}
+
+// windows are the ConfigMaps that keep sessions.
+func (w *world) windows() []corev1.ConfigMap {
+	w.t.Helper()
+	var all corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace), client.HasLabels{archive.LabelSwitchedSession}); err != nil {
+		w.t.Fatal(err)
+	}
+	return all.Items
+}
+
+// wantReplayed checks that so many sessions were kept, and that they give what status says.
+func (w *world) wantReplayed(s *v1alpha1.CephTuningSweep, sessions int) {
+	w.t.Helper()
+	found, err := archive.SessionsIn(s, w.windows())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var kept []sweepspec.KeptSession
+	for _, one := range found {
+		kept = append(kept, one)
+	}
+	again, err := sweepspec.Replay(s, kept)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	same := 0
+	for _, one := range again.Sessions {
+		if one.Kept && one.Same {
+			same++
+		}
+	}
+	if same != sessions || again.Outcome.Verdict != s.Status.Verdict || again.Outcome.Summary != s.Status.Summary {
+		w.t.Errorf("%d of %d sessions are the same again, with %s: %s", same, sessions, again.Outcome.Verdict, again.Outcome.Summary)
+	}
+}
+
+func windowsOfEarlierRuns(w *world) {
+	s := w.create("quick", switchedSpec)
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID = "second" })
+	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
+		return s.Status.ObservedRunID == "second" && is(v1alpha1.ConditionComplete)(s)
+	})
+	if kept := w.windows(); len(kept) != 1 {
+		w.t.Errorf("%d sessions are kept, want that of the second run alone", len(kept))
+	}
+	w.wantReplayed(s, 1)
+}
+
+// A ConfigMap of somebody else that has the name is left alone, and the session counts.
+func windowsInTheWay(w *world) {
+	s := w.inSession()
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.Namespace, Name: sweepspec.SessionName(s, 1), Labels: map[string]string{archive.LabelSwitchedSession: "1"},
+	}, Data: map[string]string{"mine": "yes"}}
+	if err := w.Create(w.t.Context(), other); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitEvent(eventResultsNotKept, "is not of this sweep")
+	if kept := w.windows(); len(kept) != 1 || kept[0].Data["mine"] != "yes" {
+		w.t.Errorf("the ConfigMap is %v", kept)
+	}
+	if sessionsThatAre(s, v1alpha1.SweepSessionValid) != 1 {
+		w.t.Errorf("sessions %q", s.Status.Runs)
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/journals"
@@ -748,8 +749,11 @@ func (w *world) wantState(before string) {
 	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{settings.LabelManagedBy}); err != nil {
 		w.t.Fatal(err)
 	}
-	if len(maps.Items) > 0 {
-		w.t.Errorf("the journal %s is still there", maps.Items[0].Name)
+	for _, cm := range maps.Items {
+		if cm.Labels[archive.LabelSwitchedSession] != "" {
+			continue
+		}
+		w.t.Errorf("the journal %s is still there", cm.Name)
 	}
 }
 

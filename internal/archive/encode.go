@@ -96,7 +96,7 @@ func keepsOutput(run *Run) bool {
 }
 
 // encode reports whether a document fits. It stops writing at the limit.
-func encode(document *Run, limit int) (data []byte, fits bool, err error) {
+func encode(document any, limit int) (data []byte, fits bool, err error) {
 	if limits.Size(document) > MaxMemory {
 		return nil, false, nil
 	}

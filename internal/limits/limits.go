@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,7 +50,17 @@ func Decode(r io.Reader, v any, l Limits) error {
 	return json.UnmarshalRead(&scanner{from: r, limits: l}, v,
 		// Remembering all names of an object takes more memory than they do.
 		jsontext.AllowDuplicateNames(true),
-		json.WithUnmarshalers(json.UnmarshalFromFunc(charge)))
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(charge), json.UnmarshalFromFunc(nanoseconds))))
+}
+
+// nanoseconds reads a duration as encoding/json writes it: this decoder has no form of its own for it.
+func nanoseconds(d *jsontext.Decoder, into *time.Duration) error {
+	var n int64
+	if err := json.UnmarshalDecode(d, &n); err != nil {
+		return err
+	}
+	*into = time.Duration(n)
+	return nil
 }
 
 // entryBytes is the memory of a map's entry, without its key and its value.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -17,8 +18,8 @@ import (
 const sweepMethod = `Configurations are compared within blocks: a block runs each of them and the baseline once, in random order (or, where moving data would be too dear, up and down in turn), so that what changes in the cluster from hour to hour changes for all. The figure of a configuration is the geometric mean of its valid runs, each of which gives one value, also where that is a percentile. A ratio is the mean of the blocks' ratios on the scale of logarithms; its interval is Student's, as wide as blocks differ. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin; Inconclusive means that the runs do not decide. Chances of error are shared among all configurations (Holm), and the winner of the race is confirmed in fresh blocks, on which alone its verdict rests. One run is never evidence.`
 
 // Sweep is the report of a sweep, whether it has ended or not, and of what its runs say
-// beyond its objective.
-func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
+// beyond its objective. Of the design Interleaved, sessions are those that were kept.
+func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.SwitchedSession) (*Document, error) {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -31,10 +32,10 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 	objective := s.Spec.Objective
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
-		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger)})
+		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger, sessions)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
 	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
-	d.add("Sessions", Part{Table: sessionTable(s)})
+	d.add("Sessions", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
 	d.add("What was put back", Part{Text: restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
@@ -50,6 +51,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs) (*Document, error) {
 // it has not confirmed must hold in all of its looks together.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	level := percentOf(confidenceOf(s)) + " intervals"
+	if sweepspec.IsInterleaved(s.Status.Plan) {
+		return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
+	}
 	if racing := s.Spec.Strategy.Racing; racing != nil && !*racing {
 		return level
 	}
@@ -107,12 +111,16 @@ func percentOf(fraction float64) string { return strconv.FormatFloat(100*fractio
 
 // configurations is the table. The ratio is not that of the row's figures: it compares each
 // run with the runs of the baseline around it.
-func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
-	objective := s.Spec.Objective
-	table := &Table{Header: []string{"Configuration", "Runs", FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}
+func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) *Table {
+	objective, runs := s.Spec.Objective, "Runs"
+	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
+	if sweepspec.IsInterleaved(s.Status.Plan) {
+		runs, typical = "Sessions", func(index int32) string { return typicalOfWindows(objective.Metric, int(index), sessions) }
+	}
+	table := &Table{Header: []string{"Configuration", runs, FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}
 	for _, c := range s.Status.Configurations {
 		table.Rows = append(table.Rows, []string{
-			c.Name, strconv.Itoa(int(c.Runs)), Typical(objective.Metric, c.Index, ledger),
+			c.Name, strconv.Itoa(int(c.Runs)), typical(c.Index),
 			Ratio(c.Ratio), Interval(c.Low, c.High, Ratio), string(c.Verdict), c.Reason,
 		})
 	}

@@ -99,10 +99,14 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 		c.marker("dot", e.index, x.at(e.ratio), y, name)
 		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
 	}
+	superior := "What was confirmed in fresh blocks to be beyond that is Superior, and nothing else."
+	if sweepspec.IsInterleaved(s.Status.Plan) {
+		superior = "An interval that is wholly beyond that is Superior."
+	}
 	return &Plot{
 		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
-		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). What was confirmed in fresh blocks to be beyond that is Superior, and nothing else. In the grey band a difference is within the equivalence margin.",
-			strconv.FormatFloat(margin, 'g', 4, 64)),
+		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s In the grey band a difference is within the equivalence margin.",
+			strconv.FormatFloat(margin, 'g', 4, 64), superior),
 	}
 }
 

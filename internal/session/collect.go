@@ -14,8 +14,8 @@ type Client struct {
 	// Seconds have no histograms: those of windows are in [Evidence.Latencies].
 	Seconds []result.Second `json:"seconds"`
 	// Offset is its clock less the operator's since the session began, wrong by Error at most.
-	Offset time.Duration `json:"offset"`
-	Error  time.Duration `json:"error"`
+	Offset time.Duration `json:"offsetNanoseconds"`
+	Error  time.Duration `json:"errorNanoseconds"`
 }
 
 // Collector gathers what clients did while a session goes on. Histograms of seconds are added up

@@ -14,9 +14,9 @@ type Plan struct {
 	Number     int                `json:"number"`
 	Candidates int                `json:"candidates"`
 	Order      []switchback.Group `json:"order"`
-	Window     time.Duration      `json:"window"` // from the acknowledgement, wash-out included
+	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement, wash-out included
 	// ProofEvery is the pause between two looks at what OSDs run with.
-	ProofEvery time.Duration     `json:"proofEvery"`
+	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // of the draws of the tests
 	// Dwells says that settings hold for minutes, and that windows are pieces of the second half of that.

@@ -25,7 +25,7 @@ type Cluster interface {
 type Record struct {
 	Began    time.Time           `json:"began"`
 	Switches []switchback.Switch `json:"switches"`
-	End      time.Duration       `json:"end"`
+	End      time.Duration       `json:"endNanoseconds"`
 	// Void is why the session is no evidence; "" if it is.
 	Void string `json:"void,omitempty"`
 }

@@ -63,7 +63,7 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	if q.Candidates != e.Plan.Candidates {
 		return s, false, fmt.Errorf("%w: a session of %d candidates, asked about %d", stats.ErrParameter, e.Plan.Candidates, q.Candidates)
 	}
-	of, has, err := e.session(q, q.Objective)
+	of, has, err := e.Session(q, q.Objective)
 	if err != nil || !has {
 		return s, has, err
 	}
@@ -71,7 +71,7 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 		return s, false, err
 	}
 	for _, k := range q.Constraints {
-		of, _, err := e.session(q, k.Figure)
+		of, _, err := e.Session(q, k.Figure)
 		if err != nil {
 			return s, false, err
 		}
@@ -88,8 +88,9 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	return s, true, nil
 }
 
-// session is what counts of a session, by one figure.
-func (e Evidence) session(q Question, f Figure) (switchback.Session, bool, error) {
+// Session is what counts of a session, by one figure: in quick mode up to its last look, and false before
+// the first one.
+func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error) {
 	windows, covered, err := e.Windows(f)
 	if err != nil {
 		return switchback.Session{}, false, err

@@ -336,6 +336,11 @@ func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	return name + suffix
 }
 
+// SessionName is that of the ConfigMap that keeps a session of the design Interleaved.
+func SessionName(s *v1alpha1.CephTuningSweep, number int) string {
+	return ChildName(s, number) + "-windows"
+}
+
 // SweepLabel is the same for all children of one run ID of a sweep.
 func SweepLabel(s *v1alpha1.CephTuningSweep) string { return sessionOf(s) }
 

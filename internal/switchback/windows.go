@@ -13,10 +13,10 @@ import (
 // session began.
 type Switch struct {
 	Setting      int           `json:"setting"`
-	Sent         time.Duration `json:"told"`         // when Ceph was told
-	Acknowledged time.Duration `json:"acknowledged"` // when it had answered
-	Ended        time.Duration `json:"ended"`        // when the window was over
-	Proven       bool          `json:"proven"`       // OSDs were seen to run with it
+	Sent         time.Duration `json:"sentNanoseconds"`         // when Ceph was told
+	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when it had answered
+	Ended        time.Duration `json:"endedNanoseconds"`        // when the window was over
+	Proven       bool          `json:"proven"`                  // OSDs were seen to run with it
 }
 
 // Client is between which moments one client counted, in order, and what is known of its clock.
@@ -28,16 +28,16 @@ type Client struct {
 
 // Span is a stretch of time.
 type Span struct {
-	From time.Duration `json:"from"`
-	To   time.Duration `json:"to"`
+	From time.Duration `json:"fromNanoseconds"`
+	To   time.Duration `json:"toNanoseconds"`
 }
 
 // Timing is what a session fixes beforehand.
 type Timing struct {
-	WashOut    time.Duration `json:"washOut"`     // from the acknowledgement
-	MaxSwitch  time.Duration `json:"slowestTell"` // a switch that takes longer voids its group
-	ClockError time.Duration `json:"clockError"`  // a clock that is known less well is an error
-	Coverage   float64       `json:"coverage"`    // the part of a window that rows have to cover, such as 0.8
+	WashOut    time.Duration `json:"washOutNanoseconds"`    // from the acknowledgement
+	MaxSwitch  time.Duration `json:"maxSwitchNanoseconds"`  // a switch that takes longer voids its group
+	ClockError time.Duration `json:"clockErrorNanoseconds"` // a clock that is known less well is an error
+	Coverage   float64       `json:"coverage"`              // the part of a window that rows have to cover, such as 0.8
 }
 
 // Window is what clients got while one setting held.

@@ -38,6 +38,8 @@ type options struct {
 	metricGiven bool
 	// summarised: there is one argument, and nothing to compare it with.
 	summarised bool
+	// exported: that argument is the export of a sweep.
+	exported bool
 
 	output string
 	plot   string
@@ -51,6 +53,9 @@ A FILE is what rados bench, rbd bench or fio wrote in one run; the format is
 recognised. Several outputs of rados bench or rbd bench may follow one another in a file.
 Of files without a flag the first is the baseline and each other a candidate; an argument
 may be a folder, or several files separated by commas. One argument is summarised.
+
+The export of a sweep of the design Interleaved is judged again, from the windows of its
+sessions; the exit code is 1 if that is not what its status says.
 
 Or give a table (CSV) in which one row is one run. One run on a side
 decides nothing, however many seconds it has, and at least 3 are needed.
@@ -67,6 +72,10 @@ const examples = `  # Runs before and after a change, gathered in a file each
 
   # All figures of one output
   %[1]s randread.json
+
+  # Judge a sweep of the design Interleaved again, without its cluster
+  kubectl cephtune export mclock -n cephtune-bench --to mclock.yaml
+  %[1]s mclock.yaml
 
   # Five runs before and five after a change
   %[1]s --baseline old-*.json --candidate new-*.json
@@ -160,6 +169,9 @@ func (o *options) run(stdout io.Writer) error {
 		o.baselineName = "baseline"
 	}
 	if o.summarised {
+		if o.exported {
+			return o.replay(o.baseline[0], stdout)
+		}
 		return o.summarise(stdout)
 	}
 	s, err := o.study()

@@ -39,6 +39,7 @@ func (o *options) take(args []string) error {
 		}
 	}
 	o.summarised = len(args) == 1
+	o.exported = o.summarised && len(o.baseline) == 1 && isExport(o.baseline[0])
 	return nil
 }
 

@@ -258,6 +258,13 @@ func (t *table) differsWithinBlock(column int, block []int) bool {
 // checkMisplaced refuses flags that would be passed over without a word: who says
 // --metric latencyP99 of a table means that less is better.
 func (o *options) checkMisplaced(given func(flag string) bool) error {
+	if o.exported {
+		for _, flag := range []string{"metric", "direction", "minimum-effect", "equivalence", "confidence", "baseline-name"} {
+			if given(flag) {
+				return exit.UsageErrorf("an exported sweep is judged by its own plan: leave out --%s", flag)
+			}
+		}
+	}
 	switch {
 	case o.table == "" && given("higher-is-better"):
 		return exit.UsageErrorf("--higher-is-better is for --table; of outputs, --metric says whether more is better")
@@ -287,7 +294,9 @@ func (o *options) checkTableFlags() error {
 // checkFileFlags refuses flags that are for tables.
 func (o *options) checkFileFlags() error {
 	switch {
-	case o.summarised && (o.paired || o.plot != "" || len(o.expect) > 0):
+	case o.exported && (o.paired || o.plot != ""):
+		return exit.UsageErrorf("an exported sweep is judged by its own plan: --paired and --plot do not apply; kubectl cephtune report -f draws it")
+	case o.summarised && !o.exported && (o.paired || o.plot != "" || len(o.expect) > 0):
 		return exit.UsageErrorf("one file is summarised: --paired, --plot and --expect need another to compare it with")
 	case len(o.baseline) == 0 || len(o.candidates.words) == 0 && !o.summarised:
 		return exit.UsageErrorf("give two files, --baseline FILE… and --candidate FILE…, or --table FILE")

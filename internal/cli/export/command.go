@@ -22,8 +22,8 @@ import (
 const timeout = 2 * time.Minute
 
 const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file, with the benchmarks of a sweep's
-runs and the full results of a benchmark's: to keep it beyond its deletion, to send it to
-somebody, or to make a report of it without the cluster.
+runs or the windows of its sessions, and the full results of a benchmark's: to keep it
+beyond its deletion, to send it to others, or to make a report of it without the cluster.
 
 It is YAML, as kubectl writes it. The results are in ConfigMaps, compressed.
 
@@ -100,7 +100,7 @@ func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name 
 	return text.Bytes(), nil
 }
 
-// partsOf are the full results of a benchmark, and the benchmarks of a sweep.
+// partsOf are the full results of a benchmark, and the benchmarks and sessions of a sweep.
 func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
 	var parts []client.Object
 	switch found := found.(type) {
@@ -111,6 +111,13 @@ func partsOf(ctx context.Context, c client.Client, found client.Object) ([]clien
 		}
 		for _, b := range benchmarks {
 			parts = append(parts, b)
+		}
+		sessions, err := results.SessionsOf(ctx, c, found)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sessions {
+			parts = append(parts, &sessions[i])
 		}
 	case *v1alpha1.CephBenchmark:
 		if found.Status.StartTime == nil {

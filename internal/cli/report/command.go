@@ -113,7 +113,7 @@ func (o *options) make(ctx context.Context, connect object.Connect, args []strin
 	var made *document.Document
 	switch found := from.object.(type) {
 	case *v1alpha1.CephTuningSweep:
-		made, err = document.Sweep(found, document.RunsOf(found, from.benchmarks))
+		made, err = document.Sweep(found, document.RunsOf(found, from.benchmarks), from.sessions...)
 	case *v1alpha1.CephBenchmark:
 		made, err = document.Benchmark(found, from.runs)
 	default:
@@ -137,6 +137,7 @@ type source struct {
 	object     client.Object
 	runs       []*archive.Run
 	benchmarks []*v1alpha1.CephBenchmark
+	sessions   []*archive.SwitchedSession
 }
 
 func (o *options) find(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) (source, error) {
@@ -157,7 +158,13 @@ func (o *options) find(ctx context.Context, connect object.Connect, args []strin
 	}
 	switch found := from.object.(type) {
 	case *v1alpha1.CephTuningSweep:
-		from.benchmarks, err = results.OfSweep(ctx, c, found)
+		if from.benchmarks, err = results.OfSweep(ctx, c, found); err != nil {
+			return source{}, err
+		}
+		var kept []corev1.ConfigMap
+		if kept, err = results.SessionsOf(ctx, c, found); err == nil {
+			from.sessions, err = archive.SessionsIn(found, kept)
+		}
 	case *v1alpha1.CephBenchmark:
 		if found.Status.StartTime != nil {
 			from.runs, err = results.Runs(ctx, c, found, "")
@@ -176,16 +183,21 @@ func fromFile(path string, stdin io.Reader) (source, error) {
 	if from.object, err = manifest.Main(path, all); err != nil {
 		return source{}, err
 	}
-	var kept []corev1.ConfigMap
+	var kept, maps []corev1.ConfigMap
 	for _, item := range all {
 		switch item := item.(type) {
 		case *v1alpha1.CephBenchmark:
 			from.benchmarks = append(from.benchmarks, item)
 		case *corev1.ConfigMap:
+			maps = append(maps, *item)
 			if b, is := from.object.(*v1alpha1.CephBenchmark); is && item.Labels[archive.LabelSession] == archive.Session(b) {
 				kept = append(kept, *item)
 			}
 		}
+	}
+	if s, is := from.object.(*v1alpha1.CephTuningSweep); is {
+		from.sessions, err = archive.SessionsIn(s, maps)
+		return from, err
 	}
 	from.runs, err = results.Read(kept)
 	return from, err

@@ -126,3 +126,20 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// The report of an exported sweep of the design Interleaved draws its session.
+func TestSessionsAreDrawn(t *testing.T) {
+	const exported = "../testdata/exports/message-cap.yaml"
+	got := clitest.Execute(t, newCommand("kubectl cephtune", nil), "-f "+exported, "")
+	if got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	if strips := strings.Count(got.Stdout, `<rect class="strip c`); strips != 24 {
+		t.Errorf("%d windows are drawn, want 24", strips)
+	}
+	for _, want := range []string{"Session 1: IOPS of all clients together", "message_cap=1, counts, ", `class="throughput"`} {
+		if !strings.Contains(got.Stdout, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}

@@ -95,6 +95,31 @@ func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuni
 	}
 }
 
+// SessionsOf are the ConfigMaps that keep the sessions of a sweep's run ID. Those that its historyLimit has let
+// go are missing.
+func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
+	if !sweepspec.IsInterleaved(sweep.Status.Plan) {
+		return nil, nil
+	}
+	var all []corev1.ConfigMap
+	page := corev1.ConfigMapList{}
+	for {
+		err := reader.List(ctx, &page, client.InNamespace(sweep.Namespace), client.Limit(sweepPage), client.Continue(page.Continue),
+			client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})
+		if err != nil {
+			return nil, fmt.Errorf("reading the sessions of CephTuningSweep %s: %w", sweep.Name, err)
+		}
+		for i := range page.Items {
+			if metav1.IsControlledBy(&page.Items[i], sweep) {
+				all = append(all, *page.Items[i].DeepCopy())
+			}
+		}
+		if page.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
 // Kept are the ConfigMaps that keep those runs.
 func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]corev1.ConfigMap, error) {
 	return (&options{runID: runID}).list(ctx, reader, benchmark)

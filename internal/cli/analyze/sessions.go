@@ -1,0 +1,226 @@
+package analyze
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
+	document "github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// replayed is an exported sweep whose sessions were judged again, and the JSON form of it.
+type replayed struct {
+	SchemaVersion int                            `json:"schemaVersion"`
+	Source        string                         `json:"source"`
+	Name          string                         `json:"name"`
+	RunID         v1alpha1.RunID                 `json:"runID"`
+	Verdict       v1alpha1.SweepVerdict          `json:"verdict,omitempty"`
+	Claim         v1alpha1.SweepClaim            `json:"claim,omitempty"`
+	Summary       string                         `json:"summary,omitempty"`
+	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
+	Sessions      []replayedSession              `json:"sessions"`
+	// Agrees says that every session that was kept gives what the ledger has, and the verdict is that of status.
+	Agrees bool `json:"agrees"`
+}
+
+type replayedSession struct {
+	Number   int    `json:"number"`
+	Validity string `json:"validity"`
+	Why      string `json:"why,omitempty"`
+	// Evidence is Kept, or Missing: then the session has the figures of the ledger.
+	Evidence string `json:"evidence"`
+	// Agrees is absent without evidence.
+	Agrees *bool   `json:"agrees,omitempty"`
+	Ratios []ratio `json:"ratios,omitempty"`
+}
+
+type ratio struct {
+	Configuration string  `json:"configuration"`
+	Groups        int     `json:"groups"`
+	Ratio         float64 `json:"ratio"`
+	// PIncrease is of the randomisation test against "the figure is not larger".
+	PIncrease float64 `json:"pIncrease"`
+}
+
+const (
+	evidenceKept    = "Kept"
+	evidenceMissing = "Missing"
+)
+
+// isExport reports whether a file is what the subcommand export writes of a sweep: outputs of tools never
+// begin as an object of Kubernetes does.
+func isExport(path string) bool {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false // Whoever reads it next says so.
+	}
+	head := data[:min(len(data), 64<<10)]
+	return bytes.Contains(head, []byte("apiVersion:")) && bytes.Contains(head, []byte("kind: CephTuningSweep"))
+}
+
+// replay judges the sessions of an exported sweep again.
+func (o *options) replay(path string, w io.Writer) error {
+	all, err := manifest.All(path, nil)
+	if err != nil {
+		return err
+	}
+	main, err := manifest.Main(path, all)
+	if err != nil {
+		return err
+	}
+	sweep, is := main.(*v1alpha1.CephTuningSweep)
+	if !is || !sweepspec.IsInterleaved(sweep.Status.Plan) {
+		return fmt.Errorf("%s: only a CephTuningSweep of the design Interleaved can be judged again from its export; of another one see the report: kubectl cephtune report -f %s", path, path)
+	}
+	var maps []corev1.ConfigMap
+	for _, item := range all {
+		if cm, is := item.(*corev1.ConfigMap); is {
+			maps = append(maps, *cm)
+		}
+	}
+	sessions, err := archive.SessionsIn(sweep, maps)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	kept := make([]sweepspec.KeptSession, len(sessions))
+	for i, s := range sessions {
+		kept[i] = s
+	}
+	found, err := sweepspec.Replay(sweep, kept)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	out := newReplayed(sweep, found)
+	if err := out.write(w, o.output); err != nil {
+		return err
+	}
+	if !out.Agrees {
+		return errors.New("the evidence does not give what the sweep's status says: the export was changed, or another version of cephtune wrote it")
+	}
+	return out.expected(o.expect)
+}
+
+func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *replayed {
+	out := &replayed{
+		SchemaVersion: schemaVersion, Source: "sessions", Name: sweep.Namespace + "/" + sweep.Name, RunID: sweep.Status.ObservedRunID,
+		Verdict: found.Outcome.Verdict, Claim: found.Outcome.Claim, Summary: found.Outcome.Summary,
+		Candidates: found.Outcome.Configurations, Sessions: []replayedSession{},
+	}
+	out.Agrees = sweep.Status.CompletionTime == nil || sweep.Status.Verdict == out.Verdict
+	for _, s := range found.Sessions {
+		one := replayedSession{Number: s.Number, Validity: string(s.Entries[0].Validity), Why: s.Why, Evidence: evidenceMissing}
+		if s.Kept {
+			one.Evidence, one.Agrees = evidenceKept, new(s.Same)
+			out.Agrees = out.Agrees && s.Same
+		}
+		for _, e := range s.Entries {
+			if e.Void {
+				continue
+			}
+			one.Ratios = append(one.Ratios, ratio{
+				Configuration: out.configuration(e.Candidate), Groups: e.Groups, Ratio: math.Exp(e.Mean), PIncrease: e.P,
+			})
+		}
+		out.Sessions = append(out.Sessions, one)
+	}
+	return out
+}
+
+func (r *replayed) configuration(index int) string {
+	for _, c := range r.Candidates {
+		if int(c.Index) == index {
+			return c.Name
+		}
+	}
+	return "configuration " + strconv.Itoa(index)
+}
+
+func (r *replayed) write(w io.Writer, form string) error {
+	switch form {
+	case "json":
+		return writeJSON(w, r)
+	case "yaml":
+		return writeYAML(w, r)
+	}
+	table := aligned.Write
+	if form == "markdown" {
+		table = func(out *strings.Builder, header []string, rows [][]string) {
+			out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
+		}
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, run ID %s: judged again from what was kept of its sessions\n\n", r.Name, r.RunID)
+	table(&out, []string{"SESSION", "CONFIGURATION", "GROUPS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
+	out.WriteString("\n")
+	table(&out, []string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
+	if r.Summary != "" {
+		out.WriteString("\n" + r.Summary + "\n")
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func (r *replayed) sessionRows() [][]string {
+	var rows [][]string
+	for _, s := range r.Sessions {
+		evidence := "missing: figures of the ledger"
+		if s.Agrees != nil {
+			evidence = "agrees with the ledger"
+			if !*s.Agrees {
+				evidence = "DIFFERS from the ledger"
+			}
+		}
+		if len(s.Ratios) == 0 {
+			rows = append(rows, []string{strconv.Itoa(s.Number), "", "", "", s.Validity, evidence})
+		}
+		for _, x := range s.Ratios {
+			rows = append(rows, []string{
+				strconv.Itoa(s.Number), x.Configuration, strconv.Itoa(x.Groups), fmt.Sprintf("%.3f", x.Ratio), s.Validity, evidence,
+			})
+		}
+	}
+	return rows
+}
+
+func (r *replayed) verdictRows() [][]string {
+	var rows [][]string
+	for _, c := range r.Candidates {
+		verdict := string(c.Verdict)
+		if c.Index == 0 {
+			verdict = "(baseline)"
+		}
+		rows = append(rows, []string{c.Name, document.Ratio(c.Ratio), document.Interval(c.Low, c.High, document.Ratio), verdict})
+	}
+	return rows
+}
+
+// expected checks the verdicts of candidates.
+func (r *replayed) expected(expect []string) error {
+	if len(expect) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, c := range r.Candidates {
+		if c.Index > 0 && !slices.Contains(expect, string(c.Verdict)) {
+			errs = append(errs, fmt.Errorf("%s is %s, expected %s", c.Name, c.Verdict, strings.Join(expect, " or ")))
+		}
+	}
+	if len(errs) > 0 {
+		return exit.UnexpectedErrorf("%w", errors.Join(errs...))
+	}
+	return nil
+}

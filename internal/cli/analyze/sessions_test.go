@@ -1,0 +1,104 @@
+package analyze_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cephtune/cephtune/internal/cli/analyze"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+)
+
+// exported is a sweep of the design Interleaved that ran on Ceph 20.2.4: 4 KiB reads of an image, with
+// osd_client_message_cap 1 against 256.
+const exported = "../testdata/exports/message-cap.yaml"
+
+func analyzed(t *testing.T, line string) clitest.Outcome {
+	t.Helper()
+	return clitest.Execute(t, analyze.NewCommand("kubectl cephtune"), line, "")
+}
+
+// edited is the export with a change.
+func edited(t *testing.T, old, replacement string) string {
+	t.Helper()
+	text, err := os.ReadFile(exported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("the export has no %q", old)
+	}
+	path := filepath.Join(t.TempDir(), "edited.yaml")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, replacement, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAnExportGivesItsVerdictAgain(t *testing.T) {
+	got := analyzed(t, exported)
+	for _, want := range []string{"agrees with the ledger", "Inferior", "message_cap=1 is Inferior on this pool, in this hour"} {
+		if !strings.Contains(got.Stdout, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got.Err != nil {
+		t.Error(got.Err)
+	}
+}
+
+func TestAnExportAsJSON(t *testing.T) {
+	got := analyzed(t, exported+" -o json")
+	var out struct {
+		Verdict  string
+		Agrees   bool
+		Sessions []struct {
+			Evidence string
+			Ratios   []struct{ Ratio float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(got.Stdout), &out); err != nil {
+		t.Fatal(err, got)
+	}
+	if out.Verdict != "Inferior" || !out.Agrees || len(out.Sessions) != 1 || out.Sessions[0].Evidence != "Kept" || !(out.Sessions[0].Ratios[0].Ratio < 0.9) {
+		t.Errorf("got %+v", out)
+	}
+}
+
+func TestAnExportThatWasChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		old, replacement string
+		code             int
+		want             string
+	}{
+		"another verdict":    {"\n  verdict: Inferior", "\n  verdict: Superior", exit.Failure, "does not give what the sweep's status says"},
+		"another ledger":     {" -0.590756 ", " -0.790756 ", exit.Failure, "DIFFERS from the ledger"},
+		"another sweep's":    {"kind: ConfigMap", "kind: Secret", 0, "missing: figures of the ledger"},
+		"windows of more":    {"session.json.gz: ", "session.json.gz: AAAA", exit.Failure, "archive"},
+		"not of that design": {"datasetSize: 816Mi\n    design: Interleaved", "datasetSize: 816Mi\n    design: Blocks", exit.Failure, "only a CephTuningSweep of the design Interleaved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := analyzed(t, edited(t, c.old, c.replacement))
+			if got.Code() != c.code || !strings.Contains(got.String(), c.want) {
+				t.Errorf("exit code %d, want %d and %q:\n%s", got.Code(), c.code, c.want, got)
+			}
+		})
+	}
+}
+
+func TestAnExportMeetsExpectations(t *testing.T) {
+	if got := analyzed(t, exported+" --expect Inferior"); got.Code() != 0 {
+		t.Errorf("exit code %d: %v", got.Code(), got.Err)
+	}
+	for _, flag := range []string{"--metric iops", "--confidence 0.9", "--paired"} {
+		if got := analyzed(t, exported+" "+flag); got.Code() != exit.Usage {
+			t.Errorf("%s: exit code %d", flag, got.Code())
+		}
+	}
+	if got := analyzed(t, exported+" --expect Superior"); got.Code() != exit.Unexpected {
+		t.Errorf("exit code %d: %v", got.Code(), got.Err)
+	}
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// sessionPlots show what clients did in each session, by the second, over the windows of its settings.
+func sessionPlots(sessions []*archive.SwitchedSession) []Part {
+	var parts []Part
+	for _, s := range sessions {
+		if plot := sessionPlot(s); plot != nil {
+			parts = append(parts, Part{Plot: plot})
+		}
+	}
+	return parts
+}
+
+// sessionPlot is nil for a session without the seconds of its clients.
+func sessionPlot(s *archive.SwitchedSession) *Plot {
+	metric := v1alpha1.MetricIOPS
+	if s.Objective.Metric == v1alpha1.MetricBandwidth {
+		metric = v1alpha1.MetricBandwidth
+	}
+	rates := perSecond(s, metric)
+	if len(rates) < 2 || len(s.Evidence.Record.Switches) == 0 {
+		return nil
+	}
+	const left, top, bottom = plotLeft, 24, 260
+	c := &canvas{width: plotWidth, height: bottom + 60}
+	x := scale{low: 0, high: float64(len(rates)), from: left, to: plotWidth - 16}
+	y := spanning(append(slices.Clone(rates), 0), bottom, top, false)
+	c.drawWindows(s, x, top, bottom)
+	c.leftAxis(y, metric)
+	c.line("axis", x.from, bottom, x.to, bottom)
+	for minute := 0; minute*60 < len(rates); minute++ {
+		c.text("soft", "middle", x.at(float64(60*minute)), bottom+16, fmt.Sprintf("%d min", minute))
+	}
+	points := make([][2]float64, len(rates))
+	for i, rate := range rates {
+		points[i] = [2]float64{x.at(float64(i) + 0.5), y.at(rate)}
+	}
+	c.path("throughput", points)
+	numbers := make([]int, len(s.Configurations))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	c.height = c.legend(s.Configurations, numbers, left, bottom+44)
+	title := fmt.Sprintf("Session %d", s.Number())
+	caption := fmt.Sprintf("%s: %s of all clients together, by the second, over the setting that held. Gaps between the strips are switches and the first seconds after them, which do not count.", title, metric)
+	if void := s.Evidence.Record.Void; void != "" {
+		caption = fmt.Sprintf("%s is void: %s. %s", title, void, caption)
+	}
+	return &Plot{SVG: c.svg(title + ": throughput by the second, and the settings"), Caption: caption}
+}
+
+// drawWindows draws a strip for each window, without its wash-out. Pale strips do not count.
+func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
+	washOut := s.Evidence.Plan.Timing.WashOut
+	for i, w := range s.Evidence.Record.Switches {
+		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
+		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
+			class, counts = class+" pale", "does not count"
+		}
+		from, to := x.at((w.Acknowledged + washOut).Seconds()), x.at(w.Ended.Seconds())
+		name := fmt.Sprintf("setting %d", w.Setting)
+		if w.Setting < len(s.Configurations) {
+			name = s.Configurations[w.Setting]
+		}
+		if s.Counted != nil && i < len(s.Counted.Windows) && s.Counted.Windows[i].Figure > 0 {
+			counts += ", " + figure.Human(s.Objective.Metric, s.Counted.Windows[i].Figure)
+		}
+		c.rect(class, from, top, to-from, bottom-top, fmt.Sprintf("window %d: %s, %s", i+1, name, counts))
+	}
+}
+
+// longestSession bounds a picture: no session lasts so long.
+const longestSession = 6 * time.Hour
+
+// perSecond is what all clients did in each second since the session began. What a row counts is spread evenly
+// over the time that it covers.
+func perSecond(s *archive.SwitchedSession, metric v1alpha1.Metric) []float64 {
+	e := s.Evidence
+	seconds := int(min(e.Record.End, longestSession).Seconds())
+	if seconds < 1 || len(e.Clients) == 0 {
+		return nil
+	}
+	rates := make([]float64, seconds)
+	for _, client := range e.Clients {
+		for i := range client.Seconds {
+			row := &client.Seconds[i]
+			from := (time.Duration(row.FromNanoseconds) - client.Offset).Seconds()
+			to := (time.Duration(row.ToNanoseconds) - client.Offset).Seconds()
+			rate := amountOf(row, metric) / (to - from)
+			for at := max(int(from), 0); at < seconds && float64(at) < to; at++ {
+				rates[at] += rate * (min(to, float64(at+1)) - max(from, float64(at)))
+			}
+		}
+	}
+	return rates
+}
+
+func amountOf(row *result.Second, metric v1alpha1.Metric) float64 {
+	if metric == v1alpha1.MetricBandwidth {
+		return row.Bytes
+	}
+	return row.Operations
+}
+
+// typicalOfWindows is the geometric mean of a configuration's windows that count; "" without any.
+func typicalOfWindows(metric v1alpha1.Metric, configuration int, sessions []*archive.SwitchedSession) string {
+	var values []float64
+	for _, s := range sessions {
+		if s.Counted == nil || s.Evidence.Record.Void != "" {
+			continue
+		}
+		for i, w := range s.Counted.Windows {
+			if w.Setting == configuration && !s.Counted.Faults[i] && w.Figure > 0 {
+				values = append(values, w.Figure)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return figure.Human(metric, stats.GeometricMean(values))
+}
