@@ -127,11 +127,11 @@ func reasonIn(made *ast.CompositeLit, parents []ast.Node) []ast.Expr {
 			name = strings.TrimPrefix(types.ExprString(list.Type), "[]")
 		}
 	}
-	const inTold = 1 // the place of the reason in told
+	const inRecord = 1 // the place of the reason in eventRecord
 	switch name {
-	case "told":
-		if len(made.Elts) > inTold {
-			return []ast.Expr{made.Elts[inTold]}
+	case "eventRecord":
+		if len(made.Elts) > inRecord {
+			return []ast.Expr{made.Elts[inRecord]}
 		}
 	case "Outcome", "kstatus.Outcome", "metav1.Condition", "quiescence.Obstacle":
 		for _, element := range made.Elts {
