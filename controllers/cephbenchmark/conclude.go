@@ -253,7 +253,7 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 		return e, fmt.Sprintf("Phase %s: %v", p.name, err)
 	}
 	observation.Mark(figure.MarksOfSpec(&seen.spec.Template, &p.spec)...)
-	if figure.BelowRate(&seen.spec.Template, p.spec.Fio, observation.Result) {
+	if figure.BelowRate(&seen.spec.Template, &p.spec, observation.Result) {
 		observation.Mark(v1alpha1.MarkBelowRate)
 	}
 	if seen.isCached(p.spec) {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -51,6 +53,8 @@ func TestRefused(t *testing.T) {
 		"an option with a space, more caps":      {"options: [{name: 'a, allow *'}]", []string{"options/0/name"}},
 		"an option of authentication":            {"options: [{name: auth_client_required}]", []string{"options/0/name"}},
 		"the size of a pool":                     {"options: [{name: size, pool: p}]", []string{"options/0/name"}},
+		"a set that there is not":                {"optionSets: [network]", []string{"optionSets/0", "bluestore-cache"}},
+		"a set twice":                            {"optionSets: [mclock, mclock]", []string{"optionSets"}},
 		"pg_num of no pool":                      {"options: [{name: pg_num}]", []string{"options/0/name"}},
 		"a mask that there is not":               {"options: [{name: osd_x, mask: 'rack:a'}]", []string{"options/0/mask", "rack:a"}},
 		"a mask of a pool's option":              {"options: [{name: pg_num, pool: p, mask: 'class:ssd'}]", []string{"options/0"}},
@@ -262,6 +266,91 @@ func TestCapsNameEveryOption(t *testing.T) {
 		if object.GetKind() == "CephClient" && object.GetNamespace() == "rook-test" && object.GetName() == "cephtune-tuner" {
 			t.Error("a cluster without the power to change settings has a tuner")
 		}
+	}
+}
+
+// optionSets are those of the file, which the chart, its schema and the documentation have to agree with.
+func optionSets(t *testing.T) map[string][]settings.Option {
+	t.Helper()
+	var sets map[string][]struct {
+		Name            string
+		Min, Max        any
+		Values          []string
+		SwitchUnderLoad bool
+	}
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(chartFolder, "files/config/ceph-tuner/option-sets.yaml"))), &sets); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]settings.Option{}
+	for set, options := range sets {
+		for _, o := range options {
+			out[set] = append(out[set], settings.Option{Name: o.Name, Values: o.Values, SwitchUnderLoad: o.SwitchUnderLoad})
+			if (o.Min == nil) != (o.Max == nil) || (o.Min == nil) == (len(o.Values) == 0) {
+				t.Errorf("%s of set %s has neither values nor two bounds", o.Name, set)
+			}
+		}
+	}
+	return out
+}
+
+// TestOptionSets: each set is taken by the schema, reaches the operator config and the caps, and has no option
+// that may not be allowed, or that is documented nowhere.
+func TestOptionSets(t *testing.T) {
+	page := read(t, root+"/docs/option-sets.md")
+	for set, options := range optionSets(t) {
+		made := mustRender(t, parseValues(t, "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\noptions: []\noptionSets: ["+set+"]"))
+		config, err := settingsOf(t, made)
+		if err != nil {
+			t.Fatalf("set %s: %v", set, err)
+		}
+		caps, _, err := unstructured.NestedString(find(t, made.objects, "CephClient rook-ceph/cephtune-tuner").Object, "spec", "caps", "mon")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range options {
+			got, listed := config.Clusters[0].AllowsOption(o.Name, "", "")
+			if !listed || got.SwitchUnderLoad != o.SwitchUnderLoad || !slices.Equal(got.Values, o.Values) {
+				t.Errorf("the operator config has %+v for %s of set %s", got, o.Name, set)
+			}
+			if risk, why := settings.ConfigRisk(o.Name); risk == settings.RiskNever || risk == settings.RiskRestart {
+				t.Errorf("%s of set %s is of risk %s: %s", o.Name, set, risk, why)
+			}
+			for _, command := range []string{"config set", "config rm"} {
+				if want := fmt.Sprintf("allow command %q with who=osd name=%s", command, o.Name); !strings.Contains(caps+",", want+",") {
+					t.Errorf("the caps lack %s", want)
+				}
+			}
+			if !strings.Contains(page, "`"+o.Name+"`") {
+				t.Errorf("docs/option-sets.md does not have %s of set %s", o.Name, set)
+			}
+		}
+	}
+}
+
+// TestAnOptionOfItsOwnBeatsItsSet: bounds that the administrator writes replace those of a set, and an option of two
+// sets is there once.
+func TestAnOptionOfItsOwnBeatsItsSet(t *testing.T) {
+	made := mustRender(t, parseValues(t, `
+benchmarkNamespaces: [b]
+clusters:
+- namespace: rook-ceph
+  name: c
+  options: [{name: osd_max_backfills, min: 1, max: 2}]
+  optionSets: [recovery, backfill]
+`))
+	config, err := settingsOf(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, o := range config.Clusters[0].Options {
+		seen[o.Name]++
+		if o.Name == "osd_max_backfills" && o.Max != "2" {
+			t.Errorf("its max is %s", o.Max)
+		}
+	}
+	if seen["osd_max_backfills"] != 1 || seen["osd_mclock_override_recovery_settings"] != 1 || seen["osd_recovery_op_priority"] != 1 {
+		t.Errorf("options %v", seen)
 	}
 }
 

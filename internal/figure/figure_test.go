@@ -445,7 +445,7 @@ func TestBelowRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			template := v1alpha1.BenchmarkTemplate{Clients: v1alpha1.Clients{Count: c.clients}}
-			if got := BelowRate(&template, c.fio, c.result); got != c.want {
+			if got := BelowRate(&template, &v1alpha1.Phase{Fio: c.fio}, c.result); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})

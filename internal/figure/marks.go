@@ -56,7 +56,8 @@ const shareOfRate = 0.95
 
 // BelowRate reports whether the clients of a phase did less than it offers. A mix offers its rate to each
 // direction; the larger one is judged. Nothing is known of a phase whose jobs have rates of their own.
-func BelowRate(template *v1alpha1.BenchmarkTemplate, fio *v1alpha1.Fio, r *result.Result) bool {
+func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *result.Result) bool {
+	fio := phase.Fio
 	if fio == nil || r == nil || len(fio.Jobs) > 0 || (fio.RateIOPS == nil && fio.RateBandwidth == nil) {
 		return false
 	}

@@ -149,6 +149,21 @@ rules:
 {{- range ternary $own.options $all.options (hasKey $own "options") -}}
 {{- $options = append $options (include "cephtune.option" . | fromYaml) -}}
 {{- end -}}
+{{- $sets := .root.Files.Get "files/config/ceph-tuner/option-sets.yaml" | fromYaml -}}
+{{- $named := list -}}
+{{- range $options -}}
+{{- if and (not .pool) (not .mask) -}}
+{{- $named = append $named .name -}}
+{{- end -}}
+{{- end -}}
+{{- range ternary $own.optionSets $all.optionSets (hasKey $own "optionSets") -}}
+{{- range get $sets . -}}
+{{- if not (has .name $named) -}}
+{{- $named = append $named .name -}}
+{{- $options = append $options (include "cephtune.option" . | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- $pools := ternary $own.existingPools $all.existingPools (hasKey $own "existingPools") | default list -}}
 {{- toYaml (dict "namespace" $own.namespace "name" $own.name "existingPools" $pools "options" $options "powers" $powers) -}}
