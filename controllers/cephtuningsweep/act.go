@@ -34,15 +34,6 @@ type eventRecord struct {
 	kind, reason, message string
 }
 
-// Reasons of events that are no reasons of conditions.
-const (
-	eventRunInvalid     = "RunInvalid"
-	eventSessionVoid    = "SessionVoid"
-	eventNotKept        = "NotKept"
-	eventResultsNotRead = "ResultsNotRead"
-	eventResultsNotKept = "ResultsNotKept"
-)
-
 // act carries out the step of a plan, and keeps in mind what it waits for.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {

@@ -268,10 +268,10 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 		return effect{}, err
 	}
 	if notKept != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, eventResultsNotKept, sentence(notKept)})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "ResultsNotKept", sentence(notKept)})
 	}
 	if why != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, eventSessionVoid, fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
 		seen.memory.pauses = endsVoid
 	}
 	return came, nil

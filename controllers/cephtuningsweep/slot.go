@@ -103,7 +103,7 @@ func (f facts) endsForbidden(why string) effect {
 func (f facts) notKept(why string) effect {
 	f.memory.cannotKeep = true
 	return effect{again: reconcile.AtOnce, events: []eventRecord{{
-		corev1.EventTypeWarning, eventNotKept, fmt.Sprintf("%s has won and cannot be left applied: %s", f.configuration().Name, why),
+		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", f.configuration().Name, why),
 	}}}
 }
 
@@ -426,10 +426,10 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 		return effect{}, err
 	}
 	if why != "" {
-		came.events = append([]eventRecord{{corev1.EventTypeWarning, eventRunInvalid, fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.events...)
+		came.events = append([]eventRecord{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.events...)
 	}
 	if unread != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, eventResultsNotRead, unread})
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "ResultsNotRead", unread})
 	}
 	if err := r.removeStalled(ctx, e.Child); err != nil {
 		return effect{}, err

@@ -283,7 +283,7 @@ func windowsInTheWay(w *world) {
 		w.t.Fatal(err)
 	}
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent(eventResultsNotKept, "is not of this sweep")
+	w.awaitEvent("ResultsNotKept", "is not of this sweep")
 	if kept := w.windows(); len(kept) != 1 || kept[0].Data["mine"] != "yes" {
 		w.t.Errorf("the ConfigMap is %v", kept)
 	}
