@@ -24,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/suspend"
 	"github.com/cephtune/cephtune/internal/cli/sweep"
+	"github.com/cephtune/cephtune/internal/cli/versions"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 	"github.com/cephtune/cephtune/internal/version"
 )
@@ -68,7 +69,7 @@ and "plan" says beforehand what a sweep would do. "list", "watch" and "results" 
 measured, "report" makes a page of it, "export" a file that needs no cluster any more, and "compare"
 sets two benchmarks side by side.
 "suspend", "resume" and "cancel" act on it. "restore" shows what is still to be put back
-in Ceph, and "doctor" what is wrong with an installation.
+in Ceph, "doctor" what is wrong with an installation, and "version" what is installed.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
 table of results, and needs no cluster.`,
@@ -83,7 +84,7 @@ table of results, and needs no cluster.`,
 	root.AddCommand(
 		run.NewCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
 		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
-		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name),
+		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name), versions.NewCommand(name),
 	)
 	root.AddCommand(suspend.NewCommands(name)...)
 	return root

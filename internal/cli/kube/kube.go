@@ -68,6 +68,19 @@ func (c *Connection) Connect() (client.WithWatch, string, error) {
 	return made, namespace, nil
 }
 
+// ServerVersion is that of the API server, such as v1.36.3.
+func (c *Connection) ServerVersion() (string, error) {
+	discovery, err := c.flags.ToDiscoveryClient()
+	if err != nil {
+		return "", fmt.Errorf("connecting: %w", err)
+	}
+	info, err := discovery.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return info.GitVersion, nil
+}
+
 // FollowLog follows the log of a container from its last line on, until the context is
 // done or the container has ended.
 func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {

@@ -1,0 +1,132 @@
+// Package versions is the subcommand that shows which versions work together: of this program, of the operator,
+// of Kubernetes, and of the Ceph clusters.
+package versions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/doctor"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/version"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each.
+const timeout = 30 * time.Second
+
+const longHelp = `Show the versions of this program, of Kubernetes, of the operator and of the Ceph clusters: what a bug
+report needs first. What you may not read is left out, with the reason.
+
+Exit codes: 0 they are shown; 1 the cluster does not answer; 2 wrong usage.`
+
+const examples = `  # Everything
+  %[1]s
+
+  # This program alone, without a cluster
+  %[1]s --client
+
+  # For a script
+  %[1]s -o json | jq -r .client`
+
+// options are the flags.
+type options struct {
+	client   bool
+	operator string
+	output   string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root was called.
+func NewCommand(program string) *cobra.Command {
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection) })
+}
+
+// cluster is where a command finds versions.
+type cluster interface {
+	source
+	kubernetes
+}
+
+func newCommand(program string, from cluster) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "version",
+		Short:             "Show the versions of program, operator, Kubernetes and Ceph",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" version"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return exit.UsageErrorf("unexpected argument %q", args[0])
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.run(ctx, from, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.client, "client", false, "only the version of this program")
+	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator")
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, from cluster, out io.Writer) error {
+	found := &versions{Client: version.Version()}
+	if !o.client {
+		if err := found.read(ctx, from, o.operator); err != nil {
+			return err
+		}
+	}
+	return found.write(out, o.output)
+}
+
+func (v *versions) write(out io.Writer, form string) error {
+	var text []byte
+	var err error
+	switch form {
+	case "json":
+		text, err = json.MarshalIndent(v, "", "  ")
+		text = append(text, '\n')
+	case "yaml":
+		text, err = yaml.Marshal(v)
+	default:
+		text = []byte(v.table())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+func (v *versions) table() string {
+	rows := [][]string{{"kubectl-cephtune", v.Client}}
+	if v.Kubernetes != "" {
+		rows = append(rows, []string{"Kubernetes", v.Kubernetes})
+	}
+	if v.API != "" {
+		rows = append(rows, []string{"API", v.API})
+	}
+	for _, image := range v.Operator {
+		rows = append(rows, []string{"operator", image})
+	}
+	for _, c := range v.CephClusters {
+		rows = append(rows, []string{"Ceph of " + c.Namespace + "/" + c.Name, c.Version})
+	}
+	var out strings.Builder
+	aligned.Write(&out, []string{"PART", "VERSION"}, rows)
+	for _, gap := range v.Unknown {
+		out.WriteString(gap + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,130 @@
+package versions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/doctor"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+// versions are those that were found.
+type versions struct {
+	Client string `json:"client"`
+	// Kubernetes is the version of the API server.
+	Kubernetes string `json:"kubernetes,omitempty"`
+	// API are the versions of cephtune's kinds that the API server serves.
+	API string `json:"api,omitempty"`
+	// Operator are the images of its Deployment.
+	Operator     []string      `json:"operator,omitempty"`
+	CephClusters []cephCluster `json:"cephClusters,omitempty"`
+	// Unknown says what could not be read, and why.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// cephCluster is a CephCluster of Rook's.
+type cephCluster struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Version is that of Ceph as Rook reports it, such as 20.2.4-0.
+	Version string `json:"version"`
+}
+
+// source makes a client.
+type source interface {
+	Connect() (client.WithWatch, string, error)
+}
+
+// kubernetes tells the version of the API server.
+type kubernetes interface {
+	ServerVersion() (string, error)
+}
+
+// read fails only where the cluster does not answer.
+func (v *versions) read(ctx context.Context, from cluster, operator string) error {
+	c, _, err := from.Connect()
+	if err != nil {
+		return err
+	}
+	if v.Kubernetes, err = from.ServerVersion(); err != nil {
+		return fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	v.readAPI(ctx, c)
+	v.readOperator(ctx, c, operator)
+	v.readClusters(ctx, c)
+	return ctx.Err()
+}
+
+func (v *versions) unknown(what string, err error) {
+	v.Unknown = append(v.Unknown, fmt.Sprintf("%s: unknown, because %v", what, err))
+}
+
+func (v *versions) readAPI(ctx context.Context, c client.Reader) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := c.Get(ctx, client.ObjectKey{Name: object.Sweep().Plural + "." + v1alpha1.GroupVersion.Group}, crd)
+	if apierrors.IsNotFound(err) {
+		v.Unknown = append(v.Unknown, "API: the CRDs of cephtune are not installed")
+		return
+	}
+	if err != nil {
+		v.unknown("API", err)
+		return
+	}
+	for _, served := range crd.Spec.Versions {
+		if served.Served && v.API != "" {
+			v.API += ", "
+		}
+		if served.Served {
+			v.API += v1alpha1.GroupVersion.Group + "/" + served.Name
+		}
+	}
+}
+
+func (v *versions) readOperator(ctx context.Context, c client.Reader, namespace string) {
+	all, err := doctor.Operators(ctx, c, namespace)
+	if err != nil {
+		v.unknown("operator", err)
+		return
+	}
+	if len(all) == 0 {
+		v.Unknown = append(v.Unknown, fmt.Sprintf("operator: there is none in namespace %s: name its namespace with --operator-namespace", namespace))
+	}
+	for i := range all {
+		for _, container := range all[i].Spec.Template.Spec.Containers {
+			if !slices.Contains(v.Operator, container.Image) {
+				v.Operator = append(v.Operator, container.Image)
+			}
+		}
+	}
+}
+
+func (v *versions) readClusters(ctx context.Context, c client.Reader) {
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
+	err := c.List(ctx, all)
+	if meta.IsNoMatchError(err) {
+		v.Unknown = append(v.Unknown, "Ceph: Rook is not installed")
+		return
+	}
+	if err != nil {
+		v.unknown("Ceph", err)
+		return
+	}
+	for _, o := range all.Items {
+		// A field of another type is as good as none.
+		found, _, _ := unstructured.NestedString(o.Object, "status", "version", "version")
+		if found == "" {
+			found = "not reported yet"
+		}
+		v.CephClusters = append(v.CephClusters, cephCluster{Namespace: o.GetNamespace(), Name: o.GetName(), Version: found})
+	}
+}
