@@ -1,7 +1,9 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -25,6 +27,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -42,9 +46,10 @@ const (
 )
 
 // TestRandomEdits plays random sequences of edits, by somebody who may edit sweeps and nothing
-// else, while the manager is killed now and then and Ceph refuses changes for a while. Ceph is
-// never told a value that the administrator does not allow, and in the end each setting has its
-// original value, or the sweep has said what that was.
+// else, while the manager is killed now and then, Ceph refuses changes or loses answers for a while,
+// and the administrator allows less. Ceph is never told a value that the administrator does not allow
+// at that moment, nor one that the plan under way does not have. Whenever the journal has gone, each
+// setting has its original value, or somebody has said what that was.
 //
 // One goroutine does it all, with a clock of its own, so that a seed plays the same sequence again:
 // CEPHTUNE_EDITS=SEED plays that one alone, CEPHTUNE_EDITS=FIRST-LAST all of them ("make edits").
@@ -89,7 +94,10 @@ func play(w *world, seed uint64, until time.Time) int {
 		c.Answers.ConfigDump = append(c.Answers.ConfigDump, ceph.ConfigEntry{Section: "osd", Name: "osd_client_message_cap", Value: "300", Level: "advanced", Runtime: true})
 	})
 	w.bench.set(func(b *bench) { b.speed = w.faster() })
-	e := &editor{world: w, random: rand.New(rand.NewPCG(seed, 19)), before: w.shown(), said: map[string]bool{}, did: map[string]int{}}
+	e := &editor{
+		world: w, random: rand.New(rand.NewPCG(seed, 19)), before: w.shown(),
+		said: map[string]bool{}, did: map[string]int{}, values: map[string][]string{}, checked: map[string]int{},
+	}
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = e.interfere })
 	e.startAnew()
 	for n := 0; n < edits && time.Now().Before(until); n++ {
@@ -103,8 +111,11 @@ func play(w *world, seed uint64, until time.Time) int {
 		}
 	}
 	e.end()
-	w.t.Logf("seed %d: edits %v; values told to Ceph: %d", seed, e.did, len(w.changes()))
-	return len(w.changes())
+	if os.Getenv("CEPHTUNE_EDITS") != "" {
+		w.t.Log(strings.Join(e.course, "\n"))
+	}
+	w.t.Logf("seed %d: edits %v; values told to Ceph: %d; course %x", seed, e.did, e.told, sha256.Sum256([]byte(strings.Join(e.course, "\n"))))
+	return e.told
 }
 
 // editor edits a sweep, and is the manager in between.
@@ -112,10 +123,24 @@ type editor struct {
 	*world
 
 	random *rand.Rand
+	// before is what settings were when there was last no journal, and said what conditions and
+	// events have said since.
 	before map[string]string
-	// said is what conditions and events have said.
-	said map[string]bool
-	did  map[string]int
+	said   map[string]bool
+	did    map[string]int
+	// course is what happened, in turn.
+	course []string
+	// values are what may be told under a plan, by its digest, as changes are recorded.
+	values map[string][]string
+	// checked is how many changes were checked, by verb, and told how many there were.
+	checked map[string]int
+	told    int
+	// strict says that the administrator allows less than before.
+	strict bool
+	// loses says that Ceph loses an answer, and lost when it has, while it may still carry that
+	// change out; zero for none.
+	loses bool
+	lost  time.Time
 
 	//nolint:containedctx // It is the life of a process.
 	life    context.Context
@@ -155,7 +180,7 @@ func (e *editor) startAnew() {
 
 // interfere edits the sweep in the middle of some changes, and has Ceph refuse others.
 func (e *editor) interfere(verb string) error {
-	if e.ends || !slices.Contains([]string{"SetConfig", "RemoveConfig", "SetPoolOption", "UnsetPoolOption"}, verb) {
+	if e.ends || !slices.Contains(tuningVerbs(), verb) {
 		return nil
 	}
 	if e.random.IntN(8) == 0 {
@@ -171,15 +196,18 @@ func (e *editor) interfere(verb string) error {
 // pass is one of the manager, after which time goes on as far as it waits.
 func (e *editor) pass() {
 	e.during = true
+	plans := []string{e.planned()}
 	came, _ := e.manager.Reconcile(e.life, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: e.namespace, Name: "s"}})
 	e.during = false // What fails is tried again.
 	if e.life.Err() != nil {
 		e.startAnew()
 	}
-	e.ahead.Add(int64(max(came.RequeueAfter, e.pause())))
+	e.check(append(plans, e.planned()))
+	e.timeGoesOn(max(came.RequeueAfter, e.pause()))
 	if e.now().Sub(e.kept) >= KeepEvery {
 		e.kept = e.now()
 		e.keeper.look(e.life, e.allowed.Clusters[0])
+		e.check(nil)
 	}
 	for range 4 {
 		e.ceph.Tick()
@@ -190,9 +218,82 @@ func (e *editor) pass() {
 	}
 }
 
+// timeGoesOn lets Ceph carry out what it has not answered, in the last moment or before.
+func (e *editor) timeGoesOn(d time.Duration) {
+	if !e.lost.IsZero() {
+		until := e.lost.Add(ceph.LongestChange - time.Second).Sub(e.now())
+		if d >= until || e.random.IntN(3) == 0 {
+			until = max(min(d, until), 0)
+			e.ahead.Add(int64(until))
+			d -= until
+			e.land()
+		}
+	}
+	e.ahead.Add(int64(d))
+}
+
+func (e *editor) land() {
+	e.notes("a late change lands")
+	e.ceph.Land()
+	e.lost = time.Time{}
+}
+
+func (e *editor) notes(what string) { e.course = append(e.course, what) }
+
+// planned is the digest of the spec that the sweep is planned with; "" without a plan.
+func (e *editor) planned() string {
+	if s, there := e.current(); there && s.Status.Plan != nil {
+		return s.Status.Plan.SpecDigest
+	}
+	return ""
+}
+
+// check checks what was done under these plans.
+func (e *editor) check(plans []string) {
+	e.t.Helper()
+	e.ceph.Act(func(c *cephtest.Cluster) {
+		if e.loses && c.Lose == "" {
+			e.loses, e.lost = false, e.now()
+		}
+	})
+	for _, verb := range tuningVerbs() {
+		calls := e.ceph.Calls(verb)
+		for _, call := range calls[e.checked[verb]:] {
+			e.told++
+			e.notes(verb + " " + call.Args)
+			switch setting, value := told(call); {
+			case e.before[setting] == value:
+			case !e.may(setting, value):
+				e.t.Errorf("Ceph was told %s %s, which is not allowed", verb, call.Args)
+			case value == "off" && setting == "pg_autoscale_mode of pool open":
+			case !slices.ContainsFunc(plans, func(plan string) bool { return slices.Contains(e.values[plan], setting+" "+value) }):
+				e.t.Errorf("Ceph was told %s %s, which is neither in the plan nor what was there before", verb, call.Args)
+			}
+		}
+		e.checked[verb] = len(calls)
+	}
+	if e.journalInCeph() == "" && e.lost.IsZero() {
+		e.wantSaid()
+		e.before, e.said = e.shown(), map[string]bool{}
+	}
+}
+
+// wantSaid checks, when there is no journal, that nothing is lost.
+func (e *editor) wantSaid() {
+	e.t.Helper()
+	e.current()
+	said := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(e.said)), "\n"))
+	for setting, now := range e.shown() {
+		original := e.before[setting]
+		if now != original && !strings.Contains(said, strings.ToLower(fmt.Sprintf("%s was %s", setting, original))) {
+			e.t.Errorf("%s is %s and was %s, which nobody has said:\n%s", setting, now, original, said)
+		}
+	}
+}
+
 // pause is how long nobody looks at the sweep: longer and longer, as long as nothing happens.
 func (e *editor) pause() time.Duration {
-	now := fmt.Sprint(len(e.changes()), e.bench.count())
+	now := fmt.Sprint(e.told, e.bench.count())
 	if s, there := e.current(); there {
 		now += reasonOf(s)
 	}
@@ -248,36 +349,65 @@ func (w *world) shown() map[string]string {
 	return all
 }
 
-// changes are all values that Ceph was told.
-func (w *world) changes() []cephtest.Call {
-	return slices.Concat(w.ceph.Calls("SetConfig"), w.ceph.Calls("RemoveConfig"), w.ceph.Calls("SetPoolOption"), w.ceph.Calls("UnsetPoolOption"))
+func tuningVerbs() []string {
+	return []string{"SetConfig", "RemoveConfig", "SetPoolOption", "UnsetPoolOption"}
 }
 
-// may reports whether the administrator allows a change, or it restores what was there before.
-func (e *editor) may(call cephtest.Call) bool {
+// told is the setting of a change, as messages name it, and its value.
+func told(call cephtest.Call) (setting, value string) {
 	words := strings.Fields(call.Args)
-	at, option, value := words[0], words[1], "unset"
+	value = "unset"
 	if len(words) > 2 {
 		value = words[2]
 	}
-	if at == "osd" && value == e.before["osd "+option] || at == "open" && value == e.before[option+" of pool open"] {
-		return true
+	if strings.HasSuffix(call.Verb, "PoolOption") {
+		return words[1] + " of pool " + words[0], value
 	}
+	return words[0] + " " + words[1], value
+}
+
+// may reports whether the administrator allows a change.
+func (e *editor) may(setting, value string) bool {
 	within := func(low, high int) bool {
 		n, err := strconv.Atoi(value)
 		return err == nil && low <= n && n <= high
 	}
-	switch at + " " + option {
+	switch setting {
 	case "osd osd_mclock_profile":
-		return slices.Contains([]string{"unset", "balanced", "high_recovery_ops", "high_client_ops", "custom"}, value)
+		return !e.strict && slices.Contains([]string{"unset", "balanced", "high_recovery_ops", "high_client_ops", "custom"}, value)
 	case "osd osd_client_message_cap":
-		return value == "unset" || value == "1K" || within(16, 16384) // Its default is 256.
-	case "open pg_num":
-		return within(8, 128)
-	case "open pg_autoscale_mode":
+		return value == "unset" || value == "1K" || within(128, 16384) || !e.strict && within(16, 16384) // Its default is 256.
+	case "pg_num of pool open":
+		return within(8, 48) || !e.strict && within(8, 128)
+	case "pg_autoscale_mode of pool open":
 		return value == "off"
 	}
 	return false
+}
+
+// mayTell notes what a spec's plan has.
+func (e *editor) mayTell(s *v1alpha1.CephTuningSweep) {
+	e.t.Helper()
+	digest, err := sweepspec.Digest(&s.Spec)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var all []string
+	for _, p := range s.Spec.Parameters {
+		for _, value := range p.Values {
+			text := string(value)
+			if value == v1alpha1.Unset {
+				text = "unset"
+			}
+			switch {
+			case p.Config != nil:
+				all = append(all, strings.TrimSuffix("osd/"+p.Config.Mask, "/")+" "+string(p.Config.Option)+" "+text)
+			case p.PoolOption != nil:
+				all = append(all, string(p.PoolOption.Option)+" of pool "+cmp.Or(string(p.PoolOption.Pool), "open")+" "+text)
+			}
+		}
+	}
+	e.values[digest] = all
 }
 
 // allowedParameters are what editors may have.
@@ -340,16 +470,18 @@ func (e *editor) edits() map[string]func(s *v1alpha1.CephTuningSweep) {
 		return func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID = id }
 	}
 	return map[string]func(*v1alpha1.CephTuningSweep){
-		"suspend":     func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true },
-		"resume":      func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false },
-		"run 1":       run("1"),
-		"run 2":       run("2"),
-		"resume as 1": func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID, s.Spec.Suspend = "1", false },
+		"suspend": func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true },
+		"resume":  func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false },
+		"run 1":   run("1"),
+		"run 2":   run("2"),
+		resumeAsPlanned: func(s *v1alpha1.CephTuningSweep) { // With whatever spec it has now.
+			s.Spec.RunID, s.Spec.Suspend = cmp.Or(s.Status.ObservedRunID, "1"), false
+		},
 		"another spec": func(s *v1alpha1.CephTuningSweep) {
 			respec(s, e.sweep())
 			s.Spec.RunID = anyOf(e, []v1alpha1.RunID{"1", "2", "3", "4"})
 		},
-		"another spec, suspended": func(s *v1alpha1.CephTuningSweep) {
+		anotherSpec: func(s *v1alpha1.CephTuningSweep) {
 			respec(s, e.sweep())
 			s.Spec.RunID, s.Spec.Suspend = "other", true
 		},
@@ -376,7 +508,9 @@ func (e *editor) sweep() *v1alpha1.CephTuningSweep {
 func (e *editor) edit() {
 	s, there := e.current()
 	if !there {
-		e.done("create", e.Create(e.t.Context(), e.sweep()))
+		s = e.sweep()
+		e.done("create", e.Create(e.t.Context(), s))
+		e.mayTell(s)
 		return
 	}
 	switch n := e.random.IntN(20); {
@@ -396,29 +530,73 @@ func (e *editor) edit() {
 		e.did["refuse"]++
 		e.refuses = 1 + e.random.IntN(6)
 		return
+	case n == 4 && !e.during && e.lost.IsZero():
+		e.did["lose"]++
+		e.loses = true
+		e.ceph.Act(func(c *cephtest.Cluster) { c.Lose = anyOf(e, tuningVerbs()) })
+		return
+	case (n == 5 || n == 6 && e.strict) && !e.during:
+		e.allow()
+		return
 	}
-	possible := e.edits()
-	before := s.DeepCopy()
-	var names []string
-	likely := []string{"another spec, suspended", "suspend", "run 1", "run 2", "abandon", "restore", "keep"}
+	names := e.likely(s)
+	e.patch(s, names)
+	if slices.Contains(names, anotherSpec) && e.random.IntN(3) > 0 { // Before anybody looks.
+		e.patch(s, []string{resumeAsPlanned})
+	}
+}
+
+const (
+	anotherSpec     = "another spec, suspended"
+	resumeAsPlanned = "resume as planned"
+)
+
+// likely are edits that matter to a sweep as it is, and now and then some other.
+func (e *editor) likely(s *v1alpha1.CephTuningSweep) (names []string) {
+	likely := []string{anotherSpec, anotherSpec, "suspend", "run 1", "run 2", "abandon", "restore", "keep"}
 	switch {
 	case s.Spec.Suspend:
-		likely = []string{"another spec, suspended", "resume", "resume", "resume as 1", "resume as 1", "do not abandon"}
+		likely = []string{anotherSpec, "resume", "resume", resumeAsPlanned, resumeAsPlanned, resumeAsPlanned, "do not abandon"}
 	case facts{sweep: s}.ended():
 		likely = []string{"another spec", "run 1", "run 2"}
 	}
 	for range 1 + e.random.IntN(5)/4 {
 		name := anyOf(e, likely)
 		if e.random.IntN(5) == 0 {
-			name = anyOf(e, slices.Sorted(maps.Keys(possible)))
+			name = anyOf(e, slices.Sorted(maps.Keys(e.edits())))
 		}
 		names = append(names, name)
-		possible[name](s)
+	}
+	return names
+}
+
+// patch makes some edits at once.
+func (e *editor) patch(s *v1alpha1.CephTuningSweep, names []string) {
+	before := s.DeepCopy()
+	for _, name := range names {
+		e.edits()[name](s)
 	}
 	e.done(strings.Join(names, ", "), e.Patch(e.t.Context(), s, client.MergeFrom(before)))
+	e.mayTell(s)
+}
+
+// allow has the administrator allow less, or as much as before.
+func (e *editor) allow() {
+	e.strict = !e.strict
+	e.did["allow"]++
+	e.notes(fmt.Sprintf("strict %t", e.strict))
+	e.allowed = allowances()
+	if e.strict {
+		e.allowed.Clusters[0].Options = []settings.Option{
+			{Name: "osd_client_message_cap", Min: "128", Max: "16384"},
+			{Name: "pg_num", Pool: "open", Min: "8", Max: "48"},
+		}
+	}
+	e.startAnew()
 }
 
 func (e *editor) done(what string, err error) {
+	e.notes(fmt.Sprint(what, " ", apierrors.ReasonForError(err)))
 	switch {
 	case err == nil:
 		e.did[what]++
@@ -434,10 +612,11 @@ func (e *editor) done(what string, err error) {
 
 // end deletes the sweep, and checks what is left.
 func (e *editor) end() {
-	e.ends = true
+	e.ends, e.loses = true, false
+	e.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "" })
 	for n := 0; ; n++ {
 		s, there := e.current()
-		if !there && e.journalInCeph() == "" {
+		if !there && e.journalInCeph() == "" && e.lost.IsZero() {
 			break
 		}
 		if n == maxPasses {
@@ -450,16 +629,4 @@ func (e *editor) end() {
 		e.pass()
 	}
 	e.wantNoJournal()
-	for _, call := range e.changes() {
-		if !e.may(call) {
-			e.t.Errorf("Ceph was told %s %s", call.Verb, call.Args)
-		}
-	}
-	said := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(e.said)), "\n"))
-	for setting, now := range e.shown() {
-		original := e.before[setting]
-		if now != original && !strings.Contains(said, strings.ToLower(fmt.Sprintf("%s was %s", setting, original))) {
-			e.t.Errorf("%s is %s and was %s, which nobody has said:\n%s", setting, now, original, said)
-		}
-	}
 }

@@ -4,12 +4,14 @@ package memory
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -24,6 +26,10 @@ const (
 	// GOMEMLIMIT.
 	percent = 90
 )
+
+// beforeTheEnd is how long before the deadline of all tests the process is ended. Work that needs
+// more memory than there is takes for ever, and the process would go on after its parent.
+const beforeTheEnd = 20 * time.Second
 
 const isChild = "CEPHTUNE_TEST_MEMORY"
 
@@ -45,9 +51,18 @@ func Within(t *testing.T, work func(*testing.T)) {
 	for name := range strings.SplitSeq(t.Name(), "/") {
 		names = append(names, "^"+regexp.QuoteMeta(name)+"$")
 	}
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.run="+strings.Join(names, "/")) //nolint:gosec // This very program.
+	end, has := t.Deadline()
+	if !has {
+		end = time.Now().Add(time.Hour)
+	}
+	ctx, stop := context.WithDeadline(t.Context(), end.Add(-beforeTheEnd))
+	defer stop()
+	child := exec.CommandContext(ctx, os.Args[0], "-test.v", "-test.count=1", "-test.run="+strings.Join(names, "/")) //nolint:gosec // This very program.
 	child.Env = append(os.Environ(), isChild+"="+t.Name(), fmt.Sprintf("GOMEMLIMIT=%d", ManagerLimit*percent/100-atRest))
 	out, err := child.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Error("it did not end, as where the collector does nothing but look for memory")
+	}
 	if err != nil {
 		t.Errorf("%v:\n%s", err, out)
 	}
