@@ -325,6 +325,7 @@ const (
 // Rules ask for fields with has() for the same reason as those of Strategy.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a claim about the cluster: give 3 or more, or 1 for a verdict on one pool in one hour"
+// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the last look: give 8, 12, 18, 28, 40 or 60, or leave it out"
 type Interleaved struct {
 	// sessions is the number of sessions that count. Three or more speak for the
 	// cluster. One is the quick mode: it speaks for one pool in one hour, and ends as
@@ -335,10 +336,11 @@ type Interleaved struct {
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is the number of pairs of windows in each of several sessions. The quick
-	// mode does not look at it.
+	// pairs is the number of pairs of windows of the baseline and of each
+	// configuration in a session. Unset, that is 8. In the quick mode, which ends
+	// earlier if it decides, it is the last look: 8, 12, 18, 28, 40 or 60, and unset 60.
+	// Fewer looks are less strict, and prove larger effects alone.
 	// +optional
-	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:validation:MultipleOf=2

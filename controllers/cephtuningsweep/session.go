@@ -205,12 +205,14 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 		return loopPlan{}, err
 	}
 	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: to.Observer, about: about}
-	for _, configuration := range seen.planner.Configurations() {
+	var names []string
+	for i, configuration := range seen.planner.Configurations() {
+		names = append(names, sweepspec.NameOf(i, configuration))
 		c.changes = append(c.changes, changesOf(seen.sweep.Spec, configuration.Values, about))
 	}
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
-		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, pairs: int(seen.sweep.Status.Plan.Pairs),
+		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		cluster: c, failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
 			return r.Courses.Course(ctx, child, phase, from)

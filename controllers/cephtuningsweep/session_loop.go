@@ -14,7 +14,6 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweepspec"
-	"github.com/cephtune/cephtune/internal/switchback"
 )
 
 // errStopped is why a loop ends that its sweep or the manager has stopped.
@@ -134,7 +133,8 @@ type loopPlan struct {
 	sweep    types.NamespacedName
 	plan     session.Plan
 	question session.Question
-	pairs    int // after which a session that is not quick ends
+	names    []string // of the candidates
+	pairs    int      // after which a session that is not quick ends
 	cluster  session.Cluster
 	failure  func() error // of the switch that a session ended with
 	clients  int
@@ -222,7 +222,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
 		return pairs >= p.pairs, nil
 	}
-	if at, err := e.AtLook(); err != nil || !at {
+	if at, err := e.AtLook(p.question); err != nil || !at {
 		return false, err
 	}
 	summary, has, err := e.Summarize(p.question)
@@ -233,8 +233,12 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a := found[0].Windows
-	l.saw(fmt.Sprintf("%d pairs, ratio %.3f (%.3f to %.3f)", pairs, a.Ratio, a.Interval.Low, a.Interval.High))
-	looks := switchback.QuickLooks()
-	return sweepspec.Decided(found[0]) || pairs >= looks[len(looks)-1], nil
+	text, decided := fmt.Sprintf("%d pairs", pairs), true
+	for i, f := range found {
+		a := f.Windows
+		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
+		decided = decided && sweepspec.Decided(f)
+	}
+	l.saw(text)
+	return decided || pairs >= p.question.LastLook, nil
 }

@@ -75,6 +75,7 @@ func sessionStories() map[string]story {
 		"the answer to a switch is lost":           lostAnswerInMidSession,
 		"clients do not answer":                    clientsLostInMidSession,
 		"two candidates, in sessions of their own": twoSwitchedCandidates,
+		"two candidates, in one session":           twoCandidatesInOneSession,
 	}
 }
 
@@ -204,6 +205,23 @@ func clientsLostInMidSession(w *world) {
 }
 
 // twoSwitchedCandidates has a load that only reads, so that a winner may stay.
+// twoCandidatesInOneSession are one that is worse and one that does nothing.
+func twoCandidatesInOneSession(w *world) {
+	before := w.state()
+	s := w.create("demo", strings.NewReplacer(`["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 1, pairs: 8").Replace(switchedSpec))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	if len(s.Status.Configurations) != 3 || s.Status.Configurations[1].Verdict != v1alpha1.VerdictInferior ||
+		s.Status.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || len(s.Status.Runs) != 2 || !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 8 -1.2") {
+		w.t.Errorf("sessions %q: %s", s.Status.Runs, s.Status.Summary)
+	}
+	for _, part := range []string{"cap=512 is Inconclusive", "design Blocks", "cap=16 is Inferior"} {
+		if !strings.Contains(s.Status.Summary, part) {
+			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
+		}
+	}
+}
+
 func twoSwitchedCandidates(w *world) {
 	w.load.set(func(l *load) {
 		l.rate = func(value string) float64 { return map[string]float64{"16": 300, "256": 1000, "512": 1500}[value] }

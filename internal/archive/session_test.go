@@ -21,11 +21,11 @@ func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, sessi
 	t.Helper()
 	q := session.Question{
 		Question: switchback.Question{
-			Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true,
+			Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true, LastLook: switchback.LastLook,
 		},
 		Objective: session.Figure{Metric: v1alpha1.MetricIOPS},
 	}
-	plan, err := session.Quick(3)
+	plan, err := session.Quick(3, 1, 1, switchback.LastLook, session.DefaultWindow)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,20 +26,23 @@ type Plan struct {
 // DefaultWindow is how long a setting holds, unless carry-over was found.
 const DefaultWindow = 10 * time.Second
 
-// spare are groups for those that are void.
-const (
-	spareQuads  = 6
-	spareOfEach = 2 // groups of a session of the general claim
-)
+// spareOfEach are groups of a session for those that are void: at least so many.
+const spareOfEach = 2
 
-// Quick is the plan of one session of one candidate, up to the last look and with quads to
-// spare for those that are void.
-func Quick(seed uint64) (Plan, error) { return QuickAgain(seed, 1, DefaultWindow) }
+// Quick is the plan of one session with looks up to the last one, with groups to spare for those that
+// are void. Number counts the sessions in the place of those that were void: each has an
+// order of its own.
+func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) (Plan, error) {
+	groups := groupsOf(lastLook, candidates)
+	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
+}
 
-// QuickAgain is the same in the place of sessions that were void: it has an order of its own.
-func QuickAgain(seed uint64, number int, window time.Duration) (Plan, error) {
-	looks := switchback.QuickLooks()
-	return planned(seed, number, 1, looks[len(looks)-1]/2+spareQuads, window)
+// groupsOf are the quads of one candidate, or the rounds of several, that have so many pairs.
+func groupsOf(pairs, candidates int) int {
+	if candidates == 1 {
+		return (pairs + 1) / 2
+	}
+	return pairs
 }
 
 // perSwitch is added to the length of a window: the operator reads the settings before each switch.
@@ -56,11 +59,7 @@ func (p Plan) Lasts() time.Duration {
 
 // General is the plan of one of several sessions. Pairs are of the baseline and each candidate.
 func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
-	groups := pairs
-	if candidates == 1 {
-		groups = (pairs + 1) / 2
-	}
-	return planned(seed, number, candidates, groups+spareOfEach, window)
+	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
 
 // Dwell is the plan of two times in which the baseline holds, and two in which a candidate does, in

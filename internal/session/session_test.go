@@ -69,7 +69,7 @@ func load(so Record, ratio float64) []result.Second {
 // play is a session with two clients, and a look after each quad.
 func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float64) (Evidence, Finding) {
 	t.Helper()
-	p, err := Quick(7)
+	p, err := Quick(7, 1, q.Candidates, q.LastLook, DefaultWindow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 		if e, err = gathered.Evidence(so, nil); err != nil {
 			return false, err
 		}
-		if at, err := e.AtLook(); err != nil || !at {
+		if at, err := e.AtLook(q); err != nil || !at {
 			return false, err
 		}
 		var err error
@@ -117,7 +117,7 @@ func verdict(e Evidence, q Question) (Finding, error) {
 func quick(metric v1alpha1.Metric) Question {
 	q := Question{
 		Question: switchback.Question{
-			Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true,
+			Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true, LastLook: switchback.LastLook,
 		},
 		Objective: Figure{Metric: metric},
 		Constraints: []Constraint{
@@ -167,6 +167,37 @@ func TestSessionComesToItsVerdict(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestSessionOfTwoCandidates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := quick(v1alpha1.MetricIOPS)
+		q.Candidates, q.LastLook = 2, 8
+		e, _ := play(t.Context(), t, &cluster{proves: true}, q, 0.33)
+		s, has, err := e.Summarize(q)
+		if err != nil || !has {
+			t.Fatalf("summary %t, %v", has, err)
+		}
+		found, err := Judge(q, []Summary{s}, nil)
+		if err != nil || found[0].Verdict != stats.Inferior || found[1].Verdict != stats.Inconclusive || len(e.Record.Switches) != 8*3 {
+			t.Errorf("%+v after %d windows, %v", found, len(e.Record.Switches), err)
+		}
+	})
+}
+
+func TestWhatComesAfterTheLastLookDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := quick(v1alpha1.MetricIOPS)
+		q.Candidates, q.LastLook = 2, 8
+		e, _ := play(t.Context(), t, &cluster{proves: true}, q, 1) // It never has enough.
+		if s, has, err := e.Summarize(q); err != nil || !has || s.Objective[0].Groups != 8 || len(e.Record.Switches) <= 8*3 {
+			t.Errorf("%+v of %d windows, %v", s, len(e.Record.Switches), err)
+		}
+		q.LastLook = 10
+		if at, err := e.AtLook(q); err != nil || at {
+			t.Errorf("there is a look at 10 pairs: %t, %v", at, err)
+		}
+	})
 }
 
 func TestSessionIsVoid(t *testing.T) {

@@ -102,18 +102,18 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	if !q.Quick {
 		return s, true, nil
 	}
-	s, has := atLook(s)
+	s, has := atLook(s, q.LastLook)
 	return s, has, nil
 }
 
 // AtLook reports whether the number of pairs is that of a look of quick mode. Figures may be judged
 // at no other time.
-func (e Evidence) AtLook() (bool, error) {
+func (e Evidence) AtLook(q Question) (bool, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
 		return false, err
 	}
-	return slices.Contains(switchback.QuickLooks(), counts[len(counts)-1]*e.pairs()), nil
+	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.pairs()), nil
 }
 
 // Pairs are how many of the baseline and each candidate count so far: what a session of the general
@@ -159,8 +159,8 @@ func counts(order []switchback.Group, faults []bool) (after []int) {
 	return after
 }
 
-// atLook leaves out what came after the last look.
-func atLook(s switchback.Session) (switchback.Session, bool) {
+// atLook leaves out what came after the latest look, of those up to the last one.
+func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	pairs := 1
 	if s.Candidates == 1 {
 		pairs = 2
@@ -168,7 +168,7 @@ func atLook(s switchback.Session) (switchback.Session, bool) {
 	after, last, windows, at := counts(s.Order, s.Faults), 0, 0, 0
 	for i, n := range after {
 		at += len(s.Order[i])
-		if n > last && slices.Contains(switchback.QuickLooks(), n*pairs) {
+		if n > last && slices.Contains(switchback.QuickLooks(lastLook), n*pairs) {
 			windows = at
 		}
 		last = n

@@ -12,7 +12,7 @@ import (
 
 // digestVersion is that of the rules of Digest. A test fails when they give another digest for
 // the same spec, as a new field with a default does: then the version has to change too.
-const digestVersion = "v2"
+const digestVersion = "v3"
 
 // decisive is what a verdict depends on. The rest of a spec, such as suspend, window or
 // historyLimit, may be edited while a run is under way.

@@ -11,7 +11,7 @@ const digested = `{runID: "1", objective: {phase: fio, metric: LatencyP99, minim
 // The digest of a spec is in the status of sweeps that are under way. If this one changes, as
 // it does with a new field that has a default, digestVersion has to change with it.
 func TestTheDigestOfASpecStays(t *testing.T) {
-	const want = "v2:0d3666ff725751f448d741917d67626ee123fb94203f0938fb6182f9f28901f7"
+	const want = "v3:a30dd22d55e9d49fae58b7410ba853446052cd6f23dbc09cf5ccf27da6d98589"
 	got, err := Digest(&specOf(t, digested).Spec)
 	if err != nil || got != want {
 		t.Errorf("digest %s (%v), want %s: raise digestVersion", got, err, want)

@@ -39,11 +39,8 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 		maySwitch = func(v1alpha1.ConfigParameter) bool { return false }
 	}
 	reasons := NotInterleaved(spec, maySwitch)
-	switch candidates := configurations - 1; {
-	case candidates > maxSwitched:
+	if candidates := configurations - 1; candidates > maxSwitched {
 		reasons = append(reasons, fmt.Sprintf("There are %d configurations beside the baseline: a session compares %d at most.", candidates, maxSwitched))
-	case candidates > 1 && spec.Strategy.Interleaved.Sessions == 1:
-		reasons = append(reasons, fmt.Sprintf("There are %d configurations beside the baseline: a single session compares one.", candidates))
 	}
 	if len(spec.Constraints) > 0 {
 		reasons = append(reasons, "There are constraints, which sessions do not judge.")
@@ -104,10 +101,9 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	}
 	if plan.Pairs == 0 {
 		plan.Pairs = switchback.DefaultPairs
-	}
-	if plan.Sessions == 1 {
-		looks := switchback.QuickLooks()
-		plan.Pairs = int32(looks[len(looks)-1]) //nolint:gosec // 60.
+		if plan.Sessions == 1 {
+			plan.Pairs = switchback.LastLook
+		}
 	}
 	settle := askTime + settleFor
 	if own := e.spec.Guardrails.SettleFor; own != nil {
@@ -181,7 +177,7 @@ func Ramp(spec *Spec) time.Duration {
 func SessionPlan(plan *v1alpha1.SweepPlan, number int) (session.Plan, error) {
 	seed := uint64(*plan.Seed) //nolint:gosec // At least 0 by its schema.
 	if plan.Sessions == 1 {
-		return session.QuickAgain(seed, number, plan.Window.Duration)
+		return session.Quick(seed, number, int(plan.Configurations), int(plan.Pairs), plan.Window.Duration)
 	}
 	return session.General(seed, number, int(plan.Configurations), int(plan.Pairs), plan.Window.Duration)
 }

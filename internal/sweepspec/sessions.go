@@ -163,7 +163,7 @@ func (s *Sessions) Question() (session.Question, error) {
 			Criteria: stats.Criteria{
 				Direction: fixed.Direction, MinimumEffect: fixed.MinimumEffect, Equivalence: fixed.Equivalence, Confidence: fixed.Confidence,
 			},
-			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(),
+			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(), LastLook: int(s.plan.Pairs),
 			MaxSessions: max(int(s.plan.Sessions), switchback.DefaultSessions), Writes: writesInSession(s.spec),
 		},
 		Objective: session.Figure{Metric: objective.Metric, Direction: objective.Direction},
@@ -268,7 +268,8 @@ func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decisio
 	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
 }
 
-// Sentence is the outcome in plain English.
+// Sentence is the outcome in plain English: that of the best candidate, and those of the others
+// in fewer words.
 func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	best := s.Best()
 	if best == 0 {
@@ -289,11 +290,23 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	text := fmt.Sprintf("%s is %s %s: %s times the baseline (%s to %s), by %s in %s.",
 		name, f.Verdict, claim, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High),
 		s.amount(best), plural(s.Valid, "session"))
-	return text + caveat(f)
+	return text + s.caveat(f) + s.others(planner, best)
 }
 
-// caveat is what windows cannot know of a verdict.
-func caveat(f session.Finding) string {
+// others are the verdicts on the candidates that are not the best.
+func (s *Sessions) others(planner *sweep.Planner, best int) string {
+	var text strings.Builder
+	for c, f := range s.Findings {
+		if a := f.Windows; c+1 != best {
+			fmt.Fprintf(&text, " %s is %s: %s (%s to %s).", NameOf(c+1, planner.Configurations()[c+1]), f.Verdict,
+				ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High))
+		}
+	}
+	return text.String()
+}
+
+// caveat is what windows cannot know of a verdict, or what more of them could.
+func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
 		return " The setting before shows in the windows after it: make strategy.interleaved.window twice as long, or use design Blocks."
@@ -301,10 +314,39 @@ func caveat(f session.Finding) string {
 		return " The setting before shows in the windows after it: use design Blocks."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
 		return " In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use design Blocks."
+	case f.Windows.Verdict == stats.Inconclusive:
+		return s.missing(f.Windows)
 	case f.Claim == switchback.SwitchedWindows:
 		return " The load writes, and work that a setting puts off for minutes was not looked for: use design Blocks for that."
 	}
 	return ""
+}
+
+// mostMissing is the largest number of missing pairs, or sessions, that is worth naming.
+const mostMissing = 1000
+
+// missing is what it would take to decide.
+func (s *Sessions) missing(a stats.Assessment) string {
+	const minutes = "design Blocks, in which a setting holds for minutes"
+	m, of := a.MoreRuns(), "session"
+	if s.Quick() {
+		m.Needed, of = m.Needed*s.pairsOfGroup(), "pair of windows"
+	}
+	switch {
+	case m.Needed == 0 || m.Needed > mostMissing:
+		return fmt.Sprintf(" More of the same would not decide; Equivalent takes %s.", minutes)
+	case m.Toward == stats.Equivalent:
+		return fmt.Sprintf(" Equivalent would take about %s, and %s.", more(m.Needed, of), minutes)
+	}
+	return fmt.Sprintf(" About %s would decide; Equivalent takes %s.", more(m.Needed, of), minutes)
+}
+
+func more(n int, of string) string {
+	if n == 1 {
+		return "1 more " + of
+	}
+	first, rest, _ := strings.Cut(of, " ")
+	return strings.TrimSpace(fmt.Sprintf("%d more %ss %s", n, first, rest))
 }
 
 // amount is how many pairs of windows count.
@@ -315,10 +357,16 @@ func (s *Sessions) amount(candidate int) string {
 			pairs += e.Groups
 		}
 	}
-	if len(s.Findings) == 1 {
-		pairs *= 2
-	}
+	pairs *= s.pairsOfGroup()
 	return plural(pairs, "pair") + " of windows"
+}
+
+// pairsOfGroup are those of a quad of one candidate, or of a round of several.
+func (s *Sessions) pairsOfGroup() int {
+	if len(s.Findings) == 1 {
+		return 2
+	}
+	return 1
 }
 
 func ratioText(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }

@@ -16,6 +16,9 @@ import (
 
 const switchedPatch = `{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}], objective: {phase: write, metric: IOPS, minimumEffect: 10%, equivalence: 5%}, confidence: "0.95", strategy: {design: Interleaved, interleaved: {sessions: 1}}, guardrails: {maxFailedRuns: 1}}`
 
+// twoCandidates have one look.
+var twoCandidates = strings.NewReplacer(`["1"]`, `["1", "512"]`, "{sessions: 1}", "{sessions: 1, pairs: 8}").Replace(switchedPatch)
+
 // sessionPlan is the plan of a sweep whose design is Interleaved.
 func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep.Planner) {
 	t.Helper()
@@ -71,7 +74,8 @@ func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
 		"not asked for":  {strings.Replace(switchedPatch, "Interleaved", "Auto", 1), allows, v1alpha1.DesignBlocks, ""},
 		"blocks":         {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, ""},
 		"not allowed":    {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched"},
-		"two candidates": {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignBlocks, "There are 2 configurations"},
+		"two candidates": {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignInterleaved, ""},
+		"seven":          {strings.Replace(switchedPatch, `["1"]`, `["1", "2", "3", "4", "5", "6", "7"]`, 1), allows, v1alpha1.DesignBlocks, "There are 7 configurations"},
 		"a constraint":   {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "constraints"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +95,10 @@ func TestPlanOfSessions(t *testing.T) {
 	_, quick, _ := sessionPlan(t, switchedPatch)
 	if quick.Sessions != 1 || quick.Pairs != 60 || quick.MaximumRuns != 1 || quick.EstimatedDuration.Minutes() < 24 || quick.EstimatedDuration.Minutes() > 40 {
 		t.Errorf("quick: %+v", quick)
+	}
+	_, short, _ := sessionPlan(t, twoCandidates)
+	if short.Sessions != 1 || short.Pairs != 8 || short.Configurations != 2 || short.EstimatedDuration.Minutes() > 11 || short.SmallestEffect == quick.SmallestEffect {
+		t.Errorf("two candidates and one look: %+v, and %s with all looks", short, quick.SmallestEffect)
 	}
 	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
 	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() > 25 {
@@ -152,6 +160,46 @@ func TestSentenceSaysWhatAVerdictSpeaksFor(t *testing.T) {
 		if !strings.Contains(out.Summary, part) {
 			t.Errorf("%q lacks %q", out.Summary, part)
 		}
+	}
+}
+
+func TestSentenceHasAllCandidates(t *testing.T) {
+	worse := switchback.Entry{Session: 1, Candidate: 1, Groups: 8, Mean: -2.3, StdDev: 0.1}
+	for name, c := range map[string]struct {
+		same switchback.Entry
+		want string
+	}{
+		"windows are too few": {
+			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
+			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.936 to 1.070), by 8 pairs of windows in 1 session." +
+				" Equivalent would take about 11 more pairs of windows, and design Blocks, in which a setting holds for minutes.",
+		},
+		"windows are enough": {
+			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
+			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009), by 8 pairs of windows in 1 session." +
+				" In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use design Blocks.",
+		},
+		"perhaps it is worse": {
+			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
+			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 0.942 times the baseline (0.881 to 1.007), by 8 pairs of windows in 1 session." +
+				" About 12 more pairs of windows would decide; Equivalent takes design Blocks, in which a setting holds for minutes.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, plan, planner := sessionPlan(t, twoCandidates)
+			s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: worse, Validity: v1alpha1.SweepSessionValid}, {Entry: c.same, Validity: v1alpha1.SweepSessionValid}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.want + " cap=1 is Inferior: 0.100 (0.092 to 0.109)."
+			if diff := cmp.Diff(want, s.Sentence(planner)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			out, err := s.Outcome(planner, nil)
+			if err != nil || out.Configurations[1].Verdict != v1alpha1.VerdictInferior || out.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || out.Summary != want {
+				t.Errorf("%+v, %v", out, err)
+			}
+		})
 	}
 }
 

@@ -17,16 +17,27 @@ const (
 	DefaultPairs    = 8
 )
 
-// QuickLooks are the pairs of one session after which it is looked at. A quad is two pairs, a round one.
-func QuickLooks() []int { return []int{8, 12, 18, 28, 40, 60} }
+// QuickLooks are the pairs of one session after which it is looked at, the last of them included. A quad
+// is two pairs, a round one.
+func QuickLooks(last int) []int {
+	looks := quickLooks()
+	return looks[:slices.Index(looks, last)+1]
+}
 
-// quickLevel is what p-values at each of the QuickLooks are compared with, so that the error over all of them is
-// alpha. Simulated for quads: 0.0128 for 5%, 0.0060 for 2.5%, 0.0022 for 1% (TestLevelOfQuickLooks).
-func quickLevel(alpha float64, candidates int) float64 {
+// LastLook is the last of all looks that there may be.
+const LastLook = 60
+
+func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
+
+// quickLevel is what p-values are compared with at each of a number of looks, so that the error over all of
+// them is alpha. The shares of alpha are simulated for quads, and rounds, which are more for the same
+// pairs, stay below alpha by them. Of several candidates each has a part of alpha, and the
+// smaller an error, the more of it looking often brings (TestLevelOfQuickLooks, TestFamilyOfQuickLooks).
+func quickLevel(alpha float64, candidates, looks int) float64 {
 	if alpha/float64(candidates) >= 0.05 {
-		return 0.24 * alpha
+		return alpha * [...]float64{1, 0.59, 0.42, 0.33, 0.275, 0.235}[looks-1]
 	}
-	return 0.2 * alpha
+	return alpha * [...]float64{1, 0.55, 0.38, 0.29, 0.24, 0.20}[looks-1]
 }
 
 // Claim is what a verdict speaks for.
@@ -54,6 +65,7 @@ type Question struct {
 	Criteria    stats.Criteria // Looks stay empty
 	Candidates  int
 	Quick       bool // one session with looks, instead of a claim over sessions
+	LastLook    int  // of the quick mode, one of the QuickLooks
 	MaxSessions int  // of the general claim, which is looked at after each session from DefaultSessions on
 	Writes      bool // the load writes, and so may put work off
 	Doublings   int  // how often windows were doubled
@@ -74,8 +86,8 @@ const maxDoublings = 2
 // Judge gives each candidate its verdict from entries alone, and dwells if there are any of it. Void
 // entries count for nothing. In quick mode each candidate has one entry, with pairs as at one of the QuickLooks.
 func Judge(q Question, entries []Entry, dwells map[int]Dwells) ([]Finding, error) {
-	if q.Candidates < 1 || (!q.Quick && q.MaxSessions < DefaultSessions) || q.Criteria.Looks != (stats.Looks{}) {
-		return nil, fmt.Errorf("%w: %d candidates, at most %d sessions", stats.ErrParameter, q.Candidates, q.MaxSessions)
+	if err := q.check(); err != nil {
+		return nil, err
 	}
 	comparisons := make([]stats.Comparison, q.Candidates)
 	for i := range comparisons {
@@ -100,6 +112,16 @@ func Judge(q Question, entries []Entry, dwells map[int]Dwells) ([]Finding, error
 	return findings, nil
 }
 
+func (q Question) check() error {
+	switch {
+	case q.Candidates < 1, !q.Quick && q.MaxSessions < DefaultSessions, q.Criteria.Looks != (stats.Looks{}):
+		return fmt.Errorf("%w: %d candidates, at most %d sessions", stats.ErrParameter, q.Candidates, q.MaxSessions)
+	case q.Quick && !slices.Contains(quickLooks(), q.LastLook):
+		return fmt.Errorf("%w: there is no look at %d pairs", stats.ErrParameter, q.LastLook)
+	}
+	return nil
+}
+
 func of(entries []Entry, candidate int) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Void || e.Candidate != candidate })
 }
@@ -107,7 +129,7 @@ func of(entries []Entry, candidate int) []Entry {
 func (q Question) criteria() stats.Criteria {
 	c := q.Criteria
 	if q.Quick {
-		c.Confidence = 1 - quickLevel(1-c.Confidence, q.Candidates)
+		c.Confidence = 1 - quickLevel(1-c.Confidence, q.Candidates, len(QuickLooks(q.LastLook)))
 	} else {
 		c.Looks = stats.Looks{First: DefaultSessions, Last: q.MaxSessions}
 	}
@@ -133,7 +155,7 @@ func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, erro
 	if q.Candidates == 1 {
 		pairs *= 2
 	}
-	if len(entries) > 1 || !slices.Contains(QuickLooks(), pairs) {
+	if len(entries) > 1 || !slices.Contains(QuickLooks(q.LastLook), pairs) {
 		return stats.Contrast{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(entries))
 	}
 	n := float64(e.Groups)

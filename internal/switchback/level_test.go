@@ -1,52 +1,172 @@
 package switchback
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// The smallest p over all looks is as small as the level of a look in at most alpha of sessions.
+// The smallest p over all looks is as small as the level of a look in at most alpha of sessions, for each
+// number of looks, of quads and of rounds.
 func TestLevelOfQuickLooks(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2026, 61))
 	const n = 100000
-	for _, c := range []struct {
-		alpha      float64
-		candidates int
-		level      float64
+	cases := []struct {
+		alpha             float64
+		candidates, share int // of how many the level is a part
 	}{
-		{0.05, 1, quickLevel(0.05, 1)},
-		{0.025, 1, quickLevel(0.05, 1) / 2}, // Inferior
-		{0.01, 1, quickLevel(0.05, 5) / 5},  // the first of five, after Holm
-		{0.005, 1, quickLevel(0.05, 10) / 10},
-	} {
-		below := 0
+		{0.05, 1, 1},
+		{0.025, 1, 2},  // Inferior
+		{0.01, 5, 5},   // the first of five, after Holm
+		{0.005, 5, 10}, // and Inferior
+	}
+	for _, pairs := range []int{2, 1} {
+		rng := rand.New(rand.NewPCG(2026, 61))
+		looks := QuickLooks(LastLook)
+		below := make([][4]float64, len(looks))
 		for range n {
-			if smallestP(rng) <= c.level {
-				below++
+			for i, p := range smallestPs(rng, pairs) {
+				for j, c := range cases {
+					if p <= quickLevel(0.05, c.candidates, i+1)/float64(c.share) {
+						below[i][j]++
+					}
+				}
 			}
 		}
-		rate := float64(below) / n
-		t.Logf("alpha %.3f, level %.5f: %.2f%%", c.alpha, c.level, 100*rate)
-		if rate > c.alpha+2*math.Sqrt(c.alpha/n) {
-			t.Errorf("looks at level %v err in %v, want at most %v", c.level, rate, c.alpha)
+		for i, last := range looks {
+			for j, c := range cases {
+				rate := below[i][j] / n
+				t.Logf("%d pairs in a group, last look %d, alpha %.3f of %d: %.3f%%", pairs, last, c.alpha, c.candidates, 100*rate)
+				if rate > c.alpha+2*math.Sqrt(c.alpha/n) {
+					t.Errorf("looks up to %d err in %v, want at most %v", last, rate, c.alpha)
+				}
+			}
 		}
 	}
 }
 
-func smallestP(rng *rand.Rand) float64 {
-	smallest, sum, squares, quads := 1.0, 0.0, 0.0, 0
-	for _, pairs := range QuickLooks() {
-		for ; quads < pairs/2; quads++ {
+// smallestPs are the smallest p up to each look.
+func smallestPs(rng *rand.Rand, pairs int) (ps [6]float64) {
+	smallest, sum, squares, groups := 1.0, 0.0, 0.0, 0
+	for i, look := range QuickLooks(LastLook) {
+		for ; groups < look/pairs; groups++ {
 			x := rng.NormFloat64()
 			sum, squares = sum+x, squares+x*x
 		}
-		n := float64(quads)
+		n := float64(groups)
 		sd := math.Sqrt((squares - sum*sum/n) / (n - 1))
-		k := stats.Contrast{LogRatio: sum / n, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: quads, Paired: true}
+		k := stats.Contrast{LogRatio: sum / n, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: groups, Paired: true}
 		smallest = min(smallest, k.PGreater(0))
+		ps[i] = smallest
 	}
-	return smallest
+	return ps
+}
+
+// Several candidates in one session: over all looks and candidates, any false verdict is as rare as
+// it should be. Candidates that differ from the others take no part in it.
+func TestFamilyOfQuickLooks(t *testing.T) {
+	n := 200
+	if long() {
+		n *= 50
+	}
+	truths := []struct {
+		name    string
+		others  float64 // ratio of all candidates but the first
+		first   float64
+		nominal float64
+		wrong   []stats.Verdict
+	}{
+		{"a false Superior", 1.10, 1.10, 0.05, []stats.Verdict{stats.Superior}},
+		{"a false gain", 1, 1, 0.05, []stats.Verdict{stats.Superior, stats.Better}},
+		{"a false loss", 1, 1, 0.025, []stats.Verdict{stats.Inferior}},
+		{"a false loss beside a true one", 1, 0.1, 0.025, []stats.Verdict{stats.Inferior}},
+	}
+	for i, w := range worlds() {
+		for j, truth := range truths {
+			for _, size := range [][2]int{{2, 8}, {2, LastLook}, {6, LastLook}} {
+				q := question(true)
+				q.Candidates, q.LastLook = size[0], size[1]
+				effects := append([]float64{0, math.Log(truth.first)}, slices.Repeat([]float64{math.Log(truth.others)}, q.Candidates-1)...)
+				about := fmt.Sprintf("%-8s %d candidates, last look %2d: %s", w.name, q.Candidates, q.LastLook, truth.name)
+				rate := w.familyRate(t, uint64(500+10*i+j), n, q, effects, truth.first != truth.others, truth.wrong)
+				se := math.Sqrt(truth.nominal * (1 - truth.nominal) / float64(n))
+				if rate > truth.nominal+2*se {
+					t.Logf("%s in %.1f%%, and again", about, 100*rate)
+					rate = w.familyRate(t, uint64(1500+10*i+j), n, q, effects, truth.first != truth.others, truth.wrong)
+					se *= 1.5
+				}
+				t.Logf("%s in %.2f%%", about, 100*rate)
+				if rate > truth.nominal+2*se {
+					t.Errorf("%s in %.2f%%, nominal %v", about, 100*rate, truth.nominal)
+				}
+			}
+		}
+	}
+}
+
+// familyRate is how often any candidate, or any but the first, has a wrong verdict where a session ends.
+func (w world) familyRate(t *testing.T, seed uint64, n int, q Question, effects []float64, butFirst bool, wrong []stats.Verdict) (rate float64) {
+	t.Helper()
+	w.rng = rand.New(rand.NewPCG(2026, seed))
+	for range n {
+		for i, f := range w.rounds(t, q, effects) {
+			if slices.Contains(wrong, f.Windows.Verdict) && (!butFirst || i > 0) {
+				rate += 1 / float64(n)
+				break
+			}
+		}
+	}
+	return rate
+}
+
+// rounds plays a session of several candidates up to the look at which all are decided.
+func (w *world) rounds(t *testing.T, q Question, effects []float64) (found []Finding) {
+	t.Helper()
+	w.fast, w.drift, w.felt, w.stalled = 0, w.slow*w.rng.NormFloat64(), 0, 0
+	looks := QuickLooks(q.LastLook)
+	order, err := Assign(w.rng.Uint64(), 1, q.Candidates, q.LastLook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := make([][]float64, q.Candidates)
+	for round, g := range order {
+		at := make([]float64, len(g))
+		for _, setting := range g {
+			at[setting] = w.window(effects[setting])
+		}
+		for c := range logs {
+			logs[c] = append(logs[c], math.Log(at[c+1]/at[Baseline]))
+		}
+		if !slices.Contains(looks, round+1) {
+			continue
+		}
+		entries := make([]Entry, q.Candidates)
+		for c, own := range logs {
+			k, err := stats.PairedDifferences(own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries[c] = Entry{Session: 1, Candidate: c + 1, Groups: round + 1, Mean: k.LogRatio, StdDev: k.StdDev}
+		}
+		if found, err = Judge(q, entries, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Windows.Verdict == stats.Inconclusive }) {
+			break
+		}
+	}
+	return found
+}
+
+// window is one of 10 s, of which 3 s are wash-out.
+func (w *world) window(effect float64) (figure float64) {
+	for i := range 10 {
+		if x := w.second(1, effect); i >= 3 {
+			figure += x / 7
+		}
+	}
+	return figure
 }

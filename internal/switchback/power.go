@@ -10,12 +10,16 @@ import (
 // minimum effect four times out of five. window is the standard deviation of ln(figure) between
 // windows of one setting; session that of a setting's effect between sessions.
 func (q Question) SmallestProvable(window, session float64, pairs int) (float64, error) {
+	if err := q.check(); err != nil {
+		return 0, err
+	}
 	groups := pairs
 	quad := window * math.Sqrt2
 	if q.Candidates == 1 { // ½(ΣB − ΣA) of two windows each.
 		groups, quad = pairs/2, window
 	}
 	c := q.criteria()
+	c.Confidence = 1 - (1-c.Confidence)/float64(q.Candidates) // Holm's first step
 	if q.Quick {
 		return stats.SmallestProvableRatio(c, stats.Noise{StdDev: quad / math.Sqrt2}, groups)
 	}

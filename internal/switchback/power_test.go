@@ -1,13 +1,14 @@
 package switchback
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
 func TestSmallestProvableShrinksWithWindowsAndSessions(t *testing.T) {
-	q := Question{Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true}
+	q := Question{Criteria: stats.Criteria{MinimumEffect: 0.1, Equivalence: 0.05, Confidence: 0.95}, Candidates: 1, Quick: true, LastLook: LastLook}
 	general := q
 	general.Quick, general.MaxSessions = false, 3
 	more := general
@@ -20,8 +21,21 @@ func TestSmallestProvableShrinksWithWindowsAndSessions(t *testing.T) {
 		}
 		return ratio
 	}
-	if few, many := of(q, 8), of(q, 60); !(few > many && many > 1.1) {
-		t.Errorf("quick: %v at 8 pairs, %v at 60", few, many)
+	short, rounds := q, q
+	short.LastLook, rounds.Candidates = 8, 2
+	if few, many := of(short, 8), of(q, 60); !(few > many && many > 1.1) {
+		t.Errorf("quick: %v with one look at 8 pairs, %v with looks up to 60", few, many)
+	}
+	if one, all := of(short, 8), of(q, 8); one >= all {
+		t.Errorf("8 pairs prove %v at their only look, %v at the first of six", one, all)
+	}
+	if one, two := of(q, 60), of(rounds, 60); one >= two {
+		t.Errorf("60 pairs prove %v of one candidate, %v of two", one, two)
+	}
+	never := q
+	never.LastLook = 10
+	if _, err := never.SmallestProvable(0.05, 0.02, 10); !errors.Is(err, stats.ErrParameter) {
+		t.Errorf("there is no look at 10 pairs: %v", err)
 	}
 	if three, six := of(general, 8), of(more, 8); !(three > six && six > 1.1) {
 		t.Errorf("general: %v in 3 sessions, %v in 6", three, six)

@@ -139,7 +139,7 @@ func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float
 
 func (w *world) quick(t *testing.T, q Question, dwells map[int]Dwells) (f Finding, minutes float64) {
 	t.Helper()
-	looks := QuickLooks()
+	looks := QuickLooks(q.LastLook)
 	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect())
 	for _, pairs := range looks {
 		part := whole
@@ -189,7 +189,7 @@ func rateOf(t *testing.T, w world, seed uint64, n int, q Question, dwells bool, 
 func question(quick bool) Question {
 	return Question{
 		Criteria:   stats.Criteria{MinimumEffect: 0.10, Equivalence: 0.05, Confidence: 0.95},
-		Candidates: 1, Quick: quick, MaxSessions: 6,
+		Candidates: 1, Quick: quick, LastLook: LastLook, MaxSessions: 6,
 	}
 }
 
