@@ -231,7 +231,7 @@ func history() []cog.Builder[dashboard.Panel] {
 func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
 		title:       "Time to clean, run after run",
-		description: "How long the cluster took to be whole again after OSDs that an outage had taken down were let up, from the end of each run to the end of the next one. What clients got meanwhile is in the report of the benchmark.",
+		description: "How long the cluster took to be whole again after an outage, from the moment its OSDs could come back, from the end of each run to the end of the next one. What clients got meanwhile is in the report of the benchmark.",
 		unit:        seconds, empty: noOutage, width: 12, height: 7,
 	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
 	against := comparison("Time to clean against earlier runs", "time to be whole again", seconds, noOutage, metrics.BenchmarkTimeToClean)
@@ -247,7 +247,7 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
 		title:       title,
-		description: "The latest " + what + " of each phase, and what it is against the mean of the time range, each run weighted by how long it was the latest one. Ranges with a change of the environment do not compare.",
+		description: "The latest " + what + " of each phase, and what it is against the mean of the time range, each run weighted by how long it was the latest one. Time ranges with a change of the environment cannot be compared.",
 		empty:       empty, width: 12, height: 7,
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},

@@ -78,7 +78,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		graph(about{
 			title:       "Throughput of pools",
-			description: "What clients read from and write to each pool, by Ceph's own counters. It is that of all clients, not only of the benchmark's: traffic between the shaded runs is somebody else's.",
+			description: "What clients read from and write to each pool, by Ceph's own counters. It is that of all clients, not only of the benchmark's: traffic between the shaded runs comes from other clients.",
 			unit:        bytesPerSecond, empty: noCeph, width: 12, height: 8,
 		},
 			line{id: "read", expression: ofPools(cephPoolReadBytes), legend: "{{name}} read", color: shades(orange)},
@@ -94,7 +94,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 		).OverrideByRegexp(".+", toPool).Min(0),
 		graph(about{
 			title:       "Commit latency of OSDs",
-			description: "How long OSDs take to commit, as \"ceph osd perf\" tells it: the slowest OSD, and the mean of all. One OSD that is far slower than the mean limits all of them.",
+			description: "How long OSDs take to commit, as \"ceph osd perf\" reports it: the slowest OSD, and the mean of all. One OSD that is far slower than the mean limits all of them.",
 			unit:        milliseconds, empty: noCeph, width: 8, height: 7,
 		},
 			line{id: "slowest", expression: fmt.Sprintf("max(%s)", ofCeph(cephOSDCommit)), legend: "slowest", color: fixed(vermillion)},

@@ -18,7 +18,7 @@ func fleet() page {
 	return page{
 		uid:         FleetUID,
 		title:       "cephtune / Fleet",
-		description: "All sweeps and benchmarks, the lock and the queue of each Ceph cluster, what failed, and what is still to be put back.",
+		description: "All sweeps and benchmarks, the lock and the queue of each Ceph cluster, what failed, and what is still to be restored.",
 		from:        "now-24h",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
@@ -31,7 +31,7 @@ func fleet() page {
 			{panels: atAGlance()},
 			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks()}},
 			{title: "Ceph clusters", panels: clusters()},
-			{title: "What failed, and what was put back", panels: failures()},
+			{title: "Failures and restores", panels: failures()},
 			{title: "OSDs that benchmarks have down", panels: outages()},
 			{title: "How cephtune itself is doing", panels: inside()},
 		},
@@ -88,12 +88,12 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		number("Benchmarks measuring", 5, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Stalled", 5, "Sweeps and benchmarks that wait for somebody to do something: their sentence in the tables says what.", stalled()+" or "+zeroWhileReporting),
-		number("Not put back", 5, "Settings in journals that are open: changed, and not put back yet. While a sweep runs that is as it should be.",
+		number("Stalled", 5, "Sweeps and benchmarks that wait for a person: their sentence in the tables says what to do.", stalled()+" or "+zeroWhileReporting),
+		number("Not restored", 5, "Settings in journals that are open: changed, and not restored yet. This is normal while a sweep runs.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
-		number("Failed restores", 6, "Attempts in this time range to put settings back that failed. They are made again until one succeeds.",
+		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds.",
 			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
-		number("Invalid runs", 6, "Runs in this time range that are no evidence.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
+		number("Invalid runs", 6, "Invalid runs in this time range: they do not count.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
 		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards, or not all figures of a benchmark with very many.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
 		number("Not read", 6, "Locks, journals or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",
@@ -179,7 +179,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		rowsOf(about{
 			title:       "Lock and queue now",
-			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be put back, and how many OSDs a benchmark has down, until when.",
+			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, and how many OSDs a benchmark has down, until when.",
 			empty:       none, width: 14, height: 8,
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
@@ -187,7 +187,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 			{field: valueOf("held"), title: "Lock", values: mappings(state{"1", "Held", blue}, state{"0", "Free", grey}), width: 70},
 			{field: valueOf("since"), title: "Since", unit: fromNow, width: 140},
 			{field: valueOf("queue"), title: "Waiting", unit: count, width: 80},
-			{field: valueOf("journal"), title: "To be put back", unit: count, width: 115},
+			{field: valueOf("journal"), title: "To be restored", unit: count, width: 115},
 			{field: valueOf("osds"), title: "OSDs down", unit: count, width: 90},
 			{field: valueOf("due"), title: "Up by", unit: fromNow, width: 120},
 		},
@@ -211,7 +211,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 		}, line{id: "queue", expression: latest(ofClusters(metrics.QueueLength), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(blue)}).
 			Min(0).Decimals(0),
 		steps(about{
-			title:       "Settings still to be put back",
+			title:       "Settings still to be restored",
 			description: "Entries of open journals. They rise when a sweep changes something, and have to be 0 again when none runs.",
 			unit:        count, empty: none, width: 12, height: 7,
 		}, line{id: "journal", expression: latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(orange)}).
@@ -227,7 +227,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Invalid runs by reason",
-			description: "Runs that are no evidence, by kind and reason: a setting had no effect, the cluster was disturbed, a tool failed, and so on. A few are noise; many of one reason are a finding.",
+			description: "Invalid runs, by kind and reason: a setting was inert, the cluster was disturbed, a tool failed, and so on. A few are noise; many of one reason are a finding.",
 			unit:        count, empty: "No run was invalid since the manager was started", width: 12, height: 8,
 		}, line{
 			id:         "invalid",
@@ -236,8 +236,8 @@ func failures() []cog.Builder[dashboard.Panel] {
 		}),
 		bars(about{
 			title:       "Restores by outcome",
-			description: "How often settings were put back, and what came of it: Restored, LeftAlone where others had changed something since, Abandoned where somebody gave it up. Failed attempts are made again.",
-			unit:        count, empty: "Nothing was put back since the manager was started", width: 12, height: 8,
+			description: "How often settings were restored, and how that ended: Restored, LeftAlone where others had changed a setting since, Abandoned where a person gave it up. Failed attempts are repeated.",
+			unit:        count, empty: "Nothing was restored since the manager started", width: 12, height: 8,
 		},
 			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
 			line{id: "failed", expression: restores(restoreFailed), legend: "{{outcome}}", color: fixed(vermillion)},
@@ -253,7 +253,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Outages by outcome",
-			description: "Runs in which OSDs were to be down: Measured, Refused where they could not be stopped, Failed where they were and that is no evidence.",
+			description: "Runs in which OSDs were to be down: Measured, Refused where they could not be stopped, Failed where they were stopped and the outage is invalid.",
 			unit:        count, empty: none, width: 8, height: 7,
 		}, line{
 			id:         "outages",

@@ -243,7 +243,7 @@ func TestFigures(t *testing.T) {
 		{"fleet", ".*/", "Stalled", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Not read", "A", []string{"= 0"}},
 		{"fleet", ".*/", "Waiting", "A", []string{"= 1"}},
-		{"fleet", ".*/", "Not put back", "A", []string{"= 1"}},
+		{"fleet", ".*/", "Not restored", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Sweeps measuring", "A", []string{"= 1"}},
 		{"fleet", ".*/", "Benchmarks measuring", "A", []string{"= 2"}},
 		{"fleet", ".*/", "Benchmarks", "progress", []string{

@@ -67,7 +67,7 @@ func sweepOutcome() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "Verdict",
-			description: "The verdict on the best configuration. Superior: better than the baseline by at least the effect that the sweep asks for. Better: better, but by less. Equivalent: the same within the margin. Inconclusive: more runs would have to tell.",
+			description: "The verdict on the best configuration. Superior: better than the baseline by at least the effect that the sweep asks for. Better: better, but by less. Equivalent: the same within the margin. Inconclusive: more runs are needed.",
 			empty:       "No verdict yet: there is one when the sweep ends", width: 5, height: 4,
 		}, sweepInfo(), metrics.LabelVerdict, 30, sweepVerdicts()),
 		words(about{
@@ -109,7 +109,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			metrics.LabelConfiguration, metrics.LabelRun), "measuring", 20, nil),
 		figure(about{
 			title:       "Ceph's settings",
-			description: "Whether everything that the sweep changed is put back as it was.",
+			description: "Whether everything that the sweep changed is restored.",
 			unit:        noUnit, empty: "Nothing was changed yet", width: 5, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
 			state{"1", "Put back", blue},
@@ -120,7 +120,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 
 // sweepEvidence is what the verdict rests on.
 func sweepEvidence() []cog.Builder[dashboard.Panel] {
-	const afterwards = "Not known yet: it is told when the sweep has ended"
+	const afterwards = "Not known yet: it is reported when the sweep has ended"
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "Objective",
@@ -139,7 +139,7 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 		)),
 		figure(about{
 			title:       "Noise floor",
-			description: "The difference that two runs of the same configuration show. A difference between configurations that is smaller than that takes many runs to tell.",
+			description: "The difference that two runs of the same configuration show. A difference between configurations that is smaller than that takes many runs to show.",
 			unit:        fraction, empty: afterwards, width: 6, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepNoiseFloor)), nil),
 		figure(about{
@@ -190,7 +190,7 @@ func configurations() *table.PanelBuilder {
 	}
 	return rowsOf(about{
 		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run, in bytes per second, operations per second or seconds as the objective is. One run is no evidence: the interval is.",
+		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run, in bytes per second, operations per second or seconds as the objective is. A single run proves nothing: the interval does.",
 		empty:       "No run has ended yet", width: 12, height: 10,
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
@@ -251,7 +251,7 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 		latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration))
 	return timeline(about{
 		title:       "What was measured when",
-		description: "The runs of each configuration. Every block has all of them, and the baseline, once, in an order drawn anew.",
+		description: "The runs of each configuration. Every block has all of them, and the baseline, once, in a new random order.",
 		empty:       "Nothing was measured in this time range", width: 14, height: 8,
 	}, expression, "{{configuration}}", mappings(
 		state{"1", "measured", blue},

@@ -56,7 +56,7 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	if err := c.run(ctx); err != nil {
 		return err
 	}
-	return say(out, "Nothing is left to put back in Ceph, and nobody works on it: cephtune can be removed.")
+	return say(out, "Ceph has nothing left to restore, and no sweep or benchmark is at work on it: cephtune can be removed.")
 }
 
 func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {

@@ -40,18 +40,18 @@ func (c *uninstallCheck) run(ctx context.Context) error {
 	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.stoppedOSDs, c.heldLocks, c.unfinishedObjects} {
 		found, err := find(ctx)
 		if err != nil {
-			return fmt.Errorf("cephtune is not uninstalled, because nobody can tell whether something is left to put back: %w", err)
+			return fmt.Errorf("cephtune is not uninstalled, because it cannot find out whether settings are left to restore: %w", err)
 		}
 		reasons = append(reasons, found...)
 	}
 	if len(reasons) == 0 {
 		return nil
 	}
-	return errors.New("cephtune is not uninstalled, because nobody else would put back what it has changed:\n- " +
+	return errors.New("cephtune is not uninstalled, because nothing else would restore what it has changed:\n- " +
 		strings.Join(reasons, "\n- ") + "\n" +
 		"Then uninstall it again. To keep it, `helm rollback` to the revision that `helm list -a` shows: until then Helm " +
 		"takes it for half uninstalled. With `helm uninstall --no-hooks` it goes at once, and what is left stays as it is " +
-		"until cephtune is installed again in this namespace, which puts it back.")
+		"until cephtune is installed again in this namespace, which restores it.")
 }
 
 // openJournals are the settings that sweeps still have to restore in Ceph.
@@ -63,7 +63,7 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	var reasons []string
 	for _, j := range all {
 		if !j.Done() {
-			reasons = append(reasons, fmt.Sprintf("%s %s has changed settings of Ceph cluster %s that are not put back (%s). %s",
+			reasons = append(reasons, fmt.Sprintf("%s %s has changed settings of Ceph cluster %s that are not restored (%s). %s",
 				kindSweep, j.Sweep, j.FSID, openEntries(j), endSweep(j.Sweep)))
 		}
 	}
@@ -100,7 +100,7 @@ func openEntries(j *tuning.Journal) string {
 
 func endSweep(sweep tuning.Sweep) string {
 	return fmt.Sprintf("End it: `kubectl -n %s delete cephtuningsweep %s`, which takes until they are. "+
-		"If it does not exist any more, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
+		"If it no longer exists, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
 }
 
 // heldLocks are benchmarks and sweeps that are at work, and may be about to change

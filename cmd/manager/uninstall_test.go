@@ -52,7 +52,7 @@ func TestUninstallCheck(t *testing.T) {
 		},
 		"a journal that cannot be read": {
 			objects: []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "cephtune-journal-x"}}},
-			want:    []string{"nobody can tell", "cephtune-journal-x"},
+			want:    []string{"cannot find out", "cephtune-journal-x"},
 		},
 		"a benchmark is at work": {
 			objects: []client.Object{lease(now, "CephBenchmark/bench/nightly/u")},

@@ -40,15 +40,16 @@ func newRunCommand() *cobra.Command {
 		Short: "Carry out the manager's tasks, or those of a file",
 		Long: `Carry out the manager's tasks, or those of a file.
 
-With --key-file it listens for the manager, until that tells it to finish. The
-file holds the 32 bytes that both have for this session.
+With --key-file it listens until the manager asks it to finish. The file holds
+the 32 bytes that both have for this session.
 
-With --tasks nobody has to reach it: the tasks of a file, a JSON list, are
-carried out one after another without waiting for a signal. It succeeds only
-if all of them do.
+With --tasks it needs no connection: it carries out the tasks of a file, a JSON
+list, one after another without waiting for a signal. It succeeds only if all
+tasks do.
 
-Standard output has the reports of measurements and of failures, and with
---tasks those of all tasks, in frames; standard error says what goes on. It ends with 143 when it was told to end.`,
+Standard output has the reports of measurements and failures, and with --tasks
+of all tasks, in frames. Standard error has the log. The exit code is 143 after
+SIGTERM.`,
 		Example: "  runner run --key-file=/cephtune/session/key\n  runner run --tasks=/cephtune/tasks.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +71,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "folder for the working directories of tasks")
 	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "where the container sees its cgroup")
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
-	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end when there was nothing to do and nobody to talk to for so long")
+	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end after this long without a task or a connection")
 	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for what became of the tasks, in at most 4096 bytes")
 }
 

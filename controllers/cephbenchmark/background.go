@@ -119,7 +119,7 @@ func (s *script) beginBackground(run int32, tasks, background clientTasks, m *me
 	case tasks.begun(run) && status.State != task.Measuring:
 		// Its runner is another one than the run began with.
 		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
-			Reason: reportLost, Message: "nothing is known of it any more, though the run has begun",
+			Reason: reportLost, Message: "the runner no longer knows it, though the run has begun",
 		}}), false
 	case tasks.begun(run):
 		return move{}, true
@@ -484,5 +484,5 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 		})
 		seen.memory.backgroundCleanupFailed = err != nil // Then the manager does it.
 	}
-	return "The background load removes what it has written.", nil
+	return "The background load is removing its data.", nil
 }

@@ -164,7 +164,7 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 // event is the event about a run.
 func (e runEvidence) event() *kstatus.Outcome {
 	if e.wrong != "" {
-		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is no evidence. %s", e.number, e.wrong)}
+		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is invalid and excluded. %s", e.number, e.wrong)}
 	}
 	return &kstatus.Outcome{Reason: "RunValid", Message: fmt.Sprintf("Run %d has ended.", e.number)}
 }
@@ -280,7 +280,7 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 func (e phaseEvidence) wrong(clients int) string {
 	switch {
 	case e.start.IsZero() && clients > 1:
-		return fmt.Sprintf("Phase %s: nobody knows whether the clients started together, because the manager was restarted or did not hear from them", e.name)
+		return fmt.Sprintf("Phase %s: unknown whether the clients started together, because the manager restarted or lost contact with them", e.name)
 	case e.spread > maxSpread:
 		return fmt.Sprintf("Phase %s: the clients started up to %d ms apart; %d ms are allowed", e.name, e.spread.Milliseconds(), maxSpread.Milliseconds())
 	}

@@ -52,7 +52,7 @@ func (s *script) resetData(run int32, tasks clientTasks) (move, bool) {
 	}
 	for _, d := range s.datasets() {
 		id := resetID(run, d.key)
-		step := fmt.Sprintf("run %d, prefilling %s anew", run, d.key)
+		step := fmt.Sprintf("run %d, prefilling %s again", run, d.key)
 		if s.initialState == v1alpha1.InitialStateRollback {
 			step = fmt.Sprintf("run %d, rolling back %s", run, d.key)
 		}

@@ -290,7 +290,7 @@ func TestDecide(t *testing.T) {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
 				f.memory.waits = reconcile.Waiting{For: "Start r1-p1", Since: today().Add(-time.Hour)}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonPhaseFailed, wantMessage: "did not get on",
+			want: stepFail, wantReason: v1alpha1.ReasonPhaseFailed, wantMessage: "made no progress",
 		},
 		"a spec that is impossible here": {
 			seen: atWork(func(f *facts) { f.scriptErr = errors.New("no cache is known") }),

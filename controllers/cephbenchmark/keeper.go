@@ -107,8 +107,8 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := outage.Names(outage.OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
-		return fmt.Errorf("%s %s has %s down, and the settings name no identity that may let them up again: "+
-			"put identities.osdStopper back, or `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
+		return fmt.Errorf("%s %s has %s down, and the operator config names no identity that may bring them back: "+
+			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
 	}
 	observer, err := k.rook.Connection(ctx, cluster, cluster.Identities.Observer)
 	if err != nil {
@@ -126,7 +126,7 @@ func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left
 		return err
 	}
 	delete(k.kept, left.FSID)
-	logf.FromContext(ctx).Info("OSDs were let up again", "osds", osds, "stoppedFor", left.Sweep.String())
+	logf.FromContext(ctx).Info("noup was unset", "osds", osds, "stoppedFor", left.Sweep.String())
 	if working {
 		return nil // It gives the lock back itself.
 	}

@@ -327,5 +327,5 @@ func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
 func (c logClient) Finish(context.Context) error { return nil }
 
 func onlyLog(code runner.Code, id string) error {
-	return &runner.Error{Code: code, Message: fmt.Sprintf("task %s is of a client that only its log tells of", id)}
+	return &runner.Error{Code: code, Message: fmt.Sprintf("task %s belongs to a standalone client, which reports only through its log", id)}
 }

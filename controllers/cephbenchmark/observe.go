@@ -226,7 +226,7 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
 	for _, job := range []string{seen.session.name, seen.session.background().name} {
 		var pods corev1.PodList
 		if err := r.client.List(ctx, &pods, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels{labelSession: job}); err != nil {
-			return fmt.Errorf("list the pods of Job %s, which is gone: %w", job, err)
+			return fmt.Errorf("list the pods of the deleted Job %s: %w", job, err)
 		}
 		seen.orphans = append(seen.orphans, pods.Items...)
 	}

@@ -283,7 +283,7 @@ func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) 
 		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // A change that was still under way could undo an earlier restore.
 	}
 	if err != nil {
-		return effect{}, fmt.Errorf("let %s up again: %w", outage.Names(seen.outage.plan.OSDs), err)
+		return effect{}, fmt.Errorf("unset noup of %s: %w", outage.Names(seen.outage.plan.OSDs), err)
 	}
 	if !report.Done {
 		return effect{again: time.Second}, nil
@@ -305,7 +305,7 @@ func (f facts) stopper() tuning.Sweep {
 func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.Time) error {
 	d := &seen.memory.outage
 	if seen.cluster.Identities.OSDStopper == "" {
-		return errors.New("the operator has no identity that may let OSDs up again: ask the administrator to name it in identities.osdStopper of the cluster")
+		return errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
 	}
 	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {

@@ -113,12 +113,12 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	if rook.Overtaken(*want, osdMap.Pools) && seen.memory.poolsRemade < poolRemakes {
 		seen.memory.poolsRemade++
 		why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
-		return false, cmp.Or(why, "The scratch pool is made anew, because the autoscaler had set its number of PGs before it was off."), err
+		return false, cmp.Or(why, "The scratch pool is made again, because the autoscaler had changed its number of PGs before it was turned off."), err
 	}
 	// Rook calls a pool Ready whose parameters Ceph has refused.
 	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {
 		seen.memory.cleanSince = time.Time{}
-		return false, "Ceph does not have the scratch pool as it was asked for: " + strings.Join(wrong, "; "), nil
+		return false, "The scratch pool in Ceph differs from what was asked for: " + strings.Join(wrong, "; "), nil
 	}
 	return r.settlePool(ctx, seen, at, chosen, osdMap)
 }

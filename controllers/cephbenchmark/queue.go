@@ -128,7 +128,7 @@ func unrestoredBy(left *tuning.Journal) string {
 	if left == nil || left.Done() {
 		return ""
 	}
-	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not put everything back yet. If it is gone, the operator of its Kubernetes cluster restores it, or the next sweep here.", left.Sweep)
+	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not restored everything yet. If it is gone, the operator of its Kubernetes cluster restores it, or the next sweep here.", left.Sweep)
 }
 
 // lockLost ends a session that has lost the right to act.
@@ -181,7 +181,7 @@ func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
 	defer cancel()
 	grant, err := r.renewLock(ctx, seen)
 	if err != nil {
-		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed while the benchmark removes what it has made")
+		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed during the benchmark's teardown")
 		return
 	}
 	m.lockedAt, m.lock = seen.now, nil

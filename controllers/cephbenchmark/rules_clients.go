@@ -25,7 +25,7 @@ func finishReplacing(seen facts) (plan, bool) {
 	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotStandalone() != "" {
 		return plan{}, false
 	}
-	return replaceClients("The client is replaced by one that works alone, because the manager could not reach it."), true
+	return replaceClients("A standalone client replaces the client, because the manager could not reach it."), true
 }
 
 // forPreparation names the wait for what clients need.
@@ -57,7 +57,7 @@ func followLog(seen facts) (plan, bool) {
 	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), logEvery)
 	p.run, p.progress = run, seen.next.step
 	if p.progress == "" {
-		p.progress = "the client works alone"
+		p.progress = "a standalone client is at work"
 	}
 	switch pod := &seen.pods[0]; {
 	case pod.Status.Phase == corev1.PodRunning:
@@ -81,7 +81,7 @@ func concludeFromLogs(seen facts) (plan, bool) {
 		pending = pending || (view.snapshot == nil && view.err == nil) // It was asked just now.
 	}
 	if pending {
-		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Its log may tell what it measured.", logAgain), true
+		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", logAgain), true
 	}
 	run := seen.currentRun()
 	for _, p := range seen.script.phases {
@@ -141,7 +141,7 @@ func switchToStandalone(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	return replaceClients(fmt.Sprintf("The client's pod runs, and does not answer on its port: %v. "+
-		"It is replaced by one that works alone, and whose results come through its log. %s", seen.lostErr(), networkAdvice())), true
+		"A standalone client replaces it, and reports through its log. %s", seen.lostErr(), networkAdvice())), true
 }
 
 func replaceClients(message string) plan {

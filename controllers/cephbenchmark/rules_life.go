@@ -71,7 +71,7 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 func suspended() kstatus.Outcome {
 	return kstatus.Outcome{
 		Reason:  v1alpha1.ReasonSuspended,
-		Message: "The benchmark does not run while spec.suspend is true. Set it to false to go on.",
+		Message: "The benchmark does not run while spec.suspend is true. Set it to false to continue.",
 	}
 }
 
@@ -96,8 +96,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 // tearDownReplaced comes before the next run ID begins: after that, the names of this one's
 // images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
-	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the run before has left", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the run before has left, because runID has changed and its clients are not there.",
+	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and its clients are gone.",
 	}}, seen.replaced() && seen.leftBehind
 }
 

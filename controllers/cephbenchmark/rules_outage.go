@@ -19,8 +19,8 @@ func refuseOutage(seen facts) (plan, bool) {
 
 // endOutage comes before everything that may take its time, or has to wait.
 func endOutage(seen facts) (plan, bool) {
-	p := plan{step: stepRestoreOSDs, progress: "letting OSDs up again", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonRestoringOSDs, Message: "OSDs that were stopped are let up again.",
+	p := plan{step: stepRestoreOSDs, progress: "bringing OSDs back", outcome: kstatus.Outcome{
+		Reason: v1alpha1.ReasonRestoringOSDs, Message: "The outage is over: bringing its OSDs back.",
 	}}
 	return p, seen.osdsStopped() && (seen.outage.step == outage.StepUnsetNoup || seen.whyAbort() != "")
 }

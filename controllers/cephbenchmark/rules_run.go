@@ -77,6 +77,6 @@ func nextMove(seen facts) (plan, bool) {
 		return p, true
 	}
 	return p.atMost(moveWithin, fmt.Sprintf("%s %s", seen.next.kind, seen.next.id), kstatus.Outcome{
-		Reason: v1alpha1.ReasonPhaseFailed, Message: fmt.Sprintf("The clients did not get on within %v, %s:", moveWithin, seen.next.step),
+		Reason: v1alpha1.ReasonPhaseFailed, Message: fmt.Sprintf("The clients made no progress for %v, %s:", moveWithin, seen.next.step),
 	}), true
 }

@@ -70,7 +70,7 @@ func (s session) macOf(master []byte, of any) (string, error) {
 	}
 	text, err := json.Marshal(of)
 	if err != nil {
-		return "", fmt.Errorf("write what is sealed: %w", err)
+		return "", fmt.Errorf("encode the seal: %w", err)
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write(text)

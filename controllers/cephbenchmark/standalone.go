@@ -198,9 +198,9 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 
 // aloneMisses says what a benchmark lacks whose client works alone.
 func aloneMisses() string {
-	return "The manager cannot reach the client, which therefore works alone and tells its results in its log. " +
+	return "The manager cannot reach the client, so a standalone client runs and reports through its log. " +
 		"What is missing: the cluster is not looked at before each run, no disturbance aborts one, " +
-		"and phases are set against what was seen of the cluster by the clock of a node. " + networkAdvice()
+		"and phases are matched to what the cluster did by a node's clock. " + networkAdvice()
 }
 
 // endedByLog reports whether the log of a standalone client says how the current run has ended.
@@ -227,7 +227,7 @@ func (f facts) tasksOfRun() clientTasks {
 // at its end, or when its pod is terminated.
 func (f facts) standaloneCleanup() string {
 	if f.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
-		return "The client removes what it has written."
+		return "The client is removing its data."
 	}
 	return ""
 }
@@ -236,7 +236,7 @@ func (f facts) standaloneCleanup() string {
 func (f facts) remark() string {
 	switch {
 	case f.standalone():
-		return " The client worked alone, because the manager could not reach it: its log has told the results."
+		return " A standalone client ran, because the manager could not reach the client: the results are from its log."
 	case len(f.logs) > 0:
 		return " The last run is from the logs of pods that had ended."
 	}

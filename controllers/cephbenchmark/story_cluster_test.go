@@ -171,7 +171,7 @@ func (w *world) waitsForTheSweepOf(kept tuning.Store) {
 		w.t.Fatal(err)
 	}
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonQueued, "far/away", "put everything back")
+	w.untilReason(b, v1alpha1.ReasonQueued, "far/away", "restored everything")
 	if w.rook.made > 0 {
 		w.t.Error("a pool was made")
 	}

@@ -211,7 +211,7 @@ func aClientWorksAlone(w *world) {
 	})
 	w.end(pod, corev1.PodSucceeded)
 	w.untilReason(b, v1alpha1.ReasonComplete)
-	w.wantSummary(b, "2 of 2 runs are valid.", "its log has told the results")
+	w.wantSummary(b, "2 of 2 runs are valid.", "the results are from its log")
 	if b.Status.Headline != "write 1k IOPS" || b.Status.Runs[1].StartTime == nil {
 		w.t.Errorf("headline %q, runs %+v", b.Status.Headline, b.Status.Runs)
 	}

@@ -147,7 +147,7 @@ func podsEndAfterTheNamespace(w *world) {
 	w.kubelet.set(func(k *kubelet) { k.keeps = true })
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
-	w.untilReason(b, v1alpha1.ReasonTearingDown, "whose Job is gone")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "The Job is deleted")
 	if calls := w.ceph.Calls("RemoveImage"); len(calls) > 0 {
 		w.t.Errorf("%v while a client may write", calls)
 	}
@@ -163,7 +163,7 @@ func podsOutliveTheNamespace(w *world) {
 	w.kubelet.set(func(k *kubelet) { k.keeps = true })
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
-	w.untilReason(b, v1alpha1.ReasonTearingDown, "whose Job is gone")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "The Job is deleted")
 	w.wait(orphansWithin + time.Second)
 	w.untilGone(b)
 	w.wantPoolOfOthers()

@@ -508,7 +508,7 @@ func theClientDiesInMidOutage(w *world) {
 func restartedWhilePGsAreInactive(w *world) {
 	b := w.inOutage()
 	w.restart()
-	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are let up again after")
+	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are brought back after")
 	w.wait(ceph.LongestChange)
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Answers.Status.PGsByState = map[string]int{"stale+active+clean": 8, "active+clean": 25}
@@ -527,7 +527,7 @@ func restartedWhilePGsAreInactive(w *world) {
 func restartedInMidOutage(w *world) {
 	b := w.inOutage()
 	w.restart()
-	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are let up again after")
+	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are brought back after")
 	w.wait(ceph.LongestChange)
 	w.untilUp()
 	w.kubelet.client(0).EndMeasuring("r1-write")

@@ -166,7 +166,7 @@ func restartedWhileTwoClientsMeasure(w *world) {
 	w.untilTask(1, "r1-write", task.Measuring)
 	w.restart()
 	w.untilComplete(b)
-	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "nobody knows whether the clients started together") {
+	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "unknown whether the clients started together") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 }

@@ -91,7 +91,7 @@ func rookKeepsAFullPool(w *world) {
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
-	w.untilReason(b, v1alpha1.ReasonTearingDown, "Rook waits until Ceph is not in HEALTH_ERR")
+	w.untilReason(b, v1alpha1.ReasonTearingDown, "Rook waits until Ceph leaves HEALTH_ERR")
 	w.ceph.Change(func(a *cephtest.Answers) {
 		if left := a.Objects[objects]; len(left) > 0 {
 			w.t.Errorf("%d objects are left", len(left))

@@ -133,7 +133,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 		return "", nil
 	}
 	if seen.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
-		return "The clients remove what they have written.", nil
+		return "The clients are removing their data.", nil
 	}
 	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
 		_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: seen.cleanupOf(i), StepsTimeoutSeconds: cleanupTimeout.Seconds()})
@@ -141,9 +141,9 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 	})
 	if err != nil {
 		seen.memory.clientCleanupFailed = true
-		logf.FromContext(ctx).Error(err, "The clients cannot remove what they have made, so the manager does")
+		logf.FromContext(ctx).Error(err, "The clients could not remove their data, so the manager does")
 	}
-	return "The clients remove what they have written.", nil
+	return "The clients are removing their data.", nil
 }
 
 // stopClients ends what clients are at.
@@ -215,7 +215,7 @@ func (f facts) awaitOrphans() string {
 	if f.now.Sub(f.memory.orphansSince) > orphansWithin {
 		return ""
 	}
-	return "The pods of the clients are ending, whose Job is gone."
+	return "The Job is deleted, and its pods are ending."
 }
 
 func allEnded(pods []corev1.Pod) bool {
@@ -396,7 +396,7 @@ func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, err
 	if err != nil || waitsFor != "" {
 		return waitsFor, err
 	}
-	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph is not in HEALTH_ERR any more.", nil
+	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR.", nil
 }
 
 // removeClients removes the Job last, because it holds the facts about the session.

@@ -182,7 +182,7 @@ func TestDecide(t *testing.T) {
 				f.memory.noteTrouble(stepApply, errors.New("no monitor answers"), today().Add(-31*time.Minute))
 				f.memory.noteTrouble(stepApply, errors.New("still none"), today().Add(-time.Minute))
 			}},
-			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "did not get on for 30m0s: still none",
+			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "made no progress for 30m0s: still none",
 		},
 		"it did answer meanwhile": {
 			seen: []func(*facts){func(f *facts) {
@@ -198,7 +198,7 @@ func TestDecide(t *testing.T) {
 				f.memory.noteTrouble(stepLock, nil, today().Add(-30*time.Minute))
 				f.memory.noteTrouble(stepApply, errors.New("still none"), today().Add(-time.Minute))
 			}},
-			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "did not get on for 30m0s: still none",
+			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "made no progress for 30m0s: still none",
 		},
 		"only the lock was in trouble, and is had again": {
 			seen: []func(*facts){func(f *facts) {
@@ -346,7 +346,7 @@ func TestDecide(t *testing.T) {
 			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), func(f *facts) {
 				f.memory.waits = reconcile.Waiting{For: "run 1 to be removed: ", Since: today().Add(-61 * time.Minute)}
 			}},
-			want: stepFail, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "has not got on",
+			want: stepFail, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "its teardown made no progress",
 		},
 		"a winner that was kept": {
 			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {

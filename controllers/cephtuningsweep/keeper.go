@@ -239,7 +239,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	k.Counts.RestoreEnded(outcome)
 	for _, t := range together(all) {
 		k.tell(seen.sweep, t.kind, t.reason, plan{step: stepRestoreOther}, t.message)
-		logf.FromContext(ctx).Info("Restored what a sweep that is gone had changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
+		logf.FromContext(ctx).Info("Restored what a deleted sweep had changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
 	}
 	return nil
 }

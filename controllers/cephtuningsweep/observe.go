@@ -251,7 +251,7 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // Documented.
 	case err != nil:
-		return nil, fmt.Errorf("look for sweep %s, whose settings are not put back: %w", left, err)
+		return nil, fmt.Errorf("look for sweep %s, whose settings are not restored: %w", left, err)
 	case string(s.UID) != left.UID:
 		return nil, nil //nolint:nilnil // Another one of that name.
 	}

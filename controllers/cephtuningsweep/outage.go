@@ -33,8 +33,8 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (strin
 		return "", nil
 	}
 	if seen.cluster.Identities.OSDStopper == "" {
-		return "", errors.New(outage.Names(outage.OSDsOf(left)) + " are kept down by a benchmark that is gone, and the operator has no identity " +
-			"that may let them up again: ask the administrator to name it in identities.osdStopper of the cluster")
+		return "", errors.New(outage.Names(outage.OSDsOf(left)) + " are kept down by a deleted benchmark, and the operator has no identity " +
+			"that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
 	}
 	to, err := r.connect(ctx, seen)
 	if err != nil {

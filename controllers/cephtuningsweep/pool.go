@@ -71,7 +71,7 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 // beginAgain gives up what the block holds, because its pool is gone.
 func (f facts) beginAgain() (effect, error) {
 	came, err := f.interrupted()
-	message := fmt.Sprintf("The scratch pool of block %d is gone, so the block begins again on another one: find out who removes it.", f.next.Slot.Block)
+	message := fmt.Sprintf("Something removed the scratch pool of block %d, so the block begins again on another one: find out what.", f.next.Slot.Block)
 	came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonScratchPoolGone, message})
 	return came, err
 }
@@ -85,7 +85,7 @@ func (r *Reconciler) removePool(ctx context.Context, seen facts) (string, error)
 func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (string, error) {
 	left, err := scratchpool.Remover{Rook: r.Rook, Ceph: r.Ceph}.Remove(ctx, cluster, owner)
 	if left.Full {
-		left.Waits += " It is full, and Rook waits until Ceph is not in HEALTH_ERR any more."
+		left.Waits += " It is full, and Rook waits until Ceph leaves HEALTH_ERR."
 	}
 	return left.Waits, err
 }

@@ -164,9 +164,9 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left, kept := report.LeftAlone(), report.Kept()
 	messages := messagesOf(slices.Concat(left, kept))
-	o := kstatus.Outcome{Reason: v1alpha1.ReasonRestored, Message: "Everything was read back as it was before."}
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonRestored, Message: "Everything was read back at its original value."}
 	if len(kept) > 0 {
-		o.Message = "Everything was read back as it was before, but for the winner, which is kept: " + strings.Join(messages, " ")
+		o.Message = "Everything but the winner, which is kept, was read back at its original value: " + strings.Join(messages, " ")
 	}
 	status := metav1.ConditionTrue
 	switch {
@@ -175,7 +175,7 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
 	case len(report.Entries) == 0: // The journal was removed by others.
 		status = metav1.ConditionFalse
-		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so it is not known what has to be put back: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so what to restore is unknown: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
 	case slices.ContainsFunc(left, func(e tuning.Entry) bool { return e.State == tuning.Abandoned }):
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.TrimSpace(strings.Join(messages, " ") + " " + unrestarted)}

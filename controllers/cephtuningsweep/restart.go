@@ -215,7 +215,7 @@ func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l res
 	for _, change := range changes {
 		options = append(options, change.String())
 	}
-	return &dangerError{message: fmt.Sprintf("osd.%d is not up again %v after it was told to restart, with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
+	return &dangerError{message: fmt.Sprintf("osd.%d is still down %v after its restart with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
 		so.so.Last, so.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
@@ -235,7 +235,7 @@ func (m *restartMemory) pending(l restartLook) string {
 		texts = append(texts, names(l.down)+" to come up")
 	}
 	if l.unrest != "" {
-		texts = append(texts, "the cluster to be at rest: "+l.unrest)
+		texts = append(texts, "the cluster to be quiescent: "+l.unrest)
 	}
 	switch {
 	case len(texts) > 0:
@@ -305,7 +305,7 @@ func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.O
 // restarted: those are left to people.
 func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (waits, left string, err error) {
 	if !seen.mayRestart() {
-		left, err = r.unrestarted(ctx, seen, report, "the sweep may not restart OSDs any more")
+		left, err = r.unrestarted(ctx, seen, report, "the sweep may no longer restart OSDs")
 		return "", left, err
 	}
 	changes, err := r.takenAtStart(ctx, seen, back(report))
@@ -354,7 +354,7 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	for _, change := range changes {
 		options = append(options, change.Setting.Option)
 	}
-	text := fmt.Sprintf("OSDs take %s only when they start, and it was put back since (%s).", strings.Join(options, ", "), why)
+	text := fmt.Sprintf("OSDs read %s only when they start, and it was restored since (%s).", strings.Join(options, ", "), why)
 	if len(l.due) > 0 {
 		text += fmt.Sprintf(" Until they are restarted, these may run with a value of the sweep's: %s. Restart them one after another, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
 			someNames(l.due), f.sweep.Spec.ClusterRef.Namespace)

@@ -76,7 +76,7 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 	defer stop()
 	switch grant, err := r.acquire(ctx, seen); {
 	case err != nil:
-		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed while everything is put back")
+		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed during the restore")
 	case !grant.Held:
 		seen.memory.lock = nil
 	}
@@ -146,11 +146,11 @@ func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
 
 func (f facts) whyUnreachable() string {
-	why := "The operator's settings do not list the CephCluster any more."
+	why := "The operator config no longer lists the CephCluster."
 	if f.rookErr != nil {
 		why = sentence(f.rookErr.Error())
 	}
-	return fmt.Sprintf("What the sweep has changed cannot be put back: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, v1alpha1.AnnotationAbandonRestore)
+	return fmt.Sprintf("The sweep's changes cannot be restored: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, v1alpha1.AnnotationAbandonRestore)
 }
 
 func inProgress(p plan, message string) effect {
@@ -172,7 +172,7 @@ func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error
 	if len(seen.others) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("Waiting for benchmark %s to remove what it has made.", seen.others[0].Name), nil
+	return fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name), nil
 }
 
 // restore restores everything, waits until the cluster has settled, and closes the journal once
@@ -232,7 +232,7 @@ func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Re
 // restorer returns the tuner for the restore.
 func (r *Reconciler) restorer(ctx context.Context, seen facts) (*tuning.Engine, error) {
 	if seen.cluster.Identities.Tuner == "" {
-		return nil, errors.New("the operator has no identity that may put settings back: ask the administrator to give it back (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
+		return nil, errors.New("the operator has no identity that may restore settings: ask the administrator to grant it again (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
 	}
 	return r.engine(ctx, seen)
 }
@@ -437,8 +437,8 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 		if err != nil {
 			came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
-		if unrestarted, err = r.unrestarted(ctx, seen, report, "putting back was given up"); err != nil {
-			unrestarted = "Which OSDs take what was put back only when they start could not be found out: " + err.Error()
+		if unrestarted, err = r.unrestarted(ctx, seen, report, "the restore was given up"); err != nil {
+			unrestarted = "Which OSDs need a restart to take the restored values is unknown: " + err.Error()
 		}
 	}
 	if unrestarted != "" {

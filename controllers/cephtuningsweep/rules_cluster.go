@@ -17,7 +17,7 @@ import (
 
 // failInOtherCluster ends a sweep whose CephCluster was replaced by one of the same name.
 func failInOtherCluster(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClusterChanged, seen.otherCeph+". Change runID to start afresh on it."), seen.otherCeph != ""
+	return fail(v1alpha1.ReasonClusterChanged, seen.otherCeph+". Change runID to start over on it."), seen.otherCeph != ""
 }
 
 func waitForCluster(seen facts) (plan, bool) {
@@ -45,7 +45,7 @@ func (f facts) stuck() bool {
 }
 
 func (f facts) noHeadway() string {
-	return fmt.Sprintf("The sweep did not get on for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
+	return fmt.Sprintf("The sweep made no progress for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
 }
 
 // failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be,
@@ -66,7 +66,7 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	default:
 		return plan{}, false
 	}
-	return fail(v1alpha1.ReasonClusterChanged, change+": what was measured before cannot be compared with what would be measured after. Change runID to start afresh when that is over."), true
+	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over when that is over."), true
 }
 
 // outOfWindow reports whether nothing new may begin. A started run still ends.
@@ -99,7 +99,7 @@ func yieldToOther(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	return plan{step: stepYield, again: seen.pace.Settle, outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not put everything back yet.", seen.journal.Sweep),
+		Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not restored everything yet.", seen.journal.Sweep),
 	}}, true
 }
 

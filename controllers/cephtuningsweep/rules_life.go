@@ -29,14 +29,14 @@ func idleSuspended(seen facts) (plan, bool) {
 func suspended() kstatus.Outcome {
 	return kstatus.Outcome{
 		Reason:  v1alpha1.ReasonSuspended,
-		Message: "The sweep does not run while spec.suspend is true. Set it to false to go on.",
+		Message: "The sweep does not run while spec.suspend is true. Set it to false to continue.",
 	}
 }
 
 // failAfterEdit ends a sweep whose spec was changed under its runID: admission does not see a
 // runID that is changed and changed back while the sweep is suspended.
 func failAfterEdit(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, and runID is that of the run that was planned with another one. Change runID to a new value to start afresh with this spec."),
+	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, and its runID belongs to a run planned with the old one. Change runID to a new value to start over with this spec."),
 		seen.atWork() && seen.edited
 }
 

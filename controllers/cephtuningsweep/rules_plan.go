@@ -45,7 +45,7 @@ func failWithoutPlan(seen facts) (plan, bool) {
 		return plan{}, false
 	case errors.Is(seen.planErr, sweep.ErrPlan) && int(seen.sweep.Status.Plan.PlannerVersion) != sweep.Version:
 		return fail(v1alpha1.ReasonPlannerChanged, fmt.Sprintf(
-			"The sweep was begun by an operator whose planner has version %d, and this one's has %d: the runs so far stay in status. Change runID to start afresh.",
+			"An operator with planner version %d began the sweep, and this one has version %d: the runs so far stay in status. Change runID to start over.",
 			seen.sweep.Status.Plan.PlannerVersion, sweep.Version)), true
 	}
 	return fail(v1alpha1.ReasonNotPossible, seen.planErr.Error()), true

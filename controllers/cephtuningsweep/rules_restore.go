@@ -9,11 +9,11 @@ import (
 )
 
 func restoreDeleted(seen facts) (plan, bool) {
-	return seen.restoreThen(endsDeleted, "Putting everything back, because the sweep is deleted."), seen.deleted()
+	return seen.restoreThen(endsDeleted, "Restoring everything, because the sweep is deleted."), seen.deleted()
 }
 
 func restoreReplaced(seen facts) (plan, bool) {
-	return seen.restoreThen(endsReplaced, fmt.Sprintf("Putting everything back before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
+	return seen.restoreThen(endsReplaced, fmt.Sprintf("Restoring everything before run %s begins.", seen.sweep.Spec.RunID)), seen.atWork() && seen.replaced()
 }
 
 func restoreFailing(seen facts) (plan, bool) {
@@ -21,16 +21,16 @@ func restoreFailing(seen facts) (plan, bool) {
 	if !seen.atWork() || failing == nil {
 		return plan{}, false
 	}
-	return seen.restoreThen(endsFailed, "Putting everything back. "+failing.Message), true
+	return seen.restoreThen(endsFailed, "Restoring everything. "+failing.Message), true
 }
 
 func restoreSuspended(seen facts) (plan, bool) {
-	return seen.restoreThen(endsPaused, "Putting everything back, because the sweep is suspended."),
+	return seen.restoreThen(endsPaused, "Restoring everything, because the sweep is suspended."),
 		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore is finished, or half of it would stay.
 }
 
 func restoreConcluded(seen facts) (plan, bool) {
-	p := seen.restoreThen(endsComplete, "The verdict is in status. Putting everything back.")
+	p := seen.restoreThen(endsComplete, "The verdict is in status. Restoring everything.")
 	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // Such as a budget that does not hold the first run.
 	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
 }
@@ -39,7 +39,7 @@ func restoreOutOfWindow(seen facts) (plan, bool) {
 	if seen.openErr != nil {
 		return fail(v1alpha1.ReasonNotPossible, seen.openErr.Error()), true
 	}
-	return seen.restoreThen(endsClosed, "The window for changes has closed. Putting everything back."),
+	return seen.restoreThen(endsClosed, "The window for changes has closed. Restoring everything."),
 		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 

@@ -69,7 +69,7 @@ func watchRun(seen facts) (plan, bool) {
 		says := kstatus.Current(seen.child.Status.Conditions).Message
 		p = p.atMost(removedWithin, fmt.Sprintf("run %d to be removed: %s", seen.run(), says), kstatus.Outcome{
 			Reason:  v1alpha1.ReasonTearingDown,
-			Message: fmt.Sprintf("Benchmark %s has ended, and has not got on with removing what it has made for %v: %s", seen.child.Name, removedWithin, says),
+			Message: fmt.Sprintf("Benchmark %s has ended, and its teardown made no progress for %v: %s", seen.child.Name, removedWithin, says),
 		})
 	}
 	return p, seen.child != nil

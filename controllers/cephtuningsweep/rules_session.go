@@ -15,7 +15,7 @@ import (
 
 // restoreVoidSession restores everything after a session whose settings nobody may know any more.
 func restoreVoidSession(seen facts) (plan, bool) {
-	return seen.restoreThen(endsVoid, "The session is void. Putting everything back before the next one."),
+	return seen.restoreThen(endsVoid, "The session is void. Restoring everything before the next one."),
 		seen.sessions != nil && seen.memory.pauses == endsVoid
 }
 
@@ -25,10 +25,10 @@ func removeSessions(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	p := plan{step: stepRemoveSession, again: seen.pace.Settle, progress: "removing the pool of the session", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Waiting for benchmark %s to remove what it has made.", seen.others[0].Name),
+		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name),
 	}}
 	return p.atMost(removedWithin, "removal of "+seen.others[0].Name, kstatus.Outcome{
-		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Benchmark %s has not removed what it has made within %v.", seen.others[0].Name, removedWithin),
+		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("The teardown of benchmark %s took more than %v.", seen.others[0].Name, removedWithin),
 	}), true
 }
 
@@ -62,7 +62,7 @@ func watchSession(seen facts) (plan, bool) {
 // rehearse proves a configuration at rest, and goes on to the next one.
 func rehearse(seen facts) (plan, bool) {
 	return plan{
-		step: stepRehearse, again: seen.pace.Settle, progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), outcome: seen.inSession("Trying the settings at rest."),
+		step: stepRehearse, again: seen.pace.Settle, progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), outcome: seen.inSession("Trying the settings without load."),
 	}, seen.sessions != nil
 }
 

@@ -100,9 +100,9 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	case against != nil:
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
-			"%s cannot be switched under a load, because it has no effect at rest: %s%s%s", seen.configuration().Name, against.Inert, against.Changed, against.Failure)}), nil
+			"%s cannot be switched under load, because it is inert without load: %s%s%s", seen.configuration().Name, against.Inert, against.Changed, against.Failure)}), nil
 	case !proven:
-		return effect{outcome: seen.inSession("Waiting for daemons to show what they run with.")}, nil
+		return effect{outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
 	}
 	s := seen.memory.ofSession(seen.run(), seen.now)
 	s.at, s.engine = s.at+1, seen.memory.engine

@@ -109,7 +109,7 @@ func (f facts) notKept(why string) effect {
 
 // errJournalGone ends a sweep: a new journal would take the sweep's own values for those
 // that the cluster had before.
-var errJournalGone = errors.New("the journal of what has to be put back was removed while the sweep ran")
+var errJournalGone = errors.New("the journal was removed while the sweep ran")
 
 // poolGone ends a sweep whose pool was deleted: it does not come back. Other errors are
 // tried again.
@@ -312,7 +312,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	case against != nil:
 		return r.without(ctx, seen, *against)
 	case !proven:
-		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
+		return effect{outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
 	}
 	if lost, err := r.poolIsLost(ctx, seen); err != nil {
 		return effect{}, err
@@ -351,7 +351,7 @@ func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 	case against != nil:
 		return r.without(ctx, seen, *against)
 	case !proven:
-		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
+		return effect{outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
 	}
 	varied := slices.DeleteFunc(slices.Clone(slot.want), func(c tuning.Change) bool {
 		return c.Setting.Kind != tuning.KindConfig && c.Setting.Kind != tuning.KindPoolOption
@@ -371,7 +371,7 @@ func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
 	case err != nil:
 		return effect{}, err
 	case !proven:
-		return effect{outcome: seen.settling("Waiting for daemons to show what they run with.")}, nil
+		return effect{outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
 	case against != nil:
 		against.Child = seen.child
 		return r.enterAs(ctx, seen, *against)

@@ -296,7 +296,7 @@ func capsThatTheKeyLacks(w *world) {
 	denied := w.create("denied", profile)
 	w.await(denied, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(denied, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, lacks)
-	w.wantSays(denied, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "as it was before")
+	w.wantSays(denied, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "at its original value")
 	w.wantState(before)
 }
 

@@ -125,7 +125,7 @@ func suspendedWhileKeeping(w *world) {
 func theWinnerCannotBeApplied(w *world) {
 	s := w.keeping()
 	w.advanceUntil(s, lock.RenewAfter+time.Minute, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("NotKept", "did not get on for 30m0s: ")
+	w.awaitEvent("NotKept", "made no progress for 30m0s: ")
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("the profile is %q, want it put back", now)
 	}

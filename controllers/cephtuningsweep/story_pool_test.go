@@ -308,7 +308,7 @@ func thePoolOfABlockIsGone(w *world) {
 	w.rook.set(func(f *fakeRook) { f.pool.owner = objectref.Ref{} })
 	w.start()
 	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
-	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "The scratch pool of block 1 is gone")
+	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "removed the scratch pool of block 1")
 	w.wantPools(s)
 	if runsThatAre(s, v1alpha1.SweepRunDiscarded) != 2 {
 		w.t.Errorf("runs %v, want the first and its place in the block discarded", s.Status.Runs)
@@ -328,7 +328,7 @@ func thePoolGoesInMidRun(w *world) {
 	})
 	w.goOn()
 	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
-	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "The scratch pool of block 1 is gone")
+	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "removed the scratch pool of block 1")
 	w.wantPools(s)
 	w.wantState(before)
 }

@@ -145,7 +145,7 @@ func anOSDDoesNotStart(w *world) {
 	}
 	w.advance(s, 2*time.Minute)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
-	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd.0 is not up again 5m0s after it was told to restart, with ")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd.0 is still down 5m0s after its restart with ")
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd_op_num_shards")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
 	w.wantState(before)
@@ -252,7 +252,7 @@ func theRestarterIsWithdrawn(w *world) {
 	w.start()
 	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "restart OSDs")
-	w.wantNotRestarted(s, before, "the sweep may not restart OSDs any more")
+	w.wantNotRestarted(s, before, "the sweep may no longer restart OSDs")
 }
 
 // It varies another option, of whose kind nobody has asked for.

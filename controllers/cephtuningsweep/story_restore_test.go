@@ -189,8 +189,8 @@ func abandonedPools(w *world) {
 	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "ERANGE") })
 	w.giveUp(s)
 	w.awaitGone(s)
-	w.wantGivenUp("pg_num of pool open was 32 before, and was not put back", "balancer", "pg_autoscale_mode", "noscrub")
-	w.awaitEvent(v1alpha1.ReasonAbandoned, "The last attempt failed: put pg_num of pool open back to 32")
+	w.wantGivenUp("pg_num of pool open was 32 before, and was not restored", "balancer", "pg_autoscale_mode", "noscrub")
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "The last attempt failed: restore pg_num of pool open to 32")
 	w.wantState("open 64 on map[]\nbalancer true, flags [], keys map[]")
 }
 
@@ -203,7 +203,7 @@ func abandonedForNothing(w *world) {
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
 		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
 	})
-	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "read back as it was")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "read back at its original")
 	w.wantState(before)
 }
 
@@ -264,11 +264,11 @@ func changedByAnother(w *world) {
 	w.goOn()
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "high_recovery_ops")
-	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "left alone")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "left as it is")
 	if runsThatAre(s, v1alpha1.SweepRunChanged) != 1 {
 		w.t.Errorf("runs %v, want the one under way Changed", s.Status.Runs)
 	}
-	w.awaitEvent("RunInvalid", "somebody else has changed it")
+	w.awaitEvent("RunInvalid", "something else has changed it")
 	w.awaitEvent(v1alpha1.ReasonLeftAlone, "osd_mclock_profile")
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=high_recovery_ops\nbalancer true, flags [], keys map[]")
 }
@@ -565,7 +565,7 @@ func thePoolIsGone(w *world) {
 	w.advance(s, 2*unprovenFor)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "no such pool")
-	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "does not exist any more")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "no longer exists")
 	w.wantState("balancer true, flags [], keys map[]")
 }
 
@@ -683,7 +683,7 @@ func anotherCephCluster(w *world) {
 	s := w.inMidRun()
 	w.rook.set(func(f *fakeRook) { f.fsid = "5f0c0ffe-0000-4000-8000-000000000000" })
 	w.await(s, "told apart", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "another Ceph cluster now") && strings.Contains(messageOf(s), "cannot be put back")
+		return strings.Contains(messageOf(s), "another Ceph cluster now") && strings.Contains(messageOf(s), "cannot be restored")
 	})
 	w.rook.set(func(f *fakeRook) { f.fsid = "" })
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
@@ -700,7 +700,7 @@ func deletedBeforeStatusIsWritten(w *world) {
 	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("the API server is busy") })
 	w.delete(s)
 	w.restart()
-	w.await(s, "waiting for the cluster", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "cannot be put back") })
+	w.await(s, "waiting for the cluster", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "cannot be restored") })
 	w.rook.set(func(f *fakeRook) { f.clusterIs = nil })
 	w.waitOutJournal(s)
 	w.awaitGone(s)
@@ -708,7 +708,7 @@ func deletedBeforeStatusIsWritten(w *world) {
 }
 
 func waitsForBenchmark(s *v1alpha1.CephTuningSweep) bool {
-	return strings.Contains(messageOf(s), "to remove what it has made")
+	return strings.Contains(messageOf(s), "Waiting for the teardown of benchmark")
 }
 
 // keep has a benchmark stay that is deleted, until it is called without finalizers.

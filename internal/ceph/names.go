@@ -55,7 +55,7 @@ func ownImage(name string) error {
 		return err
 	}
 	if !strings.HasPrefix(name, ownPrefix) {
-		return &InvalidError{fmt.Sprintf("%q does not begin with %q: the images of others are left alone", name, ownPrefix)}
+		return &InvalidError{fmt.Sprintf("%q does not begin with %q: cephtune does not touch images of others", name, ownPrefix)}
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func ownObjects(namespace, name string) error {
 		}
 	}
 	if !strings.HasPrefix(namespace, ownPrefix) && !strings.HasPrefix(strings.TrimPrefix(name, benchPrefix), ownPrefix) {
-		return &InvalidError{fmt.Sprintf("neither the RADOS namespace %q nor %q begins with %q: the objects of others are left alone",
+		return &InvalidError{fmt.Sprintf("neither the RADOS namespace %q nor %q begins with %q: cephtune does not touch objects of others",
 			namespace, name, ownPrefix)}
 	}
 	return nil

@@ -31,7 +31,7 @@ func decode(out []byte, into any) error {
 }
 
 func decodeFirst(out []byte, into any) error {
-	err := errors.New("there is no JSON in what it printed")
+	err := errors.New("its output has no JSON")
 	for range maxStrayLines {
 		out = bytes.TrimLeft(out, "\r\n\t ")
 		if len(out) == 0 {
@@ -517,7 +517,7 @@ func parseStrays(out []byte) (*Strays, error) {
 		return nil, err
 	}
 	if raw.PGs == nil || raw.OSDs == nil {
-		return nil, errors.New("it tells nothing of PGs, or nothing of OSDs")
+		return nil, errors.New("it lacks PGs or OSDs")
 	}
 	mapped := map[int]int{}
 	for _, pg := range raw.PGs {

@@ -133,7 +133,7 @@ func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error
 			return fmt.Errorf("serve on %s: %w", socket, err)
 		case <-tick.C:
 			if err := cli.RemoveIdle(); err != nil {
-				log.Warn("keys that nobody uses could not be removed", "error", err)
+				log.Warn("unused keys could not be removed", "error", err)
 			}
 		case <-ctx.Done():
 			return shutdown(ctx, server)

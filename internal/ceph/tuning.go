@@ -378,7 +378,7 @@ func tunablePool(pool string) error {
 		return err
 	}
 	if strings.HasPrefix(pool, ".") {
-		return &InvalidError{fmt.Sprintf("pool %q belongs to Ceph itself, and is left alone", pool)}
+		return &InvalidError{fmt.Sprintf("pool %q belongs to Ceph itself: cephtune does not change it", pool)}
 	}
 	return nil
 }

@@ -64,12 +64,12 @@ func NewRoot(name string) *cobra.Command {
 		Short: "Tell, honestly, whether a setting makes a Ceph cluster faster",
 		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
 
-"run" runs a benchmark or a sweep and says what it came to, "sweep" makes a sweep from flags,
-and "plan" says beforehand what a sweep would do. "list", "watch" and "results" show what goes on and what was
-measured, "report" makes a page of it, "export" a file that needs no cluster any more, and "compare"
-sets two benchmarks side by side.
-"suspend", "resume" and "cancel" act on it. "restore" shows what is still to be put back
-in Ceph, "doctor" what is wrong with an installation, and "version" what is installed.
+"run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags, and
+"plan" shows what a sweep would do. "list", "watch" and "results" show progress and results,
+"report" writes a page, "export" a file that can be read without the cluster, and "compare"
+compares two benchmarks.
+"suspend", "resume" and "cancel" act on it. "restore" shows the settings that are still to be
+restored in Ceph, "doctor" problems of an installation, and "version" the installed versions.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
 table of results, and needs no cluster.`,

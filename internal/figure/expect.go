@@ -96,7 +96,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	}
 	m, ok := findResult(phases[i], e.Metric, e.Direction)
 	if !ok {
-		c.clause = name(e) + " is not known: the runs did not tell it"
+		c.clause = name(e) + " is not known: the runs did not report it"
 		return c, nil
 	}
 	f, err := readMetric(m)

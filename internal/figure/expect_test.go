@@ -111,7 +111,7 @@ func TestExpect(t *testing.T) {
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
-			"Inconclusive: one LatencyP99 is not known: the runs did not tell it.",
+			"Inconclusive: one LatencyP99 is not known: the runs did not report it.",
 		},
 		"no valid run outweighs all": {
 			[]v1alpha1.Expectation{atLeast("three", v1alpha1.MetricIOPS, "6k"), atMost("none", v1alpha1.MetricLatencyP99, "1s")},

@@ -136,7 +136,7 @@ func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
 func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
 	text, has := o.Data[Key]
 	if !has {
-		return nil, fmt.Errorf("ConfigMap %s/%s has no %s, which says what to put back in Ceph: put it back from a backup, or compare Ceph's settings with what you want and delete the ConfigMap", o.Namespace, o.Name, Key)
+		return nil, fmt.Errorf("ConfigMap %s/%s has no %s, which says what to restore in Ceph: recover it from a backup, or compare Ceph's settings with what you want and delete the ConfigMap", o.Namespace, o.Name, Key)
 	}
 	j, err := tuning.Decode([]byte(text))
 	if err != nil {
@@ -167,7 +167,7 @@ func with(m map[string]string, key, value string) map[string]string {
 // state says what is left to do, to those who find the ConfigMap.
 func state(j *tuning.Journal) string {
 	if j.Done() {
-		return "Nothing is left to put back in Ceph. cephtune removes this by itself."
+		return "Ceph has nothing left to restore. cephtune removes this by itself."
 	}
 	open := 0
 	for _, entry := range j.Entries {
@@ -175,7 +175,7 @@ func state(j *tuning.Journal) string {
 			open++
 		}
 	}
-	return fmt.Sprintf("Settings to put back in Ceph: %d of %d. Keep this: it says what they were.", open, len(j.Entries))
+	return fmt.Sprintf("Settings to restore in Ceph: %d of %d. Keep this: it has the original values.", open, len(j.Entries))
 }
 
 // failed adds what was done and what to do now. It is nil where nothing failed.

@@ -93,14 +93,14 @@ func TestAJournalIsKept(t *testing.T) {
 	wantAbout := map[string]string{
 		"app.kubernetes.io/managed-by": "cephtune",
 		"cephtune.dev/sweep":           "bench/pg-num",
-		"cephtune.dev/state":           "Settings to put back in Ceph: 2 of 3. Keep this: it says what they were.",
+		"cephtune.dev/state":           "Settings to restore in Ceph: 2 of 3. Keep this: it has the original values.",
 	}
 	if diff := cmp.Diff(wantAbout, about); diff != "" {
 		t.Errorf("labels and annotations, -want +got:\n%s", diff)
 	}
 
 	mustSave(t, s, journal("pg-num", 3, 2, tuning.Restored, tuning.Restored, tuning.LeftAlone))
-	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "Nothing is left") {
+	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "nothing left to restore") {
 		t.Errorf("state of a journal that is done: %q", got)
 	}
 	if err := s.Remove(t.Context(), journal("a", 1, 1)); err != nil {

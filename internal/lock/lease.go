@@ -72,7 +72,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 		return Grant{}, err
 	}
 	if l.superseded(fsid, lease) && now.Before(expires(lease)) {
-		return Grant{}, &SupersededError{fmt.Sprintf("another process of the operator, %s, has taken the lock over from this one, %s: this one does nothing any more while the other is at work; let one operator run at a time",
+		return Grant{}, &SupersededError{fmt.Sprintf("another process of the operator, %s, has taken the lock over from this one, %s: this one stops while the other is at work; run one operator at a time",
 			lease.Annotations[annotationProcess], l.process)}
 	}
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")

@@ -115,7 +115,7 @@ func (r *Records) read(ctx context.Context, at ceph.Connection) (record, bool, e
 	}
 	var found record
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
-		return record{}, false, fmt.Errorf("the record of who works on Ceph is damaged: %w; if nobody does, remove it with `ceph config-key rm %s`", err, recordKey)
+		return record{}, false, fmt.Errorf("the record of the lock in Ceph is damaged: %w; if no operator works on Ceph, remove it with `ceph config-key rm %s`", err, recordKey)
 	}
 	return found, true, nil
 }
@@ -134,7 +134,7 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 		return Grant{}, err
 	}
 	if !there {
-		return Grant{}, fmt.Errorf("the record of who works on Ceph, %s, was removed as soon as it was written", recordKey)
+		return Grant{}, fmt.Errorf("the record of the lock in Ceph, %s, was removed as soon as it was written", recordKey)
 	}
 	return r.granted(found, wanted)
 }
@@ -143,7 +143,7 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 // epoch has taken over from this one.
 func (r *Records) granted(found, wanted record) (Grant, error) {
 	if found.supersedes(wanted) && found.Holder == wanted.Holder {
-		return Grant{}, &SupersededError{"another process of the operator has taken over the record in Ceph of who works on it: this one does nothing any more while the other is at work; let one operator run at a time"}
+		return Grant{}, &SupersededError{"another process of the operator has taken over the record of the lock in Ceph: this one stops while the other is at work; run one operator at a time"}
 	}
 	holder := found.Holder
 	if found.Cluster != r.cluster {

@@ -54,7 +54,7 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Of each CephTuningSweep, from its status: at most 5 series. They are the same after a restart of the manager, and gone when the sweep is. Which run measures, and when the end is expected, are told while it is at work; the noise once it has ended.",
+		About: "Of each CephTuningSweep, from its status: at most 5 series. They are the same after a restart of the manager, and gone when the sweep is. Which run measures, and when the end is expected, are reported while it is at work; the noise once it has ended.",
 		Descriptions: []Description{
 			{
 				Name: SweepInfo, Type: Gauge,
@@ -82,7 +82,7 @@ func sweepGroup() Group {
 			},
 			{
 				Name: SweepRestored, Type: Gauge,
-				Help:    "1 once everything that a sweep changed in Ceph was read back as it was, 0 while something differs, and no series for a sweep that changed nothing.",
+				Help:    "1 once everything that a sweep changed in Ceph was read back at its original value, 0 while something differs, and no series for a sweep that changed nothing.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepRestored + ` == 0`, Answers: "which sweeps have changed a cluster at present",
 			},
@@ -90,7 +90,7 @@ func sweepGroup() Group {
 				Name: SweepNoiseFloor, Type: Gauge,
 				Help:    "The difference that two runs of the same configuration showed in a sweep that has ended, as a share of the figure: 0.03 is 3 %.",
 				Labels:  []string{LabelNamespace, LabelName},
-				Example: SweepNoiseFloor + ` > 0.1`, Answers: "which clusters were too noisy to tell small differences",
+				Example: SweepNoiseFloor + ` > 0.1`, Answers: "which clusters were too noisy to show small differences",
 			},
 			{
 				Name: SweepSmallestEffect, Type: Gauge,
@@ -218,7 +218,7 @@ func evidenceDescriptions() []Description {
 		},
 		{
 			Name: BenchmarkTimeToClean, Type: Gauge,
-			Help:    "How long all placement groups took to have all their copies again after OSDs that an outage had taken down were let up, over all valid runs, in seconds. Only the phase of an outage has it, of direction Total.",
+			Help:    "How long all placement groups took to have all their copies again after an outage, from the moment its OSDs could come back, over all valid runs, in seconds. Only the phase of an outage has it, of direction Total.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
 			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be whole again",
 		},
@@ -232,13 +232,13 @@ func clusterGroup() Group {
 		Descriptions: []Description{
 			{
 				Name: LockHeld, Type: Gauge,
-				Help:    "1 while somebody holds the lock of a Ceph cluster, whom label holder names, and 0 while nobody does.",
+				Help:    "1 while the lock of a Ceph cluster is held, and 0 while it is free. Label holder names the holder.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: LockHeld + ` == 1`, Answers: "who works on which cluster",
 			},
 			{
 				Name: LockAcquired, Type: Gauge,
-				Help:    "When the present holder took the lock of a Ceph cluster, in seconds since 1970. There is none while nobody holds it.",
+				Help:    "When the present holder took the lock of a Ceph cluster, in seconds since 1970. Absent while the lock is free.",
 				Labels:  []string{LabelCluster},
 				Example: `time() - ` + LockAcquired, Answers: "for how many seconds it has been held",
 			},
@@ -250,7 +250,7 @@ func clusterGroup() Group {
 			},
 			{
 				Name: JournalOpen, Type: Gauge,
-				Help:    "How many settings of a Ceph cluster are to be put back, by the journal. Label holder names the sweep that changed them, and is empty where there is none.",
+				Help:    "How many settings of a Ceph cluster are to be restored, by the journal. Label holder names the sweep that changed them, and is empty without one.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings of a sweep",
 			},
@@ -262,9 +262,9 @@ func clusterGroup() Group {
 			},
 			{
 				Name: OSDsDueUp, Type: Gauge,
-				Help:    "When OSDs that are kept down have to be let up again at the latest, in seconds since 1970. There is none while none is kept down.",
+				Help:    "The latest time at which OSDs that are kept down have to be brought back, in seconds since 1970. Absent while no OSD is kept down.",
 				Labels:  []string{LabelCluster},
-				Example: `time() - ` + OSDsDueUp + ` > 60`, Answers: "which OSDs had to be let up a minute ago, and are not",
+				Example: `time() - ` + OSDsDueUp + ` > 60`, Answers: "which OSDs should have been brought back over a minute ago",
 			},
 		},
 	}
@@ -277,7 +277,7 @@ func eventGroup() Group {
 		Descriptions: []Description{
 			{
 				Name: InvalidRuns, Type: Counter,
-				Help:    "Runs that are no evidence, by the kind that they were for and the reason. Runs of a sweep's benchmarks count as the sweep's.",
+				Help:    "Invalid runs, by the kind of their object and the reason. Runs of a sweep's benchmarks count as the sweep's.",
 				Labels:  []string{LabelKind, LabelReason},
 				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs did not count today",
 			},
@@ -285,7 +285,7 @@ func eventGroup() Group {
 				Name: Restores, Type: Counter,
 				Help:    "Restores that came to an end, by outcome: Restored, LeftAlone or Abandoned. Outcome Failed counts attempts that failed, which are tried again.",
 				Labels:  []string{LabelOutcome},
-				Example: `increase(` + Restores + `{outcome="Failed"}[1h])`, Answers: "how often putting settings back failed in the last hour",
+				Example: `increase(` + Restores + `{outcome="Failed"}[1h])`, Answers: "how often restoring settings failed in the last hour",
 			},
 			{
 				Name: Settle, Type: Histogram,
@@ -348,11 +348,11 @@ func outageGroup() Group {
 func exporterGroup() Group {
 	return Group{
 		Title: "The exporter",
-		About: "What the metrics above do not tell.",
+		About: "Limits of the metrics above.",
 		Descriptions: []Description{
 			{
 				Name: DroppedSeries, Type: Gauge,
-				Help:    "How many series were left out, because a benchmark has at most 20 and all CRs together at most 5000. What is at work comes first, and then what is newest.",
+				Help:    "How many series were left out, because a benchmark has at most 20 and all CRs together at most 5000. CRs at work come first, then the newest.",
 				Example: DroppedSeries + ` > 0`, Answers: "whether something is missing",
 			},
 			{

@@ -103,7 +103,7 @@ func (t tolerant) isGone(r *http.Request, root, namespace string) bool {
 
 // notFound is an answer in place of a refusal.
 func notFound(refusal *http.Response, namespace string) (*http.Response, error) {
-	message := fmt.Sprintf("namespace %s is gone or being deleted, and with it what the manager may do there", namespace)
+	message := fmt.Sprintf("namespace %s is deleted or being deleted, and the manager's rights there with it", namespace)
 	text, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Message: message,

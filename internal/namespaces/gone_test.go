@@ -84,7 +84,7 @@ func TestWhatIsRefusedIsGoneWithItsNamespace(t *testing.T) {
 			}
 			want := "no right to GET /proxied/apis/batch/v1/namespaces/bench/jobs/j"
 			if tc.wantGone {
-				want = "namespace bench is gone or being deleted"
+				want = "namespace bench is deleted or being deleted"
 			}
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q in it", err, want)

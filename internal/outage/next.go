@@ -157,7 +157,7 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 	case look.PhaseOver:
 		return "the phase ended while the OSDs were down"
 	case p.cameUpEarly(so, look):
-		return "an OSD came up before the outage was over: has somebody taken the flag noup off it?"
+		return "an OSD came up before the outage was over: did somebody unset its flag noup?"
 	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
 		// Ceph waits longer for OSDs that were down before (mon_osd_adjust_down_out_interval),
 		// and for ever if they are all OSDs of a large part of the cluster.

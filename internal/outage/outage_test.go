@@ -76,7 +76,7 @@ func TestRefuse(t *testing.T) {
 		"data that is not whole":               {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+recovering"] = 1 }, "active+clean"},
 		"data that is not where it is to be":   {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+clean+remapped"] = 1 }, "active+clean"},
 		"data that nobody has heard of":        {func(c *Cluster, _ *Plan) { c.Status.PGsByState["stale+active+clean"] = 1 }, "active+clean"},
-		"nobody who tells":                     {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no active ceph-mgr"},
+		"nobody who tells":                     {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no ceph-mgr is active"},
 		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Duration = 9*time.Minute + time.Second }, "1m0s shorter"},
 		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Duration = 9 * time.Minute }, ""},
 		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},

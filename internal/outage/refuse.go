@@ -113,7 +113,7 @@ func (p Plan) incomplete(c Cluster) string {
 	case c.Status == nil:
 		return ""
 	case !c.Status.ManagerActive:
-		return "there is no active ceph-mgr, so that nobody tells how the data is"
+		return "no ceph-mgr is active, so the state of the data is unknown"
 	case c.Status.InOSDs < c.Status.OSDs:
 		return fmt.Sprintf("%d of %d OSDs are out", c.Status.OSDs-c.Status.InOSDs, c.Status.OSDs)
 	case !c.Status.AllClean():

@@ -30,13 +30,13 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 	}
 	report, err := journal.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return fmt.Sprintf("%s are let up again after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why), nil
+		return fmt.Sprintf("%s are brought back after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("let %s up again: %w", Names(OSDsOf(j)), err)
+		return "", fmt.Errorf("unset noup of %s: %w", Names(OSDsOf(j)), err)
 	}
 	if !report.Done {
-		return fmt.Sprintf("%s are to be let up again: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; ")), nil
+		return fmt.Sprintf("%s are to be brought back: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; ")), nil
 	}
 	m, err := from.OSDMap(ctx, at)
 	if err != nil {

@@ -87,7 +87,7 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 // SupportsUpmap says why a cluster cannot place single placement groups; nil if it can.
 func SupportsUpmap(m *ceph.OSDMap) error {
 	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Releases are in the order of the alphabet.
-		return refuse("the cluster serves clients of release %s, which do not understand where single placement groups are put: `ceph osd set-require-min-compat-client luminous`, if there are none of them any more", m.MinCompatClient)
+		return refuse("the cluster serves clients of release %s, which do not understand upmap: run `ceph osd set-require-min-compat-client luminous` if no such client is left", m.MinCompatClient)
 	}
 	return nil
 }
@@ -336,7 +336,7 @@ func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 }
 
 func unreported(pool ceph.Pool, count int) string {
-	return fmt.Sprintf("Ceph tells where %d of %d placement groups of pool %s are", count, pool.PGNum, pool.Name)
+	return fmt.Sprintf("Ceph reports the OSDs of %d of %d placement groups of pool %s", count, pool.PGNum, pool.Name)
 }
 
 // CheckConfined says how the placement groups of a pool are not confined to OSDs: they are on

@@ -113,7 +113,7 @@ func healthErrors(in input) *Obstacle {
 	if hint := muteKeyErrors(errors); hint != "" {
 		return waits("HealthError", "Ceph reports HEALTH_ERR: %s; rotate the keys, or %s", describe(errors), hint)
 	}
-	return waits("HealthError", "Ceph reports HEALTH_ERR: %s; mend it first", describe(errors))
+	return waits("HealthError", "Ceph reports HEALTH_ERR: %s; fix it first", describe(errors))
 }
 
 // healthWarnings leaves flags to flagsSet, which knows which of them matter.
@@ -124,7 +124,7 @@ func healthWarnings(in input) *Obstacle {
 	if len(found) == 0 {
 		return nil
 	}
-	return waits("HealthWarning", "Ceph warns of %s; mend it, mute it in Ceph, or name it in quiescence.allowedWarnings", describe(found))
+	return waits("HealthWarning", "Ceph warns of %s; fix it, mute it in Ceph, or name it in quiescence.allowedWarnings", describe(found))
 }
 
 func noQuorum(in input) *Obstacle {

@@ -107,7 +107,7 @@ var checkCases = map[string]struct {
 				{Code: "AUTH_INSECURE_SERVICE_TICKETS", Severity: "HEALTH_ERR"}, {Code: "OSD_FULL", Severity: "HEALTH_ERR"},
 			}}
 		},
-		want: []obstacle{{code: "HealthError", says: "mend it first"}},
+		want: []obstacle{{code: "HealthError", says: "fix it first"}},
 	},
 	"keys of before that an administrator mutes by name": { // as 20.2.4 says it then
 		change: func(f *Facts) {

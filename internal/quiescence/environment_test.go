@@ -112,7 +112,7 @@ func TestFingerprintChanges(t *testing.T) {
 		"a pool less": {func(in *Inputs) { in.Pools = in.Pools[:1] }, nil},
 		"a setting unset": {
 			func(in *Inputs) { in.Config = in.Config[1:] },
-			[]string{"config osd osd_memory_target: was 4096, and is not there any more"},
+			[]string{"config osd osd_memory_target: was 4096, and is absent now"},
 		},
 		"a setting set": {
 			func(in *Inputs) { in.Config = append(in.Config, ceph.ConfigEntry{Section: "osd", Name: "x"}) },
@@ -125,7 +125,7 @@ func TestFingerprintChanges(t *testing.T) {
 		"an image": {func(in *Inputs) { in.Images = map[string]string{"tools": "sha256:3", "runner": "sha256:2"} }, []string{"image tools: sha256:3, and was sha256:1"}},
 		"another node": {
 			func(in *Inputs) { in.Nodes[0].Name = "c" },
-			[]string{"node b: was with clients, and is not there any more", "node c: with clients, and was not there before"},
+			[]string{"node b: was with clients, and is absent now", "node c: with clients, and was not there before"},
 		},
 		"a load beside the phases": {
 			func(in *Inputs) { in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c"}} },

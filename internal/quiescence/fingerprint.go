@@ -211,7 +211,7 @@ func Compare(a, b Detail) []string {
 		case !had:
 			differences = append(differences, fmt.Sprintf("%s: %s, and was not there before", name, after))
 		case !has:
-			differences = append(differences, fmt.Sprintf("%s: was %s, and is not there any more", name, before))
+			differences = append(differences, fmt.Sprintf("%s: was %s, and is absent now", name, before))
 		case before != after:
 			differences = append(differences, fmt.Sprintf("%s: %s, and was %s", name, after, before))
 		}

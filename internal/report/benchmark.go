@@ -224,7 +224,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 	return []Part{
 		{Table: table},
-		text("By the commit latency that OSDs tell of themselves: of writes alone, and against the median of the OSDs of their class that serve the target. One with more placement groups than its peers has more to do, and need not be the slower disk. Work is what clients of all pools asked of it, reads and writes, without copies for other OSDs, recovery and scrubs: who took longer over no more than its peers is slow, who did more may only be busy."),
+		text("By the commit latency that OSDs report: of writes alone, and against the median of the OSDs of their class that serve the target. One with more placement groups than its peers has more to do, and need not be the slower disk. Work is what clients of all pools asked of it, reads and writes, without copies for other OSDs, recovery and scrubs: who took longer over no more than its peers is slow, who did more may only be busy."),
 	}
 }
 

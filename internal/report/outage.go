@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 )
 
-const outageMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when they were let up again. Ceph tells how placement groups are every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
+const outageMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when noup was unset. Ceph reports the state of placement groups every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
 
 // outageParts are what OSDs that were down have cost in each run; nothing where none
 // were.

@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // winner is a sweep with a winner, and with everything else that a sweep can have.
 func winner(t *testing.T) *v1alpha1.CephTuningSweep {
 	s := clitest.Recorded(t, "osd_option", "two-osd-options")
-	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back at its original value.")
 	s.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", CephVersion: "19.2.3", RookVersion: "v1.17.2", OSDs: 3, Digest: "sha256:0123"}
 	return s
 }

@@ -37,7 +37,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
 	d.add("Sessions", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
-	d.add("What was put back", Part{Text: restored(s)})
+	d.add("Restore", Part{Text: restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
 	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
 	d.add("Environment", Part{Table: environmentTable(s.Status.Environment)})

@@ -125,7 +125,7 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was made for another spec or other runs", key)}
 	}
 	if read.Status.Phase != phaseReady {
-		return fmt.Sprintf("Rook has not made CephBlockPool %s yet, phase %q: its events tell what Rook does", key, read.Status.Phase), nil
+		return fmt.Sprintf("Rook has not made CephBlockPool %s yet, phase %q: its events say what Rook does", key, read.Status.Phase), nil
 	}
 	return "", nil
 }
@@ -133,7 +133,7 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 func poolGone(key client.ObjectKey) *Error {
 	return &Error{
 		Reason:  ReasonScratchPoolGone,
-		Message: fmt.Sprintf("CephBlockPool %s, on which earlier runs of the block have measured, is gone or was made anew: find out who removes it", key),
+		Message: fmt.Sprintf("CephBlockPool %s, on which earlier runs of the block have measured, was removed or made again: find out by what", key),
 	}
 }
 
@@ -269,7 +269,7 @@ func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 	default:
 		return &Error{
 			Reason:  ReasonScratchPoolTaken,
-			Message: fmt.Sprintf("CephBlockPool %s is the scratch pool of %s: wait for that to end, or delete the CephBlockPool if it is not there any more", key, o.GetAnnotations()[annotationOwner]),
+			Message: fmt.Sprintf("CephBlockPool %s is the scratch pool of %s: wait for it to end, or delete the CephBlockPool if it no longer exists", key, o.GetAnnotations()[annotationOwner]),
 		}
 	}
 }

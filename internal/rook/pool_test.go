@@ -263,7 +263,7 @@ func TestScratchPoolThatContinues(t *testing.T) {
 	}
 	wantThere(false)
 	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
-	wantReason(t, err, ReasonScratchPoolGone, "find out who")
+	wantReason(t, err, ReasonScratchPoolGone, "find out by what")
 	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, first, &ceph.OSDMap{}); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestScratchPoolThatContinues(t *testing.T) {
 	w.wantDeleted(owner, nil, false, "Rook removes")
 	wantThere(false)
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
-	wantReason(t, err, ReasonScratchPoolGone, "find out who")
+	wantReason(t, err, ReasonScratchPoolGone, "find out by what")
 }
 
 func TestScratchPoolForAnotherSpec(t *testing.T) {
@@ -291,7 +291,7 @@ func TestScratchPoolForAnotherSpec(t *testing.T) {
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1"}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolDiffers, "other runs")
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}, &ceph.OSDMap{})
-	wantReason(t, err, ReasonScratchPoolGone, "made anew")
+	wantReason(t, err, ReasonScratchPoolGone, "made again")
 	// Rook writes fields of its own into the spec, which makes it no other.
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")

@@ -157,7 +157,7 @@ func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) 
 	select {
 	case <-e.began:
 	case <-ctx.Done():
-		return 0, refuse(Internal, "nobody waits for task %s to start any more", id)
+		return 0, refuse(Internal, "task %s no longer waits for the signal to start", id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -96,7 +96,7 @@ func sealOf(master []byte, b *v1alpha1.CephBenchmark) (string, error) {
 		b.Annotations[annotationKey], b.Annotations[annotationContinues], b.Annotations[annotationData],
 	})
 	if err != nil {
-		return "", fmt.Errorf("write what is sealed: %w", err)
+		return "", fmt.Errorf("encode the seal: %w", err)
 	}
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(text)

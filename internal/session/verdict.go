@@ -230,7 +230,7 @@ func (e Evidence) Dwells(f Figure) (d switchback.Dwells, err error) {
 		return d, fmt.Errorf("%w: what clients did in a part of a dwell is not known", stats.ErrTooFew)
 	}
 	if slices.Contains(switchback.Faults(e.Record.Switches, []bool{true, true, true, true}, e.Disturbed, e.Plan.Timing), true) {
-		return d, fmt.Errorf("%w: a dwell was disturbed, told slowly or not proven", ErrVoid)
+		return d, fmt.Errorf("%w: a dwell was disturbed, switched slowly or not proven", ErrVoid)
 	}
 	for i, w := range windows {
 		d[i/dwellPieces] = append(d[i/dwellPieces], w.Figure)

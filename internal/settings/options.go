@@ -67,7 +67,7 @@ func riskRules() []riskRule {
 		never(`heartbeat`, "it decides when OSDs are taken for dead"),
 		never(`min_alloc_size`, "it only counts when an OSD is created"),
 		never(`^tmp_|_path$|_dir$`, "it says where an OSD finds its files"),
-		never(`_(debug|inject)_|^ceph_assert`, "it makes OSDs fail, or go on after they have failed, for tests of Ceph itself"),
+		never(`_(debug|inject)_|^ceph_assert`, "it makes OSDs fail, or continue after a failure, for tests of Ceph itself"),
 		never(`^bluestore_bdev_label_|^bluefs_wal_envelope_mode$`, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"),
 		never(`^bluestore_(compression|csum)_`, "it would alter how every pool stores data: vary the option of a scratch pool instead"),
 		{regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`), RiskRestart, "OSDs take it only when they start"},
@@ -111,7 +111,7 @@ func PoolRisk(name string) (Risk, string) {
 	case "crush_rule":
 		return RiskNever, "it moves the whole pool, and Rook removes rules that no pool uses"
 	case "pgp_num", "pgp_num_actual", "pg_num_actual":
-		return RiskNever, "it follows pg_num by itself as long as nobody sets it: vary pg_num"
+		return RiskNever, "it follows pg_num by itself unless it is set: vary pg_num"
 	case "pg_autoscale_mode", "pg_num_min", "pg_num_max", "target_size_ratio", "target_size_bytes", "pg_autoscale_bias", "bulk":
 		return RiskNever, "the autoscaler is held still during a sweep: vary pg_num"
 	case "nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "hashpspool", "eio":

@@ -65,7 +65,7 @@ func (r Reason) String() string {
 	switch r.Code {
 	case TooFewRuns:
 		if r.Count == 1 {
-			return fmt.Sprintf("there is 1 run where %.0f are needed: it cannot tell what the next would give", r.Limit)
+			return fmt.Sprintf("there is 1 run where %.0f are needed: it cannot predict the next one", r.Limit)
 		}
 		return fmt.Sprintf("there are %s where %.0f are needed", plural(r.Count, "run"), r.Limit)
 	case NotSteady:

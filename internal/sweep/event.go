@@ -43,7 +43,7 @@ func (e Event) String() string {
 	case RunRepeated:
 		return fmt.Sprintf("%s in block %d %s: it is repeated", e.Candidate, e.Block, e.Outcome.clause())
 	case RunMissing:
-		return fmt.Sprintf("%s in block %d %s again: the block goes on without it", e.Candidate, e.Block, e.Outcome.clause())
+		return fmt.Sprintf("%s in block %d %s again: the block continues without it", e.Candidate, e.Block, e.Outcome.clause())
 	case CandidateWithdrawn:
 		return fmt.Sprintf("%s is withdrawn: it %s", e.Candidate, e.Outcome.clause())
 	case BlockInterrupted:

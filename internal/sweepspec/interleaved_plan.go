@@ -40,7 +40,7 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 	}
 	reasons := NotInterleaved(spec, maySwitch)
 	if candidates := configurations - 1; candidates > maxSwitched {
-		reasons = append(reasons, fmt.Sprintf("There are %d configurations beside the baseline: a session compares %d at most.", candidates, maxSwitched))
+		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: a session compares %d at most.", candidates, maxSwitched))
 	}
 	if len(spec.Constraints) > 0 {
 		reasons = append(reasons, "There are constraints, which sessions do not judge.")

@@ -102,5 +102,5 @@ func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v
 		}
 		return value, v1alpha1.SweepRunValid, ""
 	}
-	return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("The run does not tell %s.", referenceName(r))
+	return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("The run does not report %s.", referenceName(r))
 }

@@ -70,7 +70,7 @@ func TestObserve(t *testing.T) {
 		},
 		"a figure that the run lacks": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[1].Metrics = nil })},
-			v1alpha1.SweepRunFailed, nil, "does not tell fio LatencyP99",
+			v1alpha1.SweepRunFailed, nil, "does not report fio LatencyP99",
 		},
 		"a figure of nothing": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[1].Metrics[0].Value = "0" })},

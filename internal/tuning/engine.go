@@ -100,7 +100,7 @@ type OtherSweepError struct{ Sweep Sweep }
 
 // Error implements error.
 func (e *OtherSweepError) Error() string {
-	return fmt.Sprintf("the settings that sweep %s changed are not put back yet: restore or abandon them first", e.Sweep)
+	return fmt.Sprintf("the settings that sweep %s changed are not restored yet: restore or abandon them first", e.Sweep)
 }
 
 // Journal returns the settings to restore, or nil if nothing has to be restored.
@@ -212,7 +212,7 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 		return err
 	}
 	if written == nil || alike(written, j) != nil {
-		return errors.New("the journal is another one than was written just now: somebody else writes it, or keeps it from being written")
+		return errors.New("the journal read back differs from what was written: another process writes it, or blocks writes to it")
 	}
 	return e.reached(StepIntentReadBack)
 }
@@ -223,7 +223,7 @@ func restorable(change Change, now Value) error {
 		return nil
 	}
 	if err := ceph.ValidValue(now.Text); err != nil {
-		return fmt.Errorf("%s is %q, which could not be put back: %w", change.Setting, now.Text, err)
+		return fmt.Errorf("%s is %q, which could not be restored: %w", change.Setting, now.Text, err)
 	}
 	return nil
 }
@@ -284,7 +284,7 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 			return err
 		}
 	}
-	return fmt.Errorf("somebody else changes %s again and again: find out who", change.Setting)
+	return fmt.Errorf("something else keeps changing %s: find out what", change.Setting)
 }
 
 // noted reports whether the journal has Ceph's notation of all values.

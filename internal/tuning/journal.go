@@ -121,7 +121,7 @@ type ForeignChangeError struct {
 
 // Error implements error.
 func (e *ForeignChangeError) Error() string {
-	return fmt.Sprintf("somebody else has changed %s, which is %s now: it is left alone", e.Setting, e.Found)
+	return fmt.Sprintf("something else has changed %s, which is %s now: cephtune leaves it as it is", e.Setting, e.Found)
 }
 
 // newJournal returns one without entries.

@@ -674,7 +674,7 @@ func TestAForeignChangeAgainAndAgain(t *testing.T) {
 	w := newWorld(t)
 	e := w.byOthers("osd_max_backfills", "1N", StepIntentReadBack, 100)
 	_, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "4")})
-	if err == nil || !strings.Contains(err.Error(), "again and again") {
+	if err == nil || !strings.Contains(err.Error(), "keeps changing") {
 		t.Errorf("error is %v", err)
 	}
 	theirs := w.backfills()

@@ -112,12 +112,12 @@ func notKept(change Change, now Value, about Known) Inert {
 		inert.Message = fmt.Sprintf("Rook set %s back to %s: remove %s for the time of the sweep", change.Setting, now, where)
 	case change.Setting.isPGNum() && pool.AutoscaleMode == autoscalerOn:
 		inert.Reason = InertAutoscaler
-		inert.Message = fmt.Sprintf("the autoscaler made %s %s: somebody turned it on for the pool again", change.Setting, now)
+		inert.Message = fmt.Sprintf("the autoscaler changed %s to %s: it was turned on again for the pool", change.Setting, now)
 	case change.Setting.Kind == KindConfig && !now.Set && LockedByMClock(change.Setting.Option):
 		inert.Reason = InertMClock
 		inert.Message = fmt.Sprintf("OSDs removed %s, because their scheduler mClock locks it: %s", change.Setting, unlock(change.Setting.Option))
 	default:
-		inert.Message = fmt.Sprintf("%s is %s, not %s: somebody else has changed it", change.Setting, now, change.To)
+		inert.Message = fmt.Sprintf("%s is %s, not %s: something else has changed it", change.Setting, now, change.To)
 	}
 	return inert
 }
@@ -252,7 +252,7 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 		if why == "" {
 			why = "they do not know the option"
 		}
-		inert.Message = "it is not known what they run with: " + why
+		inert.Message = "their running values are unknown: " + why
 		return inert, true
 	}
 	inert.Got = Of(option.Value)
@@ -270,7 +270,7 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 			option.Value, option.Source, unoverride(option.Source))
 	case shadowedBy(about.Facts.Shadows(change.Setting), option) != "":
 		inert.Reason = InertShadowed
-		inert.Message = fmt.Sprintf("they run with %s, which is set at %s and comes before: remove it with `ceph config rm`, or leave it out of the sweep",
+		inert.Message = fmt.Sprintf("they run with %s, which is set at %s and takes precedence: remove it with `ceph config rm`, or leave it out of the sweep",
 			option.Value, shadowedBy(about.Facts.Shadows(change.Setting), option))
 	default:
 		inert.Message = fmt.Sprintf("they run with %s, although %s", option.Value, change)
@@ -321,7 +321,7 @@ func shadowedBy(shadows []ceph.ConfigEntry, option ceph.RunningOption) string {
 
 func unoverride(source string) string {
 	if source == "override" {
-		return "it was set by `ceph tell`, or by the OSD itself, and stays until it restarts"
+		return "`ceph tell` or the OSD itself set it, and it stays until the OSD restarts"
 	}
 	return "remove it from rook-config-override or the OSD's command line and restart the OSD"
 }

@@ -41,13 +41,13 @@ func (e Entry) Message() string {
 	case Restored:
 		return fmt.Sprintf("%s is %s again", e.Setting, e.Original)
 	case LeftAlone:
-		return fmt.Sprintf("%s was %s before, and somebody else has made it %s meanwhile: left alone", e.Setting, e.Original, e.Found)
+		return fmt.Sprintf("%s was %s before, and something else has changed it to %s: left as it is", e.Setting, e.Original, e.Found)
 	case Gone:
-		return fmt.Sprintf("%s was %s, and the pool does not exist any more", e.Setting, e.Original)
+		return fmt.Sprintf("%s was %s, and the pool no longer exists", e.Setting, e.Original)
 	case Kept:
 		return fmt.Sprintf("%s was %s before, and stays as it is now", e.Setting, e.Original)
 	case Abandoned:
-		return fmt.Sprintf("%s was %s before, and was not put back: look at it yourself", e.Setting, e.Original)
+		return fmt.Sprintf("%s was %s before, and was not restored: check it by hand", e.Setting, e.Original)
 	default:
 		return fmt.Sprintf("%s is to be %s again", e.Setting, e.Original)
 	}
@@ -79,11 +79,11 @@ func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
 	var waiting []string
 	for _, entry := range j.ToRestore() {
 		if before, waits := j.waitsFor(entry.Setting); waits && !last {
-			waiting = append(waiting, fmt.Sprintf("%s waits for %s to be put back first", entry.Setting, before))
+			waiting = append(waiting, fmt.Sprintf("%s waits until %s is restored", entry.Setting, before))
 			continue
 		}
 		if err := e.restore(ctx, j, entry); err != nil {
-			err = fmt.Errorf("put %s back to %s: %w", entry.Setting, entry.Original, err)
+			err = fmt.Errorf("restore %s to %s: %w", entry.Setting, entry.Original, err)
 			errs, waiting = append(errs, err), append(waiting, err.Error())
 			if concernsAll(entry.Setting, err) && !last {
 				break
@@ -98,7 +98,7 @@ type notTakenError struct{ found Value }
 
 // Error implements error.
 func (e *notTakenError) Error() string {
-	return fmt.Sprintf("Ceph took it, and had %s right after: somebody else sets it, find out who", e.found)
+	return fmt.Sprintf("Ceph accepted it, and had %s right after: something else sets it, find out what", e.found)
 }
 
 // concernsAll reports errors that the other settings would have too: those of the lock, the
@@ -221,7 +221,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		return fmt.Errorf("the journal of sweep %s was written by another process: restore what it says first", j.Sweep)
 	}
 	if !j.Done() {
-		return fmt.Errorf("the journal of sweep %s has settings that are not put back yet", j.Sweep)
+		return fmt.Errorf("the journal of sweep %s has settings that are not restored yet", j.Sweep)
 	}
 	for _, store := range removals(e.store) {
 		if err := store.Remove(ctx, j); err != nil {

@@ -87,7 +87,7 @@ func (s Settling) verdict(now time.Time, pending []string, patience Patience) Se
 	case len(pending) == 0 && s.Agreeing >= patience.Polls && soaked >= patience.Soak:
 		return Settled{Done: true, Progress: fmt.Sprintf("settled after %s", waited)}
 	case now.Sub(s.Began) >= patience.Deadline:
-		what := "the cluster was not at rest for long enough"
+		what := "the cluster was not quiescent for long enough"
 		if len(pending) > 0 {
 			what = strings.Join(pending, "; ")
 		}
@@ -95,7 +95,7 @@ func (s Settling) verdict(now time.Time, pending []string, patience Patience) Se
 	case len(pending) > 0:
 		return Settled{Progress: strings.Join(pending, "; ")}
 	default:
-		return Settled{Progress: fmt.Sprintf("at rest for %s, in %d looks", soaked.Round(time.Second), s.Agreeing)}
+		return Settled{Progress: fmt.Sprintf("quiescent for %s, in %d looks", soaked.Round(time.Second), s.Agreeing)}
 	}
 }
 
@@ -145,7 +145,7 @@ func splitting(sample Sample, change Change) []string {
 	}
 	text := fmt.Sprintf("pool %s has %d PGs, placed as %d, on the way to %d", pool.Name, pool.PGNum, pool.PGPlacementNum, wanted)
 	if !sample.Status.ManagerActive {
-		text += ", and no manager is active to go on with it"
+		text += ", and no active manager continues it"
 	}
 	return []string{text}
 }

@@ -71,11 +71,11 @@ func TestSettling(t *testing.T) {
 		},
 		"pg_num without a manager": {
 			want: split, behaviour: func(c *cephtest.Cluster) { c.Answers.Status.ManagerActive = false },
-			took: 10 * time.Minute, said: "no manager is active to go on with it",
+			took: 10 * time.Minute, said: "no active manager continues it",
 		},
 		"the autoscaler that was turned on again": {
 			want: split[1:], behaviour: func(c *cephtest.Cluster) { c.Autoscaler = map[string]int{"p": 128} },
-			inert: InertAutoscaler, took: 2 * time.Second, said: "the autoscaler made pg_num of pool p 128",
+			inert: InertAutoscaler, took: 2 * time.Second, said: "the autoscaler changed pg_num of pool p to 128",
 		},
 		"Rook": {
 			want:      split,

@@ -23,7 +23,7 @@ type Store interface {
 
 // ErrOvertaken says that another process has written the journal since it was read. Read it
 // again, and start over from that.
-var ErrOvertaken = errors.New("somebody else has written the journal meanwhile")
+var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
 // Follows refuses a journal that may not replace the kept one. A kept journal of another sweep
 // has to be done. One of the same sweep has to be older, by epoch and revision: a writer that

@@ -70,7 +70,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Chan
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
 	}
 	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
-		return nil, fence, &WaitError{Until: until, Why: "Ceph did not say what became of a change: what was asked of it may not have ended yet"}
+		return nil, fence, &WaitError{Until: until, Why: "Ceph did not acknowledge a change, which may still be under way"}
 	}
 	if !slices.Equal(settingsInOrder(from), settingsInOrder(to)) {
 		return nil, fence, fmt.Errorf("from %v to %v is no switch: they are about other settings", from, to)

@@ -58,7 +58,7 @@ func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 		return ceph.Fence{}, err
 	}
 	if fence.Epoch != e.epoch {
-		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster was lost and taken again in the middle of a change: epoch %d is over, and this is %d; it begins afresh", e.epoch, fence.Epoch)
+		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster was lost and taken again in the middle of a change: epoch %d is over, and this is %d; the change starts over", e.epoch, fence.Epoch)
 	}
 	return fence, nil
 }
@@ -83,7 +83,7 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 		return nil, err
 	}
 	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
-		return nil, &WaitError{Until: until, Why: "Ceph did not say what became of a change: what was asked of it may not have ended yet"}
+		return nil, &WaitError{Until: until, Why: "Ceph did not acknowledge a change, which may still be under way"}
 	}
 	return e.store.Load(ctx, e.cluster.FSID)
 }

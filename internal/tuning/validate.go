@@ -143,7 +143,7 @@ func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption || !settings.AltersStoredData(w.setting.Option) {
 		return nil
 	}
-	return w.problem(ProblemStoredData, "%s alters how data is stored, which putting it back does not undo: vary it on target.scratchPool", w.setting)
+	return w.problem(ProblemStoredData, "%s alters how data is stored, which a restore does not undo: vary it on target.scratchPool", w.setting)
 }
 
 // isAllowed checks the administrator's list. The list cannot have scratch pools: a scratch pool
@@ -160,7 +160,7 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 func isKnown(w request, about Known, _ Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
-			return w.problem(ProblemUnknown, "%s is not an option of pools that cephtune knows how to put back", w.setting.Option)
+			return w.problem(ProblemUnknown, "%s is not an option of pools that cephtune can restore", w.setting.Option)
 		}
 		return nil
 	}
@@ -299,7 +299,7 @@ func (w request) withEffective(bounds settings.Option, about Known) (request, []
 	effective, known := about.whenUnset(w.setting)
 	if !known {
 		return request{setting: w.setting, values: values}, w.problem(ProblemOutOfBounds,
-			"%s has bounds, and what it is when it is unset is not known: write a value", w.setting)
+			"%s has bounds, and its value when unset is unknown: write a value", w.setting)
 	}
 	return request{setting: w.setting, values: append(values, Of(effective))}, nil
 }
@@ -417,7 +417,7 @@ func locked(configurations [][]Change, about Known) []Problem {
 			if why != "" && !said {
 				problems = append(problems, Problem{
 					Reason: ProblemMClock, Setting: change.Setting,
-					Message: fmt.Sprintf("OSDs would put %s back by themselves: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
+					Message: fmt.Sprintf("OSDs would revert %s by themselves: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
 				})
 			}
 		}

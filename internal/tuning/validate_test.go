@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 		"the autoscaler":                          {configurations: one(autoscaler("p")), reason: ProblemNever, said: "held still"},
 		"an option that Ceph does not know":       {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope"},
 		"an option of a manager":                  {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
-		"an option of pools not known":            {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "put back"},
+		"an option of pools not known":            {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "can restore"},
 		"a pool that is not there":                {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
 		"somebody's scratch pool":                 {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
 		"how it keeps data":                       {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
@@ -96,7 +96,7 @@ func TestValidate(t *testing.T) {
 			capIs("32", "256")(k)
 			k.Facts.Config = append(k.Facts.Config, ceph.ConfigEntry{Section: "global", Name: "osd_client_message_cap", Value: "8192"})
 		}, reason: ProblemOutOfBounds, said: "no more than 4Ki"},
-		"unset, and the default is not known": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", ""), reason: ProblemOutOfBounds, said: "not known"},
+		"unset, and the default is not known": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", ""), reason: ProblemOutOfBounds, said: "is unknown"},
 		"unset, and the default is in bounds": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "256")},
 		"unset as before, above a bound":      {configurations: one(config("osd_client_message_cap", "")), change: capIs("", "8192")},
 		"a word with a bound":                 {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "bounded by values"},

@@ -130,7 +130,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.table, "table", "", "a CSV file with a line of column names; one row is one run")
 	flags.StringVar(&o.configuration, "configuration", "", "column that names the configuration")
 	flags.StringVar(&o.value, "value", "", "column with the number to compare")
-	flags.StringSliceVar(&o.block, "block", nil, "column that tells which rows were measured near each other; several make one block of each combination")
+	flags.StringSliceVar(&o.block, "block", nil, "column that groups rows measured near each other; several make one block of each combination")
 	flags.StringArrayVar(&o.where, "where", nil, "use only rows with COLUMN=VALUE; repeat for more conditions")
 	flags.BoolVar(&o.higherIsBetter, "higher-is-better", true, "whether more is better in --value; of outputs, --metric says that")
 	flags.Var(&o.minimumEffect, "minimum-effect", "the gain that a candidate has to exceed to be Superior")

@@ -39,9 +39,9 @@ func obeying(t *testing.T, s *v1alpha1.CephTuningSweep) client.WithWatch {
 			}
 			switch looks++; looks {
 			case 1, 2:
-				clitest.GoOn(&found.Status.Conditions, v1alpha1.ReasonRestoring, "Waiting for benchmark pg-num-8 to remove what it has made.")
+				clitest.GoOn(&found.Status.Conditions, v1alpha1.ReasonRestoring, "Waiting for the teardown of benchmark pg-num-8.")
 			case 3:
-				clitest.GoOn(&found.Status.Conditions, v1alpha1.ReasonRestoring, "Putting everything back, because the sweep is deleted.")
+				clitest.GoOn(&found.Status.Conditions, v1alpha1.ReasonRestoring, "Restoring everything, because the sweep is deleted.")
 			default:
 				found.Finalizers = nil
 				if err := c.Update(ctx, found); err != nil {

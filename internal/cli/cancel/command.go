@@ -20,18 +20,19 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-const longHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until what it has made is
-removed and what it has changed in Ceph is put back. Its results are deleted with it.
+const longHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until its objects are removed
+and its changes to Ceph are restored. Its results are deleted with it.
 
-While it is being deleted, there is a line for each thing that it waits for. Merging PGs
-back takes its time, and so does a Ceph cluster that does not answer. An interrupt or the
-end of --timeout leaves the operator at work: it goes on putting things back.
+While it is being deleted, a line says what it waits for. Merging PGs takes time, and so does a
+Ceph cluster that does not answer. After an interrupt or the end of --timeout, the operator
+continues the restore.
 
-What has ended already is not deleted: it changes nothing any more, and has results.
+A sweep or benchmark that has ended is not deleted: it no longer changes anything, and has
+results.
 
-Exit codes: 0 it is gone, and Ceph is as it was; 1 error; 2 wrong usage; 3 it is not gone
-within --timeout, this command was interrupted, or something in Ceph is not as it was: what
-others had changed, what was given up, or OSDs that were not restarted.`
+Exit codes: 0 it is deleted, and Ceph is restored; 1 error; 2 wrong usage; 3 it was not deleted
+within --timeout, this command was interrupted, or something in Ceph is not restored: settings
+that others had changed, settings that were given up, or OSDs that were not restarted.`
 
 const examples = `  # A sweep
   %[1]s pg-num -n cephtune-bench
@@ -56,7 +57,7 @@ func newCommand(program string, connect object.Connect, pace object.Pace) *cobra
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "cancel ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
-		Short:             "End a sweep or a benchmark, and wait until everything is put back",
+		Short:             "End a sweep or a benchmark, and wait until everything is restored",
 		Long:              longHelp,
 		Example:           fmt.Sprintf(examples, program+" cancel"),
 		ValidArgsFunction: object.Complete(connect, 1),
@@ -71,7 +72,7 @@ func newCommand(program string, connect object.Connect, pace object.Pace) *cobra
 			return o.run(cmd.Context(), connect, pace, kind, name, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait, such as 10m; 0 is until it is gone")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long to wait for its removal, such as 10m; 0 is without limit")
 	return cmd
 }
 
@@ -98,9 +99,9 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	case w.failed != nil:
 		return w.failed
 	case err != nil && ctx.Err() != nil:
-		return exit.UnexpectedErrorf("%s is not gone yet: %w; the operator goes on with it, and was at: %s", w.what, err, w.last)
+		return exit.UnexpectedErrorf("%s still exists: %w; the operator continues, and was at: %s", w.what, err, w.last)
 	case err == nil && w.left != "":
-		return exit.UnexpectedErrorf("not everything in Ceph is as it was: %s", w.left)
+		return exit.UnexpectedErrorf("not everything in Ceph is restored: %s", w.left)
 	}
 	return err
 }
@@ -155,9 +156,9 @@ func (w *waiting) tell(text string) {
 
 func (w *waiting) look(now client.Object) bool {
 	if now == nil {
-		text := w.what + " is gone, with what it had made. The operator has let go of it once everything was put back."
+		text := w.what + " is gone, with all that it created. The operator restored everything before it released it."
 		if w.abandoned {
-			w.left = "putting back what it had changed was given up: its events, and those of its namespace, say what stays"
+			w.left = "the restore was given up: its events, and those of its namespace, say what stays"
 		}
 		if w.left != "" {
 			text = w.what + " is gone."
@@ -174,7 +175,7 @@ func (w *waiting) look(now client.Object) bool {
 		text = ready.Reason + ": " + ready.Message
 	}
 	if restored.Status == metav1.ConditionFalse && !strings.Contains(text, restored.Message) {
-		text += " Still to be put back: " + restored.Message
+		text += " Still to be restored: " + restored.Message
 	}
 	w.tell(text)
 	return w.failed != nil

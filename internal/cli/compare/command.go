@@ -34,24 +34,25 @@ named.
 
 They can be compared where their environments are the same (versions, OSDs, settings of
 the pools and of Ceph, images, nodes, initial states) and their phases were specified
-alike. With --expect-difference they are compared in spite of differences that are meant,
-and of those alone: any other is told, and makes the exit code 3. So does one that is
-expected and not there: then what was to be compared has not happened. --expect names a
-single difference, by how its line begins.
+alike. --expect-difference ignores the kinds of differences that you list; any other is
+reported, and makes the exit code 3. So does an expected difference that is missing: then the
+change that you want to compare did not happen. --expect names a single difference, by the
+beginning of its line.
 
 %s
 
 A and B are geometric means of the runs, also of percentiles, and RATIO is B over A. Its interval is Welch's, at 95 %%, on the logarithms
-of the runs' values. It takes three valid runs of each side; without, there is none, and the
-ratio may be chance. Whatever changed in the cluster between the two is in the ratio: who
-wants to know whether a setting is the cause needs a CephTuningSweep.
+of the runs' values. It takes three valid runs of each side; with fewer there is no interval,
+and the ratio may be chance. The ratio includes all that changed in the cluster between the two:
+to find out whether a setting is the cause, use a CephTuningSweep.
 
-With --max-regression they are a gate: A is the reference, and each figure is Kept where its interval shows that B is not worse by
-more, Broken where it shows that it is, and otherwise Unknown. Where the runs of A are of fewer than 3 days, that is about this hour.
+With --max-regression the comparison is a gate. A is the reference. A figure is Kept if its
+interval shows that B is not worse by more than that, Broken if it shows that B is, and
+otherwise Unknown. If the runs of A cover fewer than 3 days, the result holds for this hour only.
 
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
-usage; 3 they differ in something that is not expected, do not differ in what is, it is not known, or a
-figure of --max-regression is Broken or Unknown.`
+usage; 3 an unexpected difference, an expected one that is missing, a difference that cannot be
+determined, or a figure of --max-regression that is Broken or Unknown.`
 
 const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images

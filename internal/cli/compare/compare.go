@@ -267,7 +267,7 @@ func (c *comparison) note(a, b side) {
 	for _, s := range []side{a, b} {
 		for _, run := range s.runs {
 			if run.State != v1alpha1.RunValid {
-				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and so no evidence: %s", run.Number, s.name, run.State, run.Reason))
+				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and so does not count: %s", run.Number, s.name, run.State, run.Reason))
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func kinds() []kind {
 		{"ceph-version", "an upgrade of Ceph", regexp.MustCompile(`^Ceph version:`)},
 		{"rook-version", "an upgrade of Rook", regexp.MustCompile(`^Rook version:`)},
 		{
-			"osds", "device classes, number and size of OSDs, such as after disks were replaced; which of them serve the pool; and what they have measured of themselves",
+			"osds", "device classes, number and size of OSDs, such as after disks were replaced; which of them serve the pool; and their own measurements",
 			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`),
 		},
 		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},
@@ -39,7 +39,7 @@ func kinds() []kind {
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
 		{"nodes", "the nodes that clients are on", regexp.MustCompile(`^node `)},
 		{"phases", "what was asked for, clients, data and outage included", regexp.MustCompile(`^phase `)},
-		{"background-load", "the load beside the phases", regexp.MustCompile(`^background:`)},
+		{"background-load", "the background load", regexp.MustCompile(`^background:`)},
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *comparison) headline() string {
 	case c.Comparable && len(c.Differences) == 0:
 		return "They can be compared: environment and phases are the same."
 	case c.Comparable:
-		return "They can be compared: nothing differs but what is meant to."
+		return "They can be compared: only the expected differences were found."
 	}
 	return "They cannot be compared as they are."
 }

@@ -24,14 +24,14 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `Examine an installation of cephtune, from outside: the CRDs and their versions, the operator
-and its settings, what you may do in the namespace, the Ceph clusters that the settings
-name and how they are, their identities, what in Ceph is behind StorageClasses and claims, what
-sweeps have not put back, locks, and whether Prometheus and Grafana can find what they need. Nothing is changed.
+const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
+its config, your rights in the namespace, the Ceph clusters in the config and their health,
+their identities, the pools behind StorageClasses and claims, settings that sweeps have not
+restored, locks, and the objects that Prometheus and Grafana look for. It changes nothing.
 
-Each finding is ok, a note (worth knowing, and nothing is wrong), unknown (you may not read
-what would tell) or wrong, with the command that mends it. Keys are not read, only whether
-they are there.
+Each finding is ok, a note (worth knowing, but not a problem), unknown (you lack the right to
+read it) or wrong, with the command that fixes it. It checks that keys exist, but does not read
+them.
 
 Exit codes: 0 nothing is wrong; 1 something is, or there was an error; 2 wrong usage.`
 
@@ -59,7 +59,7 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "doctor",
-		Short:             "Examine an installation: what is wrong, and what mends it",
+		Short:             "Check an installation: what is wrong, and how to fix it",
 		Long:              longHelp,
 		Example:           fmt.Sprintf(examples, program+" doctor"),
 		ValidArgsFunction: cobra.NoFileCompletions,

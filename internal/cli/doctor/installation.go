@@ -178,7 +178,7 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	}
 	read, err := load(cm)
 	if err != nil {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.fix("mend clusters, options and images", "mend config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.fix("correct clusters, options and images", "correct config/manager/config.yaml, and apply it again: "+deploy))
 		return nil
 	}
 	if len(read.Clusters) == 0 {

@@ -46,7 +46,7 @@ func (e *examination) journals(ctx context.Context) {
 		}
 	}
 	if open == 0 {
-		e.found(about, OK, "Everything that sweeps have changed is put back.", "")
+		e.found(about, OK, "Everything that sweeps have changed is restored.", "")
 	}
 }
 
@@ -57,16 +57,16 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	sweep := &v1alpha1.CephTuningSweep{}
 	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
 	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
-		e.found(about, Wrong, fmt.Sprintf("What sweep %s has changed is not put back, and the sweep is gone. The operator restores it once nobody works on that cluster; its log says what keeps it.", j.Sweep), restore)
+		e.found(about, Wrong, fmt.Sprintf("The changes of sweep %s, which is gone, are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.", j.Sweep), restore)
 	case err != nil:
 		e.unreadable(about, "Sweep "+j.Sweep.String(), err)
 	default:
 		state := object.StateOf(sweep)
 		if state.Idle() {
-			e.found(about, Wrong, fmt.Sprintf("What sweep %s has changed is not put back, and the sweep is %s: %s", j.Sweep, state.Ready().Reason, state.Ready().Message), restore)
+			e.found(about, Wrong, fmt.Sprintf("The changes of sweep %s are not restored, and the sweep is %s: %s", j.Sweep, state.Ready().Reason, state.Ready().Message), restore)
 			return
 		}
-		e.found(about, OK, fmt.Sprintf("Sweep %s is at work, and will put back what it has changed.", j.Sweep), "")
+		e.found(about, OK, fmt.Sprintf("Sweep %s is at work, and will restore what it has changed.", j.Sweep), "")
 	}
 }
 
@@ -83,7 +83,7 @@ func (e *examination) outage(j *tuning.Journal) {
 			"kubectl cephtune restore, and what it prints under BY HAND")
 		return
 	}
-	e.found(about, OK, fmt.Sprintf("%s %s has OSDs down, and lets them up by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
+	e.found(about, OK, fmt.Sprintf("%s %s has OSDs down, and brings them back by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
 }
 
 // locks examines who works on which Ceph cluster.

@@ -67,7 +67,7 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	cmd := &cobra.Command{
 		Use:       "list [benchmarks | sweeps]",
 		Aliases:   []string{"ls"},
-		Short:     "List benchmarks and sweeps, and what they came to",
+		Short:     "List benchmarks and sweeps, and their outcomes",
 		Long:      longHelp,
 		Example:   fmt.Sprintf(examples, program+" list"),
 		ValidArgs: []string{"benchmarks", "sweeps"},

@@ -27,7 +27,7 @@ func objects(t *testing.T) []client.Object {
 	atWork.Status.Best, atWork.Status.Effect = "pg_num=64", "+12.3%"
 	atWork.Status.Progress = &v1alpha1.Progress{Summary: "7/24 runs"}
 	clitest.GoOn(&atWork.Status.Conditions, v1alpha1.ReasonRunning, "Run 8 is under way.")
-	clitest.Set(&atWork.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "Still to be put back: the balancer.")
+	clitest.Set(&atWork.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "Still to be restored: the balancer.")
 	return []client.Object{nightly, fresh, atWork}
 }
 

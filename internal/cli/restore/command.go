@@ -30,34 +30,34 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `Show what a CephTuningSweep has changed in Ceph and not put back yet: each setting with
-what it was, what the sweep may have made of it, and the command that puts it back by hand.
-It is read from the journal, a ConfigMap in the operator's namespace, so that neither Ceph
-nor the operator has to answer. Without a name, it is every journal that is open: OSDs are
-among it that a benchmark keeps down, which cephbenchmark/NAME shows alone.
+const longHelp = `Show the settings that a CephTuningSweep has changed in Ceph and not restored yet: for each,
+the original value, the values that the sweep may have set, and the command that restores it by
+hand. They are read from the journal, a ConfigMap in the operator's namespace, so neither Ceph
+nor the operator has to answer. Without a name, every open journal is shown, also of OSDs that a
+benchmark keeps down; cephbenchmark/NAME shows only those.
 
-The operator puts everything back by itself, and goes on trying until Ceph answers. What is
-put back by hand meanwhile it finds as it was. Settings are put back from the top of the
-table to its end, as ` + manual.ByHand + `
+The operator restores everything by itself, and keeps trying until Ceph answers. It accepts
+settings that you restore by hand meanwhile. Restore them from the top of the table to its end,
+as ` + manual.ByHand + `
 says.
 
---abandon makes the operator give it up, for a Ceph cluster that is gone for good: what the
-table shows then stays as it is, but for what can be put back at once. It holds as soon as
-the sweep is about to put things back: when it is deleted, suspended, fails or concludes.
+--abandon makes the operator give the restore up, for a Ceph cluster that is gone for good: it
+restores what it can at once, and leaves the rest as it is. It takes effect when the sweep is
+about to restore: when it is deleted, suspended, fails or concludes.
 
-Exit codes: 0 nothing is open, or it is given up; 1 error; 2 wrong usage; 3 something is
-still to be put back.`
+Exit codes: 0 nothing is open, or it is given up; 1 error; 2 wrong usage; 3 settings are still to
+be restored.`
 
-const examples = `  # What sweep pg-num has not put back
+const examples = `  # Settings that sweep pg-num has not restored
   %[1]s pg-num -n cephtune-bench
 
-  # Which OSDs benchmark outage keeps down, and how to let them up by hand
+  # Which OSDs benchmark outage keeps down, and how to bring them back by hand
   %[1]s cephbenchmark/outage -n cephtune-bench
 
-  # Whatever is open, for a script
+  # All open journals, for a script
   %[1]s -o json
 
-  # Give it up, because the Ceph cluster is gone, and have the sweep gone, too
+  # Give it up, because the Ceph cluster is gone, and delete the sweep, too
   %[1]s pg-num -n cephtune-bench --abandon --yes && kubectl cephtune cancel pg-num -n cephtune-bench`
 
 // options are the flags.
@@ -80,7 +80,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "restore [[cephtuningsweep/]NAME]",
-		Short:             "Show what a sweep has not put back in Ceph, or give that up",
+		Short:             "Show what a sweep has not restored in Ceph, or give that up",
 		Long:              longHelp,
 		Example:           fmt.Sprintf(examples, program+" restore"),
 		ValidArgsFunction: object.CompleteSweeps(connect, 1),
@@ -95,7 +95,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.abandon, "abandon", false, "give up putting it back; with --yes")
+	flags.BoolVar(&o.abandon, "abandon", false, "give up restoring it; with --yes")
 	flags.BoolVar(&o.yes, "yes", false, "really give it up")
 	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator, where journals are")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
@@ -109,7 +109,7 @@ func (o *options) read(args []string) error {
 	case o.yes && !o.abandon:
 		return exit.UsageErrorf("--yes confirms --abandon, which is not there")
 	case o.abandon && o.output != "table":
-		return exit.UsageErrorf("--abandon tells what it does, and knows no --output")
+		return exit.UsageErrorf("--abandon prints what it does, and has no --output")
 	case len(args) == 0:
 		return nil
 	}
@@ -118,7 +118,7 @@ func (o *options) read(args []string) error {
 		return err
 	}
 	if o.abandon && kind.Name != object.Sweep().Name {
-		return exit.UsageErrorf("a %s has no settings to give up, only OSDs that are down: let them up with the command that is shown without --abandon", kind.Name)
+		return exit.UsageErrorf("a %s has no settings to give up, only OSDs that are down: bring them back with the command that is shown without --abandon", kind.Name)
 	}
 	o.name, o.kind = name, kind.Name
 	return nil
@@ -148,7 +148,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 		open += len(j.ToRestore())
 	}
 	if open > 0 {
-		return exit.UnexpectedErrorf("%d settings are still to be put back", open)
+		return exit.UnexpectedErrorf("%d settings are still to be restored", open)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, false, fmt.Errorf("journals are in namespace %s, whose ConfigMaps you may not list; condition Restored of the sweep tells as much as the operator knows: %w", o.operator, err)
+		return nil, false, fmt.Errorf("journals are in namespace %s, whose ConfigMaps you may not list; condition Restored of the sweep says what the operator knows: %w", o.operator, err)
 	case err != nil:
 		return nil, false, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
 	}
@@ -213,7 +213,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		return writeData(out, found, o.output)
 	}
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing is left to put back in Ceph.")
+		_, err := fmt.Fprintln(out, "Ceph has nothing left to restore.")
 		return err
 	}
 	var text strings.Builder
@@ -221,7 +221,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		if i > 0 {
 			text.WriteString("\n")
 		}
-		fmt.Fprintf(&text, "%s %s has changed Ceph cluster %s. Still to be put back:\n\n", nameOf(j), j.Sweep, j.FSID)
+		fmt.Fprintf(&text, "%s %s has changed Ceph cluster %s. Still to be restored:\n\n", nameOf(j), j.Sweep, j.FSID)
 		var rows [][]string
 		for _, e := range j.ToRestore() {
 			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
@@ -254,9 +254,9 @@ func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) str
 	changer, name := kind.New(), strings.ToLower(nameOf(j))
 	switch err := c.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, changer); {
 	case (apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID) && j.IsOutage():
-		return fmt.Sprintf("The %s is gone. The operator lets the OSDs up within a minute.", name)
+		return fmt.Sprintf("The %s is gone. The operator brings its OSDs back within a minute.", name)
 	case apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID:
-		return fmt.Sprintf("The %s is gone. The operator restores it once nobody works on that cluster; its log says what keeps it.", name)
+		return fmt.Sprintf("The %s is gone. The operator restores its changes once the cluster's lock is free; its log says what it waits for.", name)
 	case err != nil:
 		return fmt.Sprintf("What the %s is at cannot be read: %v", name, err)
 	}
@@ -281,7 +281,7 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
 	switch err := c.Get(ctx, key, sweep); {
 	case apierrors.IsNotFound(err) && len(found) > 0:
-		return fmt.Errorf("sweep %s is gone, so there is nothing to annotate: the operator restores what it has changed once nobody works on that cluster", key)
+		return fmt.Errorf("sweep %s is gone, so there is nothing to annotate: the operator restores its changes once the cluster's lock is free", key)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no CephTuningSweep %s in namespace %s: choose another with -n", o.name, namespace)
 	case err != nil:
@@ -289,14 +289,14 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	}
 	found = slices.DeleteFunc(found, func(j *tuning.Journal) bool { return j.Sweep.UID != string(sweep.UID) })
 	if known && len(found) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing is left to put back in Ceph, so there is nothing to give up.")
+		_, err := fmt.Fprintln(out, "Ceph has nothing left to restore, so there is nothing to give up.")
 		return err
 	}
 	if !o.yes {
 		if err := o.write(ctx, c, found, out); err != nil {
 			return err
 		}
-		return exit.UsageErrorf("--abandon leaves in Ceph what cannot be put back at once, balancer and autoscaler off among it: add --yes if you mean it")
+		return exit.UsageErrorf("--abandon leaves in Ceph what cannot be restored at once, such as a balancer or autoscaler that is off: add --yes to confirm")
 	}
 	before := sweep.DeepCopy()
 	if sweep.Annotations == nil {
@@ -306,6 +306,6 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	if err := c.Patch(ctx, sweep, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotating CephTuningSweep %s: %w", key, err)
 	}
-	_, err := fmt.Fprintf(out, "The operator gives up putting back what CephTuningSweep %s has changed, as soon as it is deleted, suspended, fails or concludes.\n", key)
+	_, err := fmt.Fprintf(out, "The operator gives up restoring the changes of CephTuningSweep %s as soon as it is deleted, suspended, fails or concludes.\n", key)
 	return err
 }

@@ -76,7 +76,7 @@ func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 		}
 		return fmt.Errorf("there is no phase %s, but %s", name, strings.Join(names, ", "))
 	case len(lines) == 1:
-		return fmt.Errorf("no course over time was kept of phase %s: its tool may not tell, and large ones are left out", name)
+		return fmt.Errorf("no course over time was kept of phase %s: its engine may not report one, and large ones are left out", name)
 	}
 	return csv.NewWriter(w).WriteAll(lines)
 }

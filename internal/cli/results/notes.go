@@ -152,7 +152,7 @@ func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 	if len(did) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, beside it: the background load did %s", name, strings.Join(did, ", "))
+	return fmt.Sprintf("%s, meanwhile: the background load did %s", name, strings.Join(did, ", "))
 }
 
 // environmentNotes name what differs from the environment of the first run.

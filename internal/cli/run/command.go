@@ -87,7 +87,7 @@ func newCommand(program string, connect object.Connect, logs live.Logs) *cobra.C
 	o := &options{Start: Start{Logs: logs}}
 	cmd := &cobra.Command{
 		Use:     "run (-f FILE | flags of a benchmark)",
-		Short:   "Run a benchmark or a sweep, and say what it came to",
+		Short:   "Run a benchmark or a sweep, and print its outcome",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" run"),
 		Args:    cobra.ArbitraryArgs,

@@ -20,15 +20,15 @@ import (
 
 const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
 
-A sweep ends the benchmark under way, puts back what it has changed in Ceph, and lets
-others have the cluster. A benchmark stops after its current phase. What was interrupted
-is measured anew once it is resumed; what was measured before counts.
+A sweep ends the current benchmark, restores what it has changed in Ceph, and releases the
+cluster's lock. A benchmark stops after its current phase. An interrupted run is repeated after
+the resume; completed runs count.
 
-With --wait, this command tells what the operator waits for until that has happened, and
-everything is put back.
+With --wait, this command reports what the operator waits for, until it is suspended and
+everything is restored.
 
-Exit codes: 0 it is told to suspend, and with --wait has; 1 error; 2 wrong usage; 3 it is not suspended within
---timeout, or this command was interrupted.`
+Exit codes: 0 it was asked to suspend, and with --wait is suspended; 1 error; 2 wrong usage; 3 it
+is not suspended within --timeout, or this command was interrupted.`
 
 const suspendExamples = `  # A sweep, before work on the cluster
   %[1]s pg-num -n cephtune-bench --wait
@@ -38,12 +38,11 @@ const suspendExamples = `  # A sweep, before work on the cluster
 
 const resumeHelp = `Resume a CephTuningSweep or a CephBenchmark that is suspended.
 
-A sweep goes on with the same plan and the runs that it has. What was interrupted is
-measured anew.
+A sweep continues with the same plan and its completed runs. An interrupted run is repeated.
 
-Exit codes: 0 it is told to go on; 1 error; 2 wrong usage.`
+Exit codes: 0 it was asked to resume; 1 error; 2 wrong usage.`
 
-const resumeExamples = `  # And see how it goes on
+const resumeExamples = `  # And follow it
   %[1]s pg-num -n cephtune-bench && kubectl cephtune watch pg-num -n cephtune-bench`
 
 // command is what both have in common.
@@ -85,10 +84,10 @@ func newCommand(program string, o *command) *cobra.Command {
 		},
 	}
 	if o.suspend {
-		cmd.Use, cmd.Short = "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", "Suspend a sweep or a benchmark; a sweep puts everything back"
+		cmd.Use, cmd.Short = "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", "Suspend a sweep or a benchmark; a sweep restores everything"
 		cmd.Long, cmd.Example = suspendHelp, fmt.Sprintf(suspendExamples, program+" suspend")
 		cmd.Flags().SortFlags = false
-		cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is put back")
+		cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
 		cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is until it is suspended")
 	}
 	return cmd
@@ -117,7 +116,7 @@ func (o *command) run(parent context.Context, kind object.Kind, name string, out
 func (o *command) change(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	state := object.StateOf(found)
 	what := state.Kind.Name + " " + client.ObjectKeyFromObject(found).String()
-	word := "to go on"
+	word := "to resume"
 	if o.suspend {
 		word = "to suspend"
 	}
@@ -125,7 +124,7 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 		return fmt.Errorf("%s has ended already: there is nothing to suspend", what)
 	}
 	if state.Suspend == o.suspend {
-		_, err := fmt.Fprintf(out, "%s was told %s before.\n", what, word)
+		_, err := fmt.Fprintf(out, "%s had been asked %s already.\n", what, word)
 		return err
 	}
 	before, ok := found.DeepCopyObject().(client.Object)
@@ -141,7 +140,7 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	if err := c.Patch(ctx, found, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("changing spec.suspend of %s: %w", what, err)
 	}
-	_, err := fmt.Fprintf(out, "%s is told %s.\n", what, word)
+	_, err := fmt.Fprintf(out, "%s is asked %s.\n", what, word)
 	return err
 }
 

@@ -45,13 +45,13 @@ func obeying(t *testing.T) client.WithWatch {
 			case 1:
 				s.Status.ObservedGeneration-- // The operator has not looked yet.
 			case 2:
-				clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRestoring, "Putting everything back, because the sweep is suspended.")
+				clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRestoring, "Restoring everything, because the sweep is suspended.")
 			case 3:
 				return errors.New("connection refused")
 			default:
 				meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionReconciling)
 				clitest.Set(&s.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "The sweep does not run.")
-				clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+				clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back at its original value.")
 			}
 			return nil
 		},

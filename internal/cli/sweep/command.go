@@ -173,7 +173,7 @@ func (o *options) checkObjective() error {
 		o.metric = o.load.Figure()
 	}
 	if o.load.Engine() == "rbd" && o.metric != v1alpha1.MetricBandwidth && o.metric != v1alpha1.MetricIOPS {
-		return exit.UsageErrorf("--objective %s: rbd bench tells bandwidth and iops alone, use --engine fio", o.objective)
+		return exit.UsageErrorf("--objective %s: rbd bench reports only bandwidth and iops, use --engine fio", o.objective)
 	}
 	return nil
 }

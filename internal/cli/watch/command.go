@@ -87,7 +87,7 @@ func newCommand(program string, with surroundings) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "watch ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
-		Short:   "Follow a sweep or a benchmark to its end, and say what it came to",
+		Short:   "Follow a sweep or a benchmark to its end, and print its outcome",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" watch"),
 

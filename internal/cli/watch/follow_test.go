@@ -280,10 +280,10 @@ func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuning
 	writeStatus(t, c, s, func() {
 		full := winner(t)
 		full.Status.DeepCopyInto(&s.Status)
-		goOn(s, v1alpha1.ReasonRestoring, "The verdict is in status. Putting everything back.")
+		goOn(s, v1alpha1.ReasonRestoring, "The verdict is in status. Restoring everything.")
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionComplete)
 	})
-	said.await(t, "Putting everything back.")
+	said.await(t, "Restoring everything.")
 	writeStatus(t, c, s, func() { conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, s.Status.Summary) })
 	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, said)

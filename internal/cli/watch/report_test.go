@@ -29,14 +29,14 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func winner(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := recorded(t, "osd_option", "two-osd-options")
-	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back at its original value.")
 	return s
 }
 
 func undecided(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := recorded(t, "plan", "pg-num-in-place")
 	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone,
-		"Pg_num of pool replicapool was 64 before, and somebody else has made it 100 meanwhile: left alone.")
+		"Pg_num of pool replicapool was 64 before, and something else has changed it to 100: left as it is.")
 	return s
 }
 
@@ -46,7 +46,7 @@ func failed(t testing.TB) *v1alpha1.CephTuningSweep {
 	s.Status.Configurations[0].Runs, s.Status.Progress.Summary, s.Status.Progress.CompletedRuns = 2, "5/39 runs", 5
 	s.Status.Best, s.Status.Effect, s.Status.Verdict, s.Status.Summary, s.Status.Noise = "", "", "", "", nil
 	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonClusterUnhealthy, "Ceph has reported HEALTH_ERR since settings were changed: OSD_FULL (1 full osd(s)).")
-	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back as it was before.")
+	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back at its original value.")
 	return s
 }
 

@@ -57,8 +57,8 @@ func TestLines(t *testing.T) {
 		}, "08:00:00  Complete         3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  The operator has not looked at it yet."},
 		"it is being deleted": {func(s *v1alpha1.CephTuningSweep) {
 			s.DeletionTimestamp = new(metav1.NewTime(clitest.Morning(100)))
-			goOn(s, v1alpha1.ReasonRestoring, "Putting everything back, because the sweep is deleted.")
-		}, "08:00:00  Restoring        3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  being deleted: Putting everything back, because the sweep is deleted."},
+			goOn(s, v1alpha1.ReasonRestoring, "Restoring everything, because the sweep is deleted.")
+		}, "08:00:00  Restoring        3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  being deleted: Restoring everything, because the sweep is deleted."},
 		"it has ended": {func(s *v1alpha1.CephTuningSweep) {
 			conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is.")
 		}, "08:00:00  Complete         3/24 runs"},

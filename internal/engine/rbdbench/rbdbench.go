@@ -360,7 +360,7 @@ func (p *parser) build(seconds float64) *result.Result {
 	default:
 		res.Read, res.Write = direction(p.read.operations), direction(p.write.operations)
 		res.Warn(result.Warning{Code: result.WarnUncheckedErrors, Message: "rbd bench does not check for I/O errors in readwrite mode"})
-		res.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "the rows of rbd bench do not tell reads from writes"})
+		res.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "the rows of rbd bench do not separate reads from writes"})
 	}
 	p.notes.AppendTo(res)
 	if p.tooLong {
