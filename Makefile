@@ -134,7 +134,7 @@ bench-crs: ## Measure how the manager fares with CRS CephBenchmarks and CephTuni
 
 # Shares in percent, and words of a page. Lower them when text gets better, never raise them:
 # the aim is 1.5 % and 2500 words.
-WORDS_LIMITS := -comments 1.3 -sentences 0.6 -page-words 5000
+WORDS_LIMITS := -comments 0.9 -sentences 0.58 -page-words 2500
 
 # WORDSFLAGS=-v lists each place, and the share of each package and page.
 WORDSFLAGS ?=

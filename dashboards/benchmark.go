@@ -23,7 +23,6 @@ const noResult = "No result in this time range: figures are there when a run has
 // noOutage says why a panel about failing OSDs is empty.
 const noOutage = "No outage was measured in this time range: template.outage has OSDs down in mid-phase"
 
-// benchmark is the dashboard of one benchmark.
 func benchmark() page {
 	return page{
 		uid:         BenchmarkUID,

@@ -26,7 +26,6 @@ const noSweep = "No such sweep in this time range: choose a namespace and a name
 // noRatio says why a panel with intervals is empty.
 const noRatio = "No interval yet: it takes some blocks"
 
-// sweep is the dashboard of one sweep.
 func sweep() page {
 	return page{
 		uid:         SweepUID,

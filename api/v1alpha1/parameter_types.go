@@ -74,15 +74,15 @@ type Parameter struct {
 	// +optional
 	Workload *WorkloadParameter `json:"workload,omitempty"`
 
-	// osdCount varies on how many OSDs the scratch pool of a run is, which
-	// target.scratchPool.osds describes: `osdCount: {}`. The OSDs are drawn anew
-	// for each block, unless target.scratchPool.osds.seed is set.
+	// osdCount varies the number of OSDs of a run's scratch pool, as
+	// target.scratchPool.osds describes: `osdCount: {}`. Each block draws the OSDs
+	// again, unless target.scratchPool.osds.seed is set.
 	// +optional
 	OSDCount *OSDCountParameter `json:"osdCount,omitempty"`
 
 	// deviceClass varies which OSDs may store the scratch pool of a run:
-	// `deviceClass: {}`, with values such as hdd and ssd. Each run makes the pool
-	// anew on the OSDs of its class.
+	// `deviceClass: {}`, with values such as hdd and ssd. Each run makes a new pool
+	// on the OSDs of its class.
 	// +optional
 	DeviceClass *DeviceClassParameter `json:"deviceClass,omitempty"`
 
@@ -101,7 +101,7 @@ type PoolOptionMethod string
 
 // The methods.
 const (
-	// PoolPerValue creates a pool for each value, anew in each block.
+	// PoolPerValue creates a new pool for each value in each block.
 	PoolPerValue PoolOptionMethod = "PoolPerValue"
 	// InPlace changes the option of the one pool.
 	InPlace PoolOptionMethod = "InPlace"
@@ -127,8 +127,8 @@ type PoolOptionParameter struct {
 	// +required
 	Option OptionName `json:"option"`
 
-	// method is PoolPerValue, which is what a scratchPool has, or InPlace, which
-	// is what other targets have. In place, pg_num splits and merges placement
+	// method is PoolPerValue for a scratchPool, and InPlace for other targets.
+	// In place, pg_num splits and merges placement
 	// groups, blocks visit its values up and down in turn, and the verdict says
 	// that this is the weaker design.
 	// +optional

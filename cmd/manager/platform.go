@@ -27,7 +27,7 @@ import (
 // startTimeout bounds what the manager asks the API server before it starts.
 const startTimeout = 30 * time.Second
 
-// platform is what both controllers work on.
+// platform has the clients and identities that both controllers use.
 type platform struct {
 	// namespace is the manager's own, where its locks, its key and its journals are.
 	namespace string
@@ -43,7 +43,7 @@ type platform struct {
 	kubernetes types.UID
 	// writer names this process, and no earlier or later one.
 	writer string
-	// doubts are what it may not have heard the end of.
+	// doubts are changes whose outcome is unknown.
 	doubts    *tuning.Doubts
 	masterKey []byte
 	counts    *exporter.Events

@@ -93,7 +93,6 @@ func (f *runFlags) run(ctx context.Context) error {
 	return err
 }
 
-// complete turns flags into options.
 func (f *runFlags) complete() (err error) {
 	if f.options.IdleTimeout <= 0 {
 		return fmt.Errorf("--idle-timeout is %v, want one above 0", f.options.IdleTimeout)

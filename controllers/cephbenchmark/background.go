@@ -41,14 +41,14 @@ type background struct {
 // background are the observations of the background load; empty without one.
 type backgroundFacts struct {
 	job  *batchv1.Job
-	lost bool // it was made, and not the manager has deleted it
+	lost bool // it was made, and something other than the manager deleted it
 	pods []corev1.Pod
 	// runners has one, 0.
 	runners map[int]runnerView
 	tasks   clientTasks // nil if the runner has not answered yet
 }
 
-// backgroundIndex is that of the background load among those that are followed.
+// backgroundIndex is the background load's index among the runners that are followed.
 const backgroundIndex = -1
 
 // background is the session of the background load: a name for its Job, and the first part
@@ -61,7 +61,7 @@ func (s session) backgroundPlace(places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = s.background().name, s.background().name
 	p.Client, p.Clients, p.Image.Shared = 0, 1, false
-	p.Image.RolledBack = false // It is about what is measured.
+	p.Image.RolledBack = false // Rollback concerns only the measured images.
 	return p
 }
 
@@ -117,7 +117,7 @@ func (s *script) beginBackground(run int32, tasks, background clientTasks, m *me
 	case there && status.State.Ended():
 		return failBackground(id, step, status), false
 	case tasks.begun(run) && status.State != task.Measuring:
-		// Its runner is another one than the run began with.
+		// A new runner took the place of the one that the run began with.
 		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
 			Reason: reportLost, Message: "the runner no longer knows it, though the run has begun",
 		}}), false
@@ -178,7 +178,7 @@ func (s *script) anyFailed(run int32, tasks clientTasks) bool {
 	return slices.ContainsFunc(s.phases, func(p phase) bool { return tasks.failed(taskID(run, p.name)) != nil })
 }
 
-// only makes the task of the one client that the background load is.
+// only makes the task of the background load, which is a single client.
 func (b *background) only(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made, err := of(b.place)
@@ -186,7 +186,7 @@ func (b *background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 	}
 }
 
-// aside makes a move one of the background load.
+// aside marks a move as the background load's.
 func (mv move) aside() move {
 	mv.background = true
 	if mv.failure != nil {
@@ -208,8 +208,8 @@ func failBackground(id, step string, status task.Status) move {
 	return move{kind: moveFail, id: id, step: step, background: true, failure: &failedTask{id: id, background: true, failure: failure}}
 }
 
-// spoiltByBackground is why a run is no evidence whose background has failed, beginning
-// with its reason.
+// spoiltByBackground is why a run whose background load has failed is invalid. It begins with the
+// reason.
 func spoiltByBackground(f failedTask) string {
 	reason := v1alpha1.ReasonBackgroundLoadFailed
 	switch why := f.failure.Reason; {
@@ -231,7 +231,6 @@ func backgroundReason(wrong string) string {
 	return ""
 }
 
-// hasBackground reports whether the session has one.
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
 
 // heard reports whether all runners have answered.
@@ -239,7 +238,7 @@ func (f facts) heard() bool {
 	return f.tasks != nil && (!f.hasBackground() || f.background.tasks != nil)
 }
 
-// begun reports whether anything of a run was handed over: from then on it is one.
+// begun reports whether any task of a run was handed over, which begins the run.
 func (f facts) begun(run int32) bool {
 	return f.tasks.begun(run) || f.background.tasks.has(backgroundID(run))
 }
@@ -413,7 +412,7 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 }
 
 // duringPhases gives each phase the figures of the background load in its time, and returns
-// why the run is no evidence.
+// why the run is invalid.
 func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
 	for i := range phases {
 		p := &phases[i]
@@ -433,8 +432,8 @@ func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phase
 }
 
 // whileMeasured is the time in which a phase was measured, in seconds since the
-// background began. The manager's clock knows both, unless it was restarted: then those
-// of the nodes have to do, which may differ.
+// background began. The manager's clock knows both, unless it was restarted: then the
+// nodes' clocks are used, which may differ.
 func (f facts) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := f.memory.startedAt[background], f.memory.startedAt[phase], f.memory.endedAt[phase]
 	if began.IsZero() || start.IsZero() {

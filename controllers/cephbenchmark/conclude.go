@@ -161,7 +161,6 @@ func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	return run
 }
 
-// event is the event about a run.
 func (e runEvidence) event() *kstatus.Outcome {
 	if e.wrong != "" {
 		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is invalid and excluded. %s", e.number, e.wrong)}
@@ -326,7 +325,6 @@ func digestOf(spec any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// conclusion is the result of a benchmark.
 type conclusion struct {
 	phases   []v1alpha1.PhaseResult
 	gate     figure.Gate
@@ -409,7 +407,6 @@ func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
 	}
 }
 
-// sentence is the outcome in one sentence.
 func (c conclusion) sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	text := fmt.Sprintf("%d of %d runs are valid.", c.valid, spec.Repetitions)
 	if c.gate.Sentence != "" {

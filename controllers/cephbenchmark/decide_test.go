@@ -309,7 +309,7 @@ func TestDecide(t *testing.T) {
 		},
 		"unless that has left something, which goes first": {
 			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID, f.leftBehind = nil, "2", true }),
-			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "the run before",
+			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "the previous run",
 		},
 		"a read that ran out of objects spoils its run": {
 			seen: atWork(withTask(task.Failed, "EndedEarly")), want: stepConcludeRun,

@@ -114,7 +114,6 @@ func (s *liveSession) lookBetweenRuns(between, strays bool) {
 	}
 }
 
-// follower follows one runner.
 type follower struct {
 	address string
 	client  runner.Client

@@ -328,7 +328,6 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// newScript makes the script of the clients.
 func (f *facts) newScript() (*script, error) {
 	if f.job == nil && f.survey != nil && !f.tearingDown() { // The teardown does not need its size.
 		var err error

@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// expectedOutage is the run's outage, as far as it explains observations.
+// expectedOutage is the part of the run's outage that explains observations.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	d := f.memory.outage
 	wanted, has := f.outagePlan()
@@ -47,8 +47,8 @@ func (f facts) forgottenOutage(run int32) string {
 
 func isMeasuring(s task.State) bool { return s == task.Measuring }
 
-// outageOf is what came of the outage of a run, for its phase; nil if it is that of
-// another phase. It says why the run is no evidence; "" if it is.
+// outageOf is the result of a run's outage; nil for other phases than the outage's. It also
+// returns why the run is invalid; "" if it is valid.
 func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
 	if !f.hasOutage(name) {
 		return ""
@@ -80,7 +80,7 @@ func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) st
 	return ""
 }
 
-// outageEnd is what came of the outage of a run, in one word, and what it has cost.
+// outageEnd is the outcome of a run's outage, in one word, and its cost.
 type outageEnd struct {
 	outcome string // "" if there was none, or it had not begun
 	cost    *archive.Outage

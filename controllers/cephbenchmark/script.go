@@ -20,7 +20,7 @@ import (
 )
 
 // script has all tasks of a session's clients, in order. The next one follows from the runners'
-// own statuses, so a restarted manager goes on where it was.
+// statuses, so a restarted manager continues where the last one stopped.
 type script struct {
 	phases []phase
 	places []place.Place // of each client
@@ -34,7 +34,7 @@ type script struct {
 	background *background
 	// withOutage is the phase in which OSDs go down; "" for none.
 	outagePhase v1alpha1.PhaseName
-	// switched says that a sweep switches settings meanwhile, which takes what each second did.
+	// switched says that a sweep switches settings meanwhile, so clients report each second.
 	switched bool
 }
 
@@ -46,7 +46,7 @@ type phase struct {
 }
 
 // newScript returns the script of a template for clients at these places, and for the
-// background at its own.
+// background load at another one.
 func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*script, error) {
 	s := &script{
 		places: places, initialState: template.InitialState,
@@ -73,7 +73,6 @@ func newScript(template v1alpha1.BenchmarkTemplate, places []place.Place, backgr
 	return s, nil
 }
 
-// loads are those of all phases.
 func (s *script) loads() []engine.Load {
 	loads := make([]engine.Load, 0, len(s.phases))
 	for _, p := range s.phases {
@@ -122,11 +121,11 @@ type memory struct {
 	// clients began.
 	startedAt map[string]time.Time
 	spread    map[string]time.Duration
-	// gathering has the clients' reports of the run that is being concluded; beside is its
+	// gathering has the clients' reports of the run that is being concluded; background is its
 	// background load's report.
 	gathering  gathering
 	background *task.Report
-	// evidence is what the runs of this session have come to.
+	// evidence has the outcomes of this session's runs.
 	evidence map[int32]runEvidence
 	// notStarted is why the signal to start a task did not reach all clients, by task.
 	notStarted map[string]string
@@ -148,18 +147,18 @@ type memory struct {
 	// found.
 	unrestoredInCeph   *tuning.Journal
 	unrestoredInCephAt time.Time
-	// osdMap is of when the scratch pool was found as it was asked for.
+	// osdMap was read when the scratch pool was found to be as specified.
 	osdMap *ceph.OSDMap
 	pgs    []ceph.PG
-	// cleanSince is since when the PGs of the scratch pool, in their final number, are
-	// called clean; zero while they are not.
+	// cleanSince is the time since which all PGs of the scratch pool have been clean, in their
+	// final number; zero while they are not.
 	cleanSince time.Time
 	// chosen and osds are the OSDs that the scratch pool is confined to; placed has the
 	// placements that were sent to Ceph, by placement group.
 	chosen *placement.Chosen
 	osds   []int
 	placed map[string][]int
-	// poolsRemade counts the scratch pools that were given up and made anew.
+	// poolsRemade counts the scratch pools that were given up and made again.
 	poolsRemade int
 	// statusWrittenAt is when status was written last.
 	statusWrittenAt time.Time
@@ -189,7 +188,7 @@ type memory struct {
 	// finished says that the clients were sent Finish, and when.
 	finished   bool
 	finishedAt time.Time
-	// orphansSince is since when pods are waited for whose Job is gone.
+	// orphansSince is when the wait for pods of a deleted Job began.
 	orphansSince time.Time
 }
 
@@ -214,11 +213,11 @@ type move struct {
 	id    string      // of the task
 	tasks []task.Task // of each client, for moveAssign
 	until time.Time   // for moveRest
-	// step says what goes on, for progress.
+	// step describes the current step, for progress.
 	step string
 	// failure is why, for moveFail and a run that failed.
 	failure *failedTask
-	// beside: the move is about the background load, not about the clients.
+	// background: the move is about the background load, not about the clients.
 	background bool
 	// measured says that all phases of the run have ended, so that they count.
 	measured bool
@@ -295,7 +294,7 @@ func prefillTask(id string, load engine.Load, c place.Place, key string) task.Ta
 	return task.Task{ID: id}
 }
 
-// size finds out by pilots how much a phase has to move that is bounded by bytes.
+// size runs pilots to find the bytes that a phase has to move, if bytes bound it.
 func (s *script) size(i int, tasks clientTasks, m *memory) (move, bool) {
 	p := s.phases[i]
 	load, ok := p.load.(engine.Piloted)
@@ -371,14 +370,13 @@ func (s *script) runPhase(i int, run int32, tasks clientTasks, m *memory, now ti
 	return measure(id, step, todo, tasks, m)
 }
 
-// execution is one execution of a phase.
 func (s *script) execution(i int, run int32, m *memory) engine.Run {
 	return engine.Run{
 		ID: taskID(run, s.phases[i].name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.phases[i].name == s.outagePhase, Switched: s.switched,
 	}
 }
 
-// tidyUp removes what the phases have written that have ended in this session.
+// tidyUp removes the data of the phases that have ended in this session.
 func (s *script) tidyUp(upTo int32, tasks clientTasks, m *memory) (move, bool) {
 	for run := int32(1); run <= upTo; run++ {
 		for i, p := range s.phases {
@@ -394,7 +392,7 @@ func (s *script) tidyUp(upTo int32, tasks clientTasks, m *memory) (move, bool) {
 	return move{}, true
 }
 
-// tidyOne removes what one task has written, if there is anything.
+// tidyOne removes the data of one task, if it wrote any.
 func (s *script) tidyOne(id string, p phase, execution engine.Run, tasks clientTasks) (move, bool) {
 	if len(p.load.Tidy(s.places[0], execution)) == 0 {
 		return move{}, true
@@ -432,7 +430,6 @@ func (m *memory) lastEnd() time.Time {
 	return last
 }
 
-// forEach makes the task of each client.
 func (s *script) forEach(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made := make([]task.Task, 0, len(s.places))

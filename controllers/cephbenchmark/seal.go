@@ -83,7 +83,6 @@ func startedBefore(job *batchv1.Job) bool {
 	return !strings.HasPrefix(job.Annotations[annotationSeal], sealVersion)
 }
 
-// seal seals the annotations of a Job.
 func (s session) seal(master []byte, job *batchv1.Job) error {
 	seal, err := s.sealOf(master, job.Annotations)
 	if err != nil {

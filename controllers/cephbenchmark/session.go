@@ -43,7 +43,6 @@ func sessionOf(uid types.UID, runID v1alpha1.RunID) session {
 	return session{name: sessionPrefix + hex.EncodeToString(sum[:5]), uid: uid, runID: runID}
 }
 
-// id identifies the session.
 func (s session) id() string { return string(s.uid) + "/" + string(s.runID) }
 
 // key is the secret that the manager shares with the session's runners. It is

@@ -29,7 +29,6 @@ type effect struct {
 	events []eventRecord
 }
 
-// eventRecord is one event.
 type eventRecord struct {
 	kind, reason, message string
 }

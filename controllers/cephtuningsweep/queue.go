@@ -103,7 +103,6 @@ func (r *Reconciler) lockLost(ctx context.Context, seen facts, message string) (
 	return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }
 
-// ask asks for the lock.
 func (r *Reconciler) ask(ctx context.Context, seen facts) (lock.Grant, error) {
 	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {

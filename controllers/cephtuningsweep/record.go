@@ -249,7 +249,6 @@ func removeEnds(conditions *[]metav1.Condition) {
 	}
 }
 
-// setStep records the current step.
 func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 	if s.Progress == nil {
 		if p.progress == "" {

@@ -1,6 +1,6 @@
 // Package gitops tests what others conclude from the status of this project's kinds: Argo CD
-// by the health scripts of config/argocd, and Flux and kubectl wait by kstatus. It is a module
-// of its own, so that nothing of theirs gets into the operator's.
+// by the health scripts of config/argocd, and Flux and kubectl wait by kstatus. It is a separate
+// module, so that their dependencies stay out of the operator's.
 package gitops
 
 import (
@@ -22,8 +22,8 @@ type health struct {
 // a busy machine may stall for as long.
 const timeout = 30 * time.Second
 
-// run runs a health script as Argo CD runs one that it has from its ConfigMap: with that
-// interpreter, and without the libraries that it keeps from such scripts, such as string.
+// run runs a health script as Argo CD runs one from its ConfigMap: with the same interpreter, and
+// without libraries such as string.
 func run(ctx context.Context, script string, object map[string]any) (health, error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// file is one to be packed.
 type file struct {
 	name string
 	data []byte
 	mode fs.FileMode
 }
 
-// plainTar packs files as root's, all of one time, in the order given.
+// plainTar packs files in the given order. All have owner root and the same time.
 func plainTar(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -36,7 +35,6 @@ func plainTar(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// compressedTar is plainTar, compressed.
 func compressedTar(files []file, at time.Time) ([]byte, error) {
 	plain, err := plainTar(files, at)
 	if err != nil {

@@ -127,7 +127,6 @@ func (r *release) command(environment []string, name string, args ...string) ([]
 	return out, nil
 }
 
-// write puts a file into the release.
 func (r *release) write(name string, data []byte) error {
 	path := filepath.Join(r.out, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

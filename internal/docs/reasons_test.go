@@ -152,8 +152,7 @@ func TestReasonsAreConstants(t *testing.T) {
 		text := types.ExprString(expression)
 		used[text] = true
 		_, isWord := literal(expression)
-		isEvent := strings.HasPrefix(text, eventPrefix)
-		if !isWord && !isEvent && !strings.HasPrefix(text, "v1alpha1.Reason") && passedOn[text] == "" {
+		if !isWord && !strings.HasPrefix(text, "v1alpha1.Reason") && passedOn[text] == "" {
 			t.Errorf("where does the reason %s come from? Make it a constant of the API, or say it in passedOn", text)
 		}
 	}
@@ -167,13 +166,10 @@ func TestReasonsAreConstants(t *testing.T) {
 	}
 }
 
-// eventPrefix begins the names of constants for events only.
-const eventPrefix = "event"
-
 // eventWords are the reasons of events that are no reasons of conditions.
 func eventWords(t *testing.T) []string {
 	t.Helper()
-	words := append(ofType(t, "internal/sweep", "EventCode"), withPrefix(t, "controllers/cephtuningsweep", eventPrefix)...)
+	words := ofType(t, "internal/sweep", "EventCode")
 	for _, expression := range said(t) {
 		if word, isWord := literal(expression); isWord {
 			words = append(words, word)

@@ -2,15 +2,15 @@
 // States of a CR are read from its status at every scrape: they are the same after a restart of
 // the manager, and gone when the CR is. Events are counted as they happen.
 //
-// This package is names and descriptions alone, and imports nothing of anyone's, so that
-// dashboards and alerts can be made from it. Package exporter has the values.
+// This package has only names and descriptions, and imports no other module, so that dashboards
+// and alerts can be generated from it. Package exporter has the values.
 package metrics
 
-// Names of metrics. Dashboards, alerts and documentation are made from these, so that
-// none of them can name one that is not there.
+// Names of metrics. Dashboards, alerts and documentation are generated from them, so they cannot
+// name a metric that does not exist.
 const (
-	// Of a sweep: at most five series. Those about noise appear once it has ended, when those
-	// about the run and the expected end are gone.
+	// Of a sweep: at most five series. Series about noise appear once it has ended,
+	// when those about the run and the expected end disappear.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
 	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
@@ -55,7 +55,7 @@ const (
 	SidecarErrors  = "cephtune_sidecar_request_errors_total"
 	APIRequest     = "cephtune_api_request_duration_seconds"
 
-	// What OSDs cost that benchmarks have down, since then.
+	// Costs of outages, since the manager was started.
 	Outages               = "cephtune_outages_total"
 	OutageDuration        = "cephtune_outage_duration_seconds"
 	DegradedObjectSeconds = "cephtune_outage_degraded_object_seconds_total"
@@ -71,7 +71,7 @@ const (
 	LabelNamespace     = "namespace"
 	LabelName          = "name"
 	LabelCluster       = "ceph_cluster" // namespace/name of the CephCluster
-	LabelReason        = "reason"       // of the condition Ready, or why a run is no evidence
+	LabelReason        = "reason"       // of the condition Ready, or why a run is invalid
 	LabelState         = "state"        // Reconciling, Stalled, Ready or Idle
 	LabelVerdict       = "verdict"
 	LabelSummary       = "summary" // one sentence

@@ -116,7 +116,7 @@ func writeDescription(page *strings.Builder, d Description) {
 	fmt.Fprintf(page, "- Type: %s\n- Labels: %s\n- For example, %s:\n\n  ```promql\n  %s\n  ```\n", d.Type, labels, d.Answers, d.Example)
 }
 
-// Label is a label with what its values are.
+// Label is a label, with a description of its values.
 type Label struct{ Name, Values string }
 
 // Labels are all labels.

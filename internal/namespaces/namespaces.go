@@ -2,8 +2,7 @@
 // manager has the rights to run them. It is also the only place that interprets missing
 // rights: in a namespace that is deleted they go with it.
 //
-// A manager that handles all namespaces sees objects of people who are to have nothing to
-// do with a Ceph cluster. Without this it would lock the cluster, make pools and change
+// A manager that handles all namespaces sees objects of people who must not reach a Ceph cluster. Without this it would lock the cluster, make pools and change
 // settings for them, only to find that it cannot make their Jobs.
 package namespaces
 
@@ -23,7 +22,7 @@ type Checker struct {
 	handled []string
 
 	mutex sync.Mutex
-	known map[string]bool // to be namespaces of benchmarks
+	known map[string]bool // namespaces of benchmarks
 }
 
 // New returns a Checker. The client is the manager's own, and handled are the namespaces
@@ -39,7 +38,7 @@ func (c *Checker) Handles(namespace string) bool {
 }
 
 // Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks
-// may. A yes is remembered: rights that are taken away show where they are missing.
+// may. A positive answer is remembered: if rights are removed later, the calls that need them fail.
 func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -48,7 +48,7 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 	return "", journal.Close(ctx)
 }
 
-// downOf are those of some OSDs that exist and are down.
+// downOf returns those of the OSDs that exist and are down.
 func downOf(osds []int, m *ceph.OSDMap) []int {
 	var down []int
 	for _, osd := range m.OSDs {

@@ -95,8 +95,8 @@ func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	return text
 }
 
-// phasesOf are the figures over all valid runs: those of status, or what the runs say
-// where status is about others.
+// phasesOf are the figures over all valid runs: those of status, or, where status is about other
+// runs, those computed from the given runs.
 func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseResult, error) {
 	if len(runs) == 0 || len(b.Status.Phases) > 0 {
 		return b.Status.Phases, nil
@@ -150,7 +150,7 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 	return table
 }
 
-// backgroundPhase is what is written for the direction of figures of the background load.
+// backgroundPhase takes the place of the direction in figures of the background load.
 const backgroundPhase = "Background"
 
 // marksText says once what each mark means.
@@ -164,7 +164,7 @@ func marksText(phases []v1alpha1.PhaseResult) string {
 	return strings.Join(lines, " ")
 }
 
-// runsOf lists the runs: those that are kept in full, or what status knows.
+// runsOf lists the runs, from their full results, or from status where those are not kept.
 func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	table := &Table{Header: []string{"Run", "State", "Began", "Took", "Clients started within", "Reason"}}
 	for _, run := range runs {
@@ -228,7 +228,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 }
 
-// workOf is that of an OSD, and what is typical of its peers.
+// workOf is the work of an OSD, and the typical work of its peers.
 func workOf(w *archive.Work) (own, peers string) {
 	if w == nil {
 		return "", ""

@@ -40,7 +40,6 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	fmt.Fprintf(&c.body, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, px(x), px(y), html.EscapeString(s))
 }
 
-// path joins points.
 func (c *canvas) path(class string, points [][2]float64) {
 	if len(points) < 2 {
 		return

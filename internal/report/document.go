@@ -24,9 +24,9 @@ type Document struct {
 	// Verdict may be empty; Tone is its style.
 	Verdict string
 	Tone    Tone
-	// Sentence is the outcome in one.
+	// Sentence states the outcome in one sentence.
 	Sentence string
-	// Warnings have to be known before anything else.
+	// Warnings come first, since they qualify everything else.
 	Warnings []string
 	Facts    []Fact
 	Sections []Section
@@ -53,7 +53,7 @@ type Section struct {
 	Parts []Part
 }
 
-// Part is one of its fields.
+// Part is one block of a section. Exactly one field is set.
 type Part struct {
 	Text  string
 	Table *Table
@@ -65,13 +65,13 @@ type Part struct {
 type Table struct {
 	Header []string
 	Rows   [][]string
-	// Folded tables are long: what they say is in a plot as well.
+	// Folded tables are long, and a plot shows the same.
 	Folded string
 }
 
 // Plot is a picture.
 type Plot struct {
-	// SVG is the picture, complete and with nothing from elsewhere.
+	// SVG is the picture. It loads nothing from elsewhere.
 	SVG string
 	// Caption says how to read it.
 	Caption string
@@ -92,7 +92,7 @@ func (d *Document) add(title string, parts ...Part) {
 	}
 }
 
-// fact appends one, unless it is empty.
+// fact appends a fact, unless it is empty.
 func (d *Document) fact(name, text string) {
 	if text != "" {
 		d.Facts = append(d.Facts, Fact{name, text})
@@ -140,7 +140,7 @@ func environmentTable(e *v1alpha1.Environment) *Table {
 	return table
 }
 
-// manifest is the object without what the cluster has added to it, so that it can be
+// manifest is the object without the fields that the API server added, so that it can be
 // applied elsewhere.
 func manifest(kind string, o metav1.ObjectMeta, spec any) (string, error) {
 	type meta struct {

@@ -50,7 +50,6 @@ func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	return append(parts, Part{Text: outageBy(b) + outageMethod})
 }
 
-// outageOf is that of one run.
 type outageOf struct {
 	run    int32
 	result *archive.Outage

@@ -19,7 +19,6 @@ const (
 	plotLeft  = 90
 )
 
-// estimate is a ratio with its interval.
 type estimate struct {
 	name           string
 	index          int

@@ -70,8 +70,7 @@ func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) s
 	return write(low) + " to " + write(high)
 }
 
-// LimitOf is the limit of a constraint, and how values that are held against it are
-// written.
+// LimitOf returns the limit of a constraint, and the format of values that are compared with it.
 func LimitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) string) {
 	figures := func(d v1alpha1.Decimal) string { return figure.HumanDecimal(c.Metric, d) }
 	switch {
@@ -95,7 +94,7 @@ func Unit(metric v1alpha1.Metric) string {
 	}
 }
 
-// Found says of data in which state a run found them.
+// Found describes the state of the data at the beginning of a run.
 func Found(state v1alpha1.DataState) string {
 	switch state {
 	case v1alpha1.DataPrefilled:

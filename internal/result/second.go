@@ -53,7 +53,7 @@ func (s *Second) WithoutLatencies() Second {
 	return plain
 }
 
-// Validate reports what in a row cannot be.
+// Validate reports impossible values in a row.
 func (s *Second) Validate() error {
 	if s.FromNanoseconds < 0 || s.ToNanoseconds <= s.FromNanoseconds {
 		return fmt.Errorf("a second from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)

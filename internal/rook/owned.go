@@ -107,7 +107,6 @@ func (c ownedConfig) options() map[string]map[string]string {
 	return all
 }
 
-// add notes a CephBlockPool.
 func (o *Owned) add(pool *unstructured.Unstructured) error {
 	if pool.GetDeletionTimestamp() != nil {
 		return nil

@@ -121,8 +121,8 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	return bound(*sent.Load(), received, time.Duration(answer.RunningNanoseconds)), nil
 }
 
-// bound says when a tool began that had been running for a while when that was
-// received. A runner that claims more than can be is not believed.
+// bound says when a tool began: after the request was sent, and before the answer arrived, by as
+// long as the runner says that it has been running. A claim to have begun before is not believed.
 func bound(sent, received time.Time, running time.Duration) Started {
 	began := received.Add(-max(running, 0))
 	if began.Before(sent) {
@@ -178,7 +178,7 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 	})
 }
 
-// request reads what the runner answers, if it does what was asked.
+// request sends a request, and reads the answer if the runner accepted it.
 func (c *client) request(ctx context.Context, wait time.Duration, method, path string, body []byte, read func(io.Reader) error) (err error) {
 	ctx, stop := context.WithTimeout(ctx, wait+requestTimeout)
 	defer stop()
@@ -201,7 +201,7 @@ func (c *client) request(ctx context.Context, wait time.Duration, method, path s
 	return nil
 }
 
-// refusal is why the runner does not do what was asked.
+// refusal is the runner's reason for refusing a request.
 func (c *client) refusal(response *http.Response, path string) error {
 	data, err := readBounded(response.Body, maxRefusalBytes)
 	if err != nil {

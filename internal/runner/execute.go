@@ -39,7 +39,6 @@ type execution struct {
 	output *streams // of the tool
 }
 
-// failure is a task.Failure as an error.
 type failure struct{ task.Failure }
 
 // Error implements error.
@@ -91,7 +90,6 @@ func rest(ctx context.Context, seconds float64) error {
 	}
 }
 
-// update changes the status of the task.
 func (r *execution) update(change func(*task.Status)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +135,6 @@ func (r *execution) start(ctx context.Context, c task.Command, dir string, stdou
 	return p, nil
 }
 
-// quoted shows a command to a human.
 func quoted(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

@@ -126,7 +126,6 @@ func (e Evidence) Pairs() (int, error) {
 	return counts[len(counts)-1] * e.pairs(), nil
 }
 
-// pairs are those of a group.
 func (e Evidence) pairs() int {
 	if e.Plan.Candidates == 1 {
 		return 2

@@ -20,8 +20,8 @@ type Observation struct {
 
 // MakePairs matches the runs of two configurations by block, in the order in
 // which the baseline's blocks first appear. Several runs of one configuration in
-// a block count once, by their geometric mean: they share what made the block
-// what it was. Runs whose block lacks the other configuration are left out and
+// a block count once, by their geometric mean: they share
+// the conditions of the block. Runs whose block lacks the other configuration are left out and
 // counted in unpaired.
 func MakePairs(baseline, candidate []Observation) (pairs []Pair, unpaired int, err error) {
 	base, order, err := geometricMeans("baseline run", baseline)

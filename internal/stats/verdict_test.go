@@ -252,7 +252,7 @@ func TestSentences(t *testing.T) {
 	for want, c := range map[string]Contrast{
 		"pg_num=64 is better than the baseline by more than 20%: ratio 1.400, 95% interval 1.296 to 1.512, 6 blocks.":                                                                                normalised(math.Log(1.4), 0.03, 6),
 		"pg_num=64 differs from the baseline by less than 5%: ratio 1.000, 95% interval 0.987 to 1.013, 6 blocks.":                                                                                   normalised(0, 0.005, 6),
-		"pg_num=64: no verdict, because there is 1 run where 3 are needed: it cannot predict the next one.":                                                                                 {LogRatio: 1, Runs: 1},
+		"pg_num=64: no verdict, because there is 1 run where 3 are needed: it cannot predict the next one.":                                                                                          {LogRatio: 1, Runs: 1},
 		"pg_num=64 is undecided (a gain is shown, but not whether it exceeds the minimum effect; it is too close to a threshold to be decided): ratio 1.200, 95% interval 1.083 to 1.330, 6 blocks.": normalised(math.Log(1.2), 0.04, 6),
 	} {
 		as, err := Judge(criteria, []Comparison{{Name: "pg_num=64", Contrast: c}})

@@ -12,11 +12,11 @@ type EventCode string
 const (
 	RunRepeated         EventCode = "RunRepeated"         // Outcome of the first try
 	RunMissing          EventCode = "RunMissing"          // Outcome of the second
-	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are no evidence: Outcome
+	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid: Outcome
 	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
 	BlockRejected       EventCode = "BlockRejected"       // Value ln(last/first control), Limit; measured again
 	BlockLostControl    EventCode = "BlockLostControl"    // no valid run of the baseline where one is needed; measured again
-	BlockAccepted       EventCode = "BlockAccepted"       // Value ln(last/first control) where Count, of the baseline's runs, is above 1
+	BlockAccepted       EventCode = "BlockAccepted"       // Count runs of the baseline; if above 1, Value is ln(last/first control)
 	CandidateDecided    EventCode = "CandidateDecided"    // left the race with a verdict that cannot win
 	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race: Value its gain less the leader's, in logs
 	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race: it cannot win

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// replay is the sweep as the ledger so far makes it. It is built by reading the
-// ledger from the beginning; nothing else ever changes it.
+// replay is the state of the sweep that follows from the ledger. Reading the ledger from the
+// beginning builds it; nothing else changes it.
 type replay struct {
 	*Planner
 
@@ -34,7 +34,7 @@ type replay struct {
 	rejected  int // blocks
 	drifted   int // blocks rejected for drift, the last of them by lastDrift
 	lastDrift stats.Drift
-	accepted  int // the last block that was
+	accepted  int // the last accepted block
 
 	events []Event // of the last entry
 	stop   StopCode
@@ -43,7 +43,7 @@ type replay struct {
 // faulty is what went wrong with the runs of a candidate.
 type faulty struct {
 	missed map[int]bool    // blocks, however often they were attempted
-	runs   map[Outcome]int // that were no evidence, repeated ones among them
+	runs   map[Outcome]int // invalid ones, repeated ones included
 }
 
 // departure is how a candidate left the race, with what was known then. Its
@@ -157,7 +157,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	return r.nextSlot()
 }
 
-// withdraw takes a candidate out whose runs are no evidence.
+// withdraw takes out a candidate whose runs are invalid.
 func (r *replay) withdraw(c int, outcome Outcome) error {
 	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
 	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
@@ -333,7 +333,7 @@ func (r *replay) worthConfirming(gain stats.Contrast) bool {
 	return !r.sole() && gain.Runs >= firstCut && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
 
-// look lets those candidates leave that can no longer win, and the only one when it has.
+// look drops candidates that can no longer win, and a single candidate once it has won.
 func (r *replay) look(rounds int) error {
 	if !r.settings.Racing {
 		return nil
@@ -426,8 +426,8 @@ func (r *replay) affordsRoundAndConfirmation() bool {
 	return r.affords(r.spent, r.runsPerBlock(len(r.live))+confirmation)
 }
 
-// startConfirmation fixes the largest number of fresh blocks before the first of them, by
-// which their looks have levels.
+// startConfirmation fixes the maximum number of fresh blocks before the first of them, since the
+// levels of their looks depend on it.
 func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	_, most := r.MaxBlocks()
 	blocks := most

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// notPowerOfTwo is what Ceph warns of for as long as a pool has such a number of
-	// placement groups.
+	// notPowerOfTwo is Ceph's warning about a pool whose number of placement groups is no power
+	// of two.
 	notPowerOfTwo = v1alpha1.HealthCode("POOL_PG_NUM_NOT_POWER_OF_TWO")
-	// maxAllowedWarnings is how many quiescence may name, as its schema has it.
+	// maxAllowedWarnings is the schema's maximum for quiescence.allowedWarnings.
 	maxAllowedWarnings = 32
 )
 

@@ -11,9 +11,9 @@ import (
 // WindowAt reports whether changes to Ceph may start at a moment, and when that changes
 // next. Without a window they always may, and next is the zero time.
 //
-// Windows are times of day where the user is. On a day on which clocks are set, one that holds
-// that moment is longer or shorter by an hour, a time that the clock skips is an hour later,
-// and of a time that it shows twice it is one of the two. It fails for an unknown time zone.
+// Windows are times of day in the user's time zone. When the clock changes, a window around that
+// moment is an hour longer or shorter; a skipped time counts as an hour later, and a repeated time
+// as one of the two. It fails for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
 	if w == nil {
 		return true, time.Time{}, nil

@@ -13,13 +13,13 @@ import (
 // session began.
 type Switch struct {
 	Setting      int           `json:"setting"`
-	Sent         time.Duration `json:"sentNanoseconds"`         // when Ceph was told
-	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when it had answered
+	Sent         time.Duration `json:"sentNanoseconds"`         // when it was sent to Ceph
+	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph had answered
 	Ended        time.Duration `json:"endedNanoseconds"`        // when the window was over
-	Proven       bool          `json:"proven"`                  // OSDs were seen to run with it
+	Proven       bool          `json:"proven"`                  // OSDs reported the running value
 }
 
-// Client is between which moments one client counted, in order, and what is known of its clock.
+// Client has the time spans of one client's rows, in order, and the error of its clock.
 type Client struct {
 	Rows []Span
 	// Offset is the client's clock less the operator's; it may be wrong by Error.
@@ -48,7 +48,7 @@ type Window struct {
 	Late    float64 `json:"late"`   // of the second half
 }
 
-// Part is which rows of a client lie in a span: from First to before End, which Lasted so long.
+// Part selects the rows of a client in a span: from First to before End. They took Lasted.
 type Part struct {
 	First, End int
 	Lasted     time.Duration
@@ -71,12 +71,12 @@ const (
 	Late
 )
 
-// Figure is what a piece comes to; 0 where nothing moved.
+// Figure computes a piece's figure; it is 0 if no operation finished.
 type Figure func(Piece) (float64, error)
 
-// Cut gives each switch its window, which begins when wash-out is over. Rows count that lie inside
-// it wholly, however wrong the client's clock is within its bound. covered tells which windows
-// have rows enough, and depends on times only. Of other windows there are no figures.
+// Cut returns the window of each switch, which begins after the wash-out. A row counts if it lies
+// inside the window for any error of the client's clock within its bound. covered reports the
+// windows with enough rows, and depends only on times. Other windows have no figures.
 func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (windows []Window, covered []bool, err error) {
 	pieces, covered, err := Pieces(switches, clients, timing)
 	if err != nil {
@@ -161,9 +161,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 	return parts, known
 }
 
-// Faults tells which windows are no evidence: not proven, told slowly, not covered, or
-// disturbed. It is not given their figures, so it cannot prefer any. One faulty
-// window voids its whole group.
+// Faults reports the invalid windows: not proven, switched slowly, not covered, or disturbed. It
+// does not see their figures, so it cannot prefer any. One faulty window voids its whole group.
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {

@@ -25,8 +25,8 @@ type Cluster struct {
 	Fake
 	Behaviour
 
-	// boot has the options that only a restart changes, as OSDs have them, and local
-	// what was set in one OSD itself. Both are by "osd.0 option".
+	// boot has the running values of options that only a restart changes, local the values set
+	// in one OSD. Their keys have the form "osd.0 option".
 	boot, local map[string]string
 	// reverting are the options that OSDs will have removed by the next tick.
 	reverting map[string]bool
@@ -34,9 +34,9 @@ type Cluster struct {
 	moving map[string]bool
 	// late are changes whose answer was lost and that are still to be carried out.
 	late []func() error
-	// epoch is the highest that was seen.
+	// epoch is the highest epoch seen so far.
 	epoch int64
-	// recovering is in how many more looks at the status there is recovery.
+	// recovering is the number of further status calls that report recovery.
 	recovering int
 }
 
@@ -62,12 +62,11 @@ type Behaviour struct {
 	StayDown map[int]bool
 	// Now is the clock by which OSDs go down; nil for that of the machine.
 	Now func() time.Time
-	// RecoveryLooks is for how many looks at the status there is recovery after an OSD
-	// came up.
+	// RecoveryLooks is the number of status calls that report recovery after an OSD came up.
 	RecoveryLooks int
 	// Before and After are called for each verb, outside of any lock, by the name of the
-	// method. An error of Before keeps it from being carried out; one of After is its
-	// answer, although it was.
+	// method. An error of Before prevents the verb; an error of After becomes the answer of
+	// a verb that was carried out.
 	Before, After func(verb string) error
 	// Lose makes the next change of that verb end without an answer. It is carried out
 	// by Land.

@@ -16,7 +16,6 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// options are the flags.
 type options struct {
 	baseline      []string
 	candidates    groups

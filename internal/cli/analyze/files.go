@@ -19,11 +19,11 @@ type fileReader struct {
 	metric    metric
 	direction string
 	study     *study
-	owners    map[[sha256.Size]byte]string // the configuration that has a content
+	owners    map[[sha256.Size]byte]string // by content, the configuration it belongs to
 	places    int                          // how many runs the configuration has, copies included
 }
 
-// studyOfFiles compares runs of which each left one file.
+// studyOfFiles compares runs, each read from one file.
 func studyOfFiles(o *options) (*study, error) {
 	m, err := lookupMetric(o.metric)
 	if err != nil {
@@ -75,7 +75,6 @@ func (f *fileReader) configuration(g group) (configuration, error) {
 	return c, nil
 }
 
-// add adds a run to a configuration.
 func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, file string, p part) error {
 	source := position(file, p.line())
 	// A copy of an output is not another run, however often it is named.
@@ -93,7 +92,7 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 	}
 	seen[sum], f.owners[sum] = source, c.Name
 	r.Source = source
-	r.Block = strconv.Itoa(f.places) // The place in the list, whatever was left out before it.
+	r.Block = strconv.Itoa(f.places) // The place in the list, counting files that were left out.
 	c.Runs = append(c.Runs, r)
 	return nil
 }
@@ -146,8 +145,8 @@ func position(file string, line int) string {
 	return file + ":" + strconv.Itoa(line)
 }
 
-// checkComparable refuses what no ratio can compare, and warns of what it probably
-// should not.
+// checkComparable refuses runs that no ratio can compare, and warns of those that probably
+// should not be compared.
 func (s *study) checkComparable() error {
 	first := s.baseline.Runs[0]
 	warned := map[string]bool{}

@@ -40,7 +40,6 @@ const examples = `  # A sweep
   # A benchmark, for ten minutes at most
   %[1]s cephbenchmark/nightly -n cephtune-bench --timeout 10m`
 
-// options are the flags.
 type options struct {
 	timeout time.Duration
 }

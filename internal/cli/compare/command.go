@@ -69,7 +69,6 @@ const examples = `  # Before and after an upgrade of Ceph
   # Two repetitions of one, for a script
   %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
 
-// options are the flags.
 type options struct {
 	sides [2]reference
 	// kinds and beginnings are the flags about what is expected, expect what they say.

@@ -41,7 +41,6 @@ const examples = `  # In the namespace where you run benchmarks
   # Only what is wrong
   %[1]s -o json | jq '.[] | select(.state == "wrong")'`
 
-// options are the flags.
 type options struct {
 	operator string
 	output   string

@@ -46,7 +46,6 @@ const examples = `  # Everything that one may see
   # Whatever has not been put back, for a script
   %[1]s -A -o json | jq '.items[] | select(any(.status.conditions[]?; .type == "Restored" and .status != "True")) | .metadata.name'`
 
-// options are the flags.
 type options struct {
 	kinds    []object.Kind
 	all      bool

@@ -24,7 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// Flags describe a load of one phase and what it is put on.
+// Flags describe one phase and its target.
 type Flags struct {
 	cluster      string
 	pool         string
@@ -50,7 +50,7 @@ type Flags struct {
 	volume *resource.Quantity // volumeSize, likewise
 }
 
-// Add gives them to a command.
+// Add registers the flags on a command.
 func (l *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	l.duration = words.Seconds(time.Minute)
@@ -82,7 +82,6 @@ func (l *Flags) Add(cmd *cobra.Command) {
 	}
 }
 
-// names are those of the flags.
 func names() []string {
 	return []string{
 		"ceph-cluster", "pool", "storage-class", "volume-size", "volume-mode", "replicas", "device-class", "failure-domain", "engine", "mode",
@@ -95,11 +94,11 @@ func (*Flags) Given(flags *pflag.FlagSet) []string {
 	return slices.DeleteFunc(names(), func(name string) bool { return !flags.Changed(name) })
 }
 
-// Engines are the tools that a phase may have.
+// Engines are the engines that a phase may name.
 func Engines() []string { return []string{"rados", "rbd", "fio"} }
 
-// Check reports what needs no cluster to be wrong, and chooses what was left open. needsFio says
-// that an option of the command itself does, such as a percentile.
+// Check validates the flags without a cluster, and fills in those that were not given. needsFio
+// says that another option of the command, such as a percentile, requires fio.
 func (l *Flags) Check(needsFio bool) error {
 	l.mode = words.Mode(l.mode)
 	l.choose(needsFio)
@@ -165,7 +164,7 @@ func (l *Flags) checkVolume() error {
 	return nil
 }
 
-// choose settles engine and mode where they were left open.
+// choose sets engine and mode if they were not given.
 func (l *Flags) choose(needsFio bool) {
 	mixed := strings.HasSuffix(l.mode, "readwrite")
 	byFio := needsFio || l.jobs != 0 || l.rateIOPS != 0 || l.readPercent != 0 || l.storageClass != "" || mixed || l.mode == "randwrite"
@@ -207,13 +206,13 @@ func (l *Flags) checkSizes() error {
 	return err
 }
 
-// defaultVolumeSize is that of a class which makes volumes as they are asked for.
+// defaultVolumeSize applies to a StorageClass that provisions volumes on demand.
 const defaultVolumeSize = "10Gi"
 
 // Engine is the tool that was chosen.
 func (l *Flags) Engine() string { return l.engine }
 
-// Figure is the metric that a load is mostly measured for.
+// Figure is the usual metric of such a load.
 func (l *Flags) Figure() v1alpha1.Metric {
 	switch {
 	case l.rateIOPS != 0:
@@ -243,8 +242,8 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	}, nil
 }
 
-// datasetSize leaves room in a volume for what is written over, which is kept apart from what is
-// read, and for the file system.
+// datasetSize leaves room in a volume for the file system and for the data of writes, which are
+// separate from those of reads.
 func (l *Flags) datasetSize() string {
 	if l.dataset != "" || l.volume == nil {
 		return l.dataset
@@ -271,7 +270,7 @@ func (l *Flags) target() v1alpha1.Target {
 	}}
 }
 
-// Phase is the only one.
+// Phase returns the template's only phase.
 func (l *Flags) Phase() (v1alpha1.Phase, error) {
 	phase := v1alpha1.Phase{Name: v1alpha1.PhaseName(l.mode)}
 	if l.size != nil {

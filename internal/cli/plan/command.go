@@ -44,7 +44,6 @@ const examples = `  # Before it is run
   # How many runs, for a script
   %[1]s -f pg-num.yaml -n cephtune-bench -o json | jq .status.plan.maximumRuns`
 
-// options are the flags.
 type options struct {
 	file    string
 	timeout time.Duration

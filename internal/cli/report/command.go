@@ -49,7 +49,6 @@ const examples = `  # A sweep, to look at in a browser
   kubectl cephtune export cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
   %[1]s -f nightly.yaml --to nightly.html`
 
-// options are the flags.
 type options struct {
 	file   string
 	to     string

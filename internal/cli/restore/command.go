@@ -60,7 +60,6 @@ const examples = `  # Settings that sweep pg-num has not restored
   # Give it up, because the Ceph cluster is gone, and delete the sweep, too
   %[1]s pg-num -n cephtune-bench --abandon --yes && kubectl cephtune cancel pg-num -n cephtune-bench`
 
-// options are the flags.
 type options struct {
 	name     string // empty for every journal
 	kind     string // of whose journal it is, if there is a name

@@ -41,7 +41,6 @@ const examples = `  # What the latest run measured
   # The course over time of one phase, for a spreadsheet
   %[1]s nightly -n cephtune-bench --series randread-4k -o csv`
 
-// options are the flags.
 type options struct {
 	name   string
 	runID  string

@@ -65,7 +65,6 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   # A sweep, for a pipeline that wants a winner
   %[1]s -f pg-num.yaml --expect Superior,Better`
 
-// options are the flags.
 type options struct {
 	Start
 	file string
@@ -112,7 +111,6 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd, verdicts())
 }
 
-// verdicts are those of both kinds.
 func verdicts() []string {
 	return []string{
 		string(v1alpha1.BenchmarkPassed), string(v1alpha1.BenchmarkFailed),

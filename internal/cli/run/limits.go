@@ -39,7 +39,6 @@ func (g *limits) check() error {
 	return nil
 }
 
-// expectations are those of a phase.
 func (g *limits) expectations(phase v1alpha1.PhaseName) []v1alpha1.Expectation {
 	var all []v1alpha1.Expectation
 	add := func(metric v1alpha1.Metric, atLeast, atMost string) {

@@ -68,7 +68,6 @@ const examples = `  # Which mClock profile is best for this load?
   # In a script
   %[1]s pg_num=32,64,128 --baseline pg_num=32 -n cephtune-bench --block-size 4Mi --yes --expect Superior,Better,Equivalent`
 
-// options are the flags.
 type options struct {
 	run.Start
 	load      load.Flags

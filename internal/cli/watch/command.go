@@ -1,5 +1,5 @@
 // Package watch is the subcommand that follows a CephTuningSweep or a CephBenchmark to
-// its end, and then says what it came to.
+// its end, and then prints the outcome.
 package watch
 
 import (
@@ -55,7 +55,6 @@ const examples = `  # A sweep, to its verdict
   # What came out, for a script
   %[1]s cephsweep/pg-num -n cephtune-bench -o json | jq -r .status.verdict`
 
-// options are the flags.
 type options struct {
 	kind    kind
 	name    string
@@ -115,7 +114,7 @@ func newCommand(program string, with surroundings) *cobra.Command {
 	return cmd
 }
 
-// AddLive gives a command that follows something the flag --live.
+// AddLive adds the flag --live to a command.
 func AddLive(cmd *cobra.Command, into *bool) {
 	cmd.Flags().BoolVar(into, "live", true, "say how fast the clients are while they measure, from the logs of their pods")
 }
@@ -139,9 +138,9 @@ type Request struct {
 	Output string
 	// Quiet leaves out the lines while it is at work.
 	Quiet bool
-	// Logs follows the logs of pods, to say how fast the clients are; nil is not to.
+	// Logs follows the logs of pods, to show the clients' rates; nil shows none.
 	Logs live.Logs
-	// Report writes what it came to, where Output is table; nil is as the subcommand does.
+	// Report prints the outcome where Output is table; nil prints the subcommand's own.
 	Report func(client.Object, io.Writer) error
 }
 
@@ -198,7 +197,7 @@ func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 	return exit.UnexpectedErrorf("%s %s has not ended: %w%s", o.kind.Name, key, err, at)
 }
 
-// print writes what the object came to.
+// print writes the outcome of the object.
 func (o *options) print(ctx context.Context, c client.Client, object client.Object, out io.Writer) error {
 	if o.output == "table" {
 		return o.kind.report(ctx, c, object, out)

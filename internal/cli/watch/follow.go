@@ -37,7 +37,6 @@ func defaultPace() pace {
 	}
 }
 
-// follower follows one object.
 type follower struct {
 	client client.WithWatch
 	kind   kind

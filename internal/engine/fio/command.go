@@ -18,7 +18,7 @@ const (
 	// stepsSeconds outlasts the lock of a killed client; stepSeconds is for each image without
 	// such a lock.
 	stepsSeconds, stepSeconds = 120, 2
-	// maxMapBlocks is up to how many blocks each job remembers which ones it has
+	// maxMapBlocks is the largest number of blocks for which a job remembers those that it has
 	// visited, in a bit for each.
 	maxMapBlocks = 1 << 28
 )
@@ -164,8 +164,8 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	return argv
 }
 
-// reportOptions write the report into a file, so that standard output has only the status line,
-// anew each second. If settings are switched, it has a report each second instead.
+// reportOptions write the report into a file, so that standard output has only a status line
+// each second. If settings are switched, it has a report each second instead.
 func reportOptions(run load.Run) []string {
 	if run.Switched {
 		return []string{"fio", "--eta=never", "--status-interval=1", "--output-format=json+"}
@@ -173,7 +173,7 @@ func reportOptions(run load.Run) []string {
 	return []string{"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json"}
 }
 
-// A client logs operations one by one up to so many: fio keeps them in memory, with some
+// A client logs at most this many single operations: fio keeps them in memory, with some
 // forty bytes for each of three logs. Their summary is in windows; a report has room for half an
 // hour of those.
 const (
@@ -223,7 +223,7 @@ func (f *phase) offered() (operations float64, limited bool) {
 	return operations * f.seconds, true
 }
 
-// medium is what the jobs work on. Without an engine, it is what the place has.
+// medium is the image, file or device that the jobs use. Without an engine, the place decides.
 func (f *phase) medium(p place.Place) prefill.Medium {
 	switch {
 	case f.spec.Engine == v1alpha1.FioEngineRADOS:

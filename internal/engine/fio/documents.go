@@ -27,7 +27,6 @@ type documents struct {
 	killedLine int // The line about the signal that stopped fio, or 0.
 }
 
-// readDocuments reads all of an output.
 func readDocuments(r io.Reader) (*documents, error) {
 	d := &documents{lines: parse.NewDocumentLines(r)}
 	for d.lines.Next() {

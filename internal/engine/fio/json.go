@@ -181,7 +181,6 @@ func (d *decoder) skip() error {
 	return nil
 }
 
-// text reads a string.
 func (d *decoder) text(into *string) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -222,7 +221,6 @@ func (d *decoder) seconds(into *float64) error {
 	return nil
 }
 
-// report reads the document.
 func (d *decoder) report(r *report) error {
 	global := map[string]string{}
 	err := d.object(func(name []byte) error {
@@ -286,7 +284,6 @@ func (d *decoder) options(into map[string]string) error {
 	})
 }
 
-// job reads one element of "jobs".
 func (d *decoder) job(j *job) error {
 	return d.object(func(name []byte) error {
 		switch string(name) {

@@ -123,7 +123,6 @@ type logParser struct {
 	duplicates int
 }
 
-// logLines gathers the lines of one direction.
 type logLines struct {
 	windows []logWindow     // Of a windowed log,
 	seconds []logSeconds    // of one of single operations,
@@ -368,7 +367,6 @@ func (p *logParser) windowMilliseconds() int64 {
 
 func toMilliseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e3)) }
 
-// addHistograms adds up all windows.
 func (d *LogDirection) addHistograms(windows []HistogramWindow, length int64) error {
 	all := &result.Histogram{}
 	last := int64(0)

@@ -1,4 +1,4 @@
-// Package load is what every engine makes of a phase: command lines for one client.
+// Package load is the interface that each engine implements for a phase: command lines for one client.
 // It is apart from package engine, which imports the engines.
 package load
 
@@ -14,15 +14,14 @@ import (
 // same arguments always give the same commands. An invalid place (see [place.Place.Validate])
 // gives no commands.
 type Load interface {
-	// Datasets are what has to be there before the phase. Those of several phases
-	// with the same key are one and the same.
+	// Datasets must exist before the phase. Datasets with the same key are one
+	// dataset, also in several phases.
 	Datasets(p place.Place) []Dataset
 	// Task returns the task that runs the phase once on one client. Its ID is that
-	// of the run. The error says what in place, run or phase is to be changed.
+	// of the run. The error says what to change in place, run or phase.
 	Task(p place.Place, run Run) (task.Task, error)
-	// Tidy removes what one run of the phase has written, datasets not included, so
-	// that the next run finds what this one found. It can be repeated, and does not
-	// need the run to have come to a good end.
+	// Tidy removes the data that one run of the phase has written, except datasets, so
+	// that the next run starts alike. It can be repeated, also after a failed run.
 	Tidy(p place.Place, run Run) []task.Command
 	// Timing is how long the measurement takes.
 	Timing() Timing
@@ -31,7 +30,7 @@ type Load interface {
 	Namespaces(p place.Place) []string
 }
 
-// Piloted is a Load that is bounded by bytes and may have to find out how many.
+// Piloted is a Load that is bounded by bytes, whose number pilots may have to find.
 type Piloted interface {
 	Load
 	// NeedsPilot reports whether the phase leaves its size to [Run.IOTotalBytes].
@@ -73,8 +72,7 @@ func (r Run) Validate() error {
 	return nil
 }
 
-// CheckWord returns an error if a word that a user has chosen is not one: what the
-// API admits is. The empty word is.
+// CheckWord returns an error unless the word is empty or one that the API admits.
 func CheckWord(name, word string) error {
 	if pattern := `^([a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?)?$`; !regexp.MustCompile(pattern).MatchString(word) {
 		return fmt.Errorf("%s, %.60q, must match %s", name, word, pattern)
@@ -87,22 +85,21 @@ func CheckWord(name, word string) error {
 type Dataset struct {
 	// Key is the same for the same data: lower-case letters, digits and dashes.
 	Key string
-	// Shared says that other runs work on it, too, so that it stays when this one is torn down,
-	// and There that an earlier one has written it.
+	// Shared says that other runs use it too, so teardown of this run keeps it. There says
+	// that an earlier run has written it.
 	Shared, There bool
-	// Bytes are written by this client, and the most that its data then take.
+	// Bytes is how much this client writes, and an upper bound of the space that its data take.
 	Bytes int64
 	// Commands write it. They can be repeated.
 	Commands []task.Command
-	// Rollback makes of it what Commands had made of it, however much of it was written
-	// over since; nil where the place does not ask for that, or nothing writes over it.
-	// They can be repeated.
+	// Rollback restores the state after Commands, whatever was overwritten since. It is nil if
+	// the place does not ask for it, or nothing overwrites the dataset. It can be repeated.
 	Rollback []task.Command
 	// Warm reads all of it once; nil where the tool cannot.
 	Warm []task.Command
-	// Remove removes it. They can be repeated, and succeed if it is not there. They
-	// may have to be repeated for half a minute after a client was killed: so long
-	// Ceph thinks that it has the image open.
+	// Remove removes it. They can be repeated, and succeed if it does not exist.
+	// After a client was killed, Ceph counts the image as open for half a minute, and they
+	// have to be repeated until then.
 	Remove []task.Command
 }
 

@@ -111,7 +111,6 @@ func trimLine(line []byte) []byte {
 	return line[bytes.LastIndexByte(line, '\r')+1:]
 }
 
-// trimEnd removes the end of a line.
 func trimEnd(line []byte) []byte {
 	end := len(line)
 	for end > 0 && (line[end-1] == '\n' || line[end-1] == '\r') {

@@ -86,7 +86,6 @@ func messageIn(line []byte) []byte {
 // insideString reports whether a JSON string is open at the end of a text.
 func insideString(text []byte) bool { return bytes.Count(text, []byte(`"`))%2 == 1 }
 
-// document reads the object.
 func (p *jsonParser) document() error {
 	p.decoder = parse.NewJSONDecoder(p.data)
 	token, err := p.decoder.ReadToken()
@@ -125,7 +124,6 @@ func (p *jsonParser) nothingElse() error {
 	}
 }
 
-// member reads one value of the object.
 func (p *jsonParser) member(name string) error {
 	if name == "datas" {
 		return p.array()
@@ -163,7 +161,6 @@ func (p *jsonParser) member(name string) error {
 	return nil
 }
 
-// array reads the rows.
 func (p *jsonParser) array() error {
 	token, err := p.decoder.ReadToken()
 	if err != nil {

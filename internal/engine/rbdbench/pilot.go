@@ -53,7 +53,6 @@ func lasting(pilot load.Pilot, seconds float64) float64 {
 	return float64(pilot.Bytes) / max(pilot.Seconds, 0) * seconds
 }
 
-// wholeRounds rounds up.
 func wholeRounds(bytes float64, round int64) int64 {
 	return (max(int64(bytes), 1) + round - 1) / round * round
 }
