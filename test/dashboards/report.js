@@ -1,9 +1,9 @@
 // Takes pictures of reports as readers have them, light and dark, for the documentation.
 //
-//   node report.js FOLDER FILE.html=NAME…
+//   node report.js FOLDER FILE.html=NAME[@SELECTOR]…
 //
 // A picture of FILE.html in light is FOLDER/report-NAME-light.png. It has the upper part of
-// the page: what is below is tables.
+// the page, since what is below is tables, or the first element that SELECTOR matches.
 'use strict';
 
 const path = require('path');
@@ -21,8 +21,9 @@ async function main([folder, ...pages]) {
   let failures = 0;
   try {
     for (const page of pages) {
-      const [file, name] = page.split('=');
-      for (const colorScheme of ['light', 'dark']) failures += await take(browser, file, colorScheme, path.join(folder, `report-${name}-${colorScheme}.png`));
+      const [file, what] = page.split('=');
+      const [name, selector] = what.split('@');
+      for (const colorScheme of ['light', 'dark']) failures += await take(browser, file, selector, colorScheme, path.join(folder, `report-${name}-${colorScheme}.png`));
     }
   } finally {
     await browser.close();
@@ -31,7 +32,7 @@ async function main([folder, ...pages]) {
 }
 
 // take fails where the report loads something, or is wider than the page: neither is to be.
-async function take(browser, file, colorScheme, picture) {
+async function take(browser, file, selector, colorScheme, picture) {
   const context = await browser.newContext({ colorScheme, viewport: { width: WIDTH, height: HEIGHT }, offline: true });
   try {
     const page = await context.newPage();
@@ -39,7 +40,7 @@ async function take(browser, file, colorScheme, picture) {
     page.on('request', (request) => asked.push(request.url()));
     const address = pathToFileURL(path.resolve(file)).href;
     await page.goto(address);
-    await page.screenshot({ path: picture });
+    await (selector ? page.locator(selector).first() : page).screenshot({ path: picture });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     const problems = asked.filter((one) => one !== address && !one.startsWith('data:')).map((one) => `it loads ${one}`);
     if (wide > 0) problems.push(`it is ${wide} pixels wider than the window`);

@@ -50,6 +50,19 @@ func TestAnExportGivesItsVerdictAgain(t *testing.T) {
 	}
 }
 
+// The demonstration: two candidates in one session, of which one is slower and one does nothing.
+func TestAnExportOfTwoCandidates(t *testing.T) {
+	got := analyzed(t, "../testdata/exports/switched.yaml")
+	for _, want := range []string{"message_cap=1    8       0.566  Valid   agrees with the ledger", "message_cap=512  0.993  0.860 to 1.146  Inconclusive"} {
+		if !strings.Contains(got.Stdout, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got.Err != nil {
+		t.Error(got.Err)
+	}
+}
+
 func TestAnExportAsJSON(t *testing.T) {
 	got := analyzed(t, exported+" -o json")
 	var out struct {
