@@ -352,9 +352,12 @@ type PhaseResult struct {
 	ValidRuns int32 `json:"validRuns,omitempty"`
 
 	// marks are what has to be known about the figures.
+	// ---
+	// At most seven of the eight: ClosedLoop and BelowRate exclude each other.
+	//
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=7
 	Marks []ResultMark `json:"marks,omitempty"`
 
 	// metrics are the figures: eight of reads, of writes and of both together at most, and

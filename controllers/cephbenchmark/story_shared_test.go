@@ -217,7 +217,7 @@ func aRunThatContinuesMakesNoPool(w *world) {
 	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
 	b := w.benchmark("b3", oneWrite, continuing(w, "1/1/1"))
 	w.until(b, "failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) && isTrue(b, v1alpha1.ConditionStalled) })
-	w.untilReason(b, v1alpha1.ReasonScratchPoolGone, "removed")
+	w.untilReason(b, v1alpha1.ReasonScratchPoolGone, "gone")
 	w.rook.set(func(f *fakeRook) {
 		if f.made != 1 {
 			w.t.Errorf("%d pools were made, want none in the place of the first", f.made)
