@@ -513,30 +513,7 @@ func (e *editor) edit() {
 		e.mayTell(s)
 		return
 	}
-	switch n := e.random.IntN(20); {
-	case n == 0:
-		e.done("delete", e.Delete(e.t.Context(), s))
-		return
-	case n == 1 && !e.during:
-		e.did["restart"]++
-		e.startAnew()
-		return
-	case n == 2:
-		for _, child := range e.children() {
-			e.done("delete a child", client.IgnoreNotFound(e.Delete(e.t.Context(), &child)))
-		}
-		return
-	case n == 3:
-		e.did["refuse"]++
-		e.refuses = 1 + e.random.IntN(6)
-		return
-	case n == 4 && !e.during && e.lost.IsZero():
-		e.did["lose"]++
-		e.loses = true
-		e.ceph.Act(func(c *cephtest.Cluster) { c.Lose = anyOf(e, tuningVerbs()) })
-		return
-	case (n == 5 || n == 6 && e.strict) && !e.during:
-		e.allow()
+	if e.disturb(s, e.random.IntN(20)) {
 		return
 	}
 	names := e.likely(s)
@@ -544,6 +521,33 @@ func (e *editor) edit() {
 	if slices.Contains(names, anotherSpec) && e.random.IntN(3) > 0 { // Before anybody looks.
 		e.patch(s, []string{resumeAsPlanned})
 	}
+}
+
+// disturb does what is no edit of the sweep, by the number that was drawn, and reports whether there is such a thing.
+func (e *editor) disturb(s *v1alpha1.CephTuningSweep, n int) bool {
+	switch {
+	case n == 0:
+		e.done("delete", e.Delete(e.t.Context(), s))
+	case n == 1 && !e.during:
+		e.did["restart"]++
+		e.startAnew()
+	case n == 2:
+		for _, child := range e.children() {
+			e.done("delete a child", client.IgnoreNotFound(e.Delete(e.t.Context(), &child)))
+		}
+	case n == 3:
+		e.did["refuse"]++
+		e.refuses = 1 + e.random.IntN(6)
+	case n == 4 && !e.during && e.lost.IsZero():
+		e.did["lose"]++
+		e.loses = true
+		e.ceph.Act(func(c *cephtest.Cluster) { c.Lose = anyOf(e, tuningVerbs()) })
+	case (n == 5 || n == 6 && e.strict) && !e.during:
+		e.allow()
+	default:
+		return false
+	}
+	return true
 }
 
 const (

@@ -354,7 +354,7 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	for _, change := range changes {
 		options = append(options, change.Setting.Option)
 	}
-	text := fmt.Sprintf("OSDs read %s only when they start, and it was restored since (%s).", strings.Join(options, ", "), why)
+	text := fmt.Sprintf("OSDs take %s only when they start, and it was restored since (%s).", strings.Join(options, ", "), why)
 	if len(l.due) > 0 {
 		text += fmt.Sprintf(" Until they are restarted, these may run with a value of the sweep's: %s. Restart them one after another, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
 			someNames(l.due), f.sweep.Spec.ClusterRef.Namespace)

@@ -100,6 +100,9 @@ func TestPlanOfSessions(t *testing.T) {
 	if short.Sessions != 1 || short.Pairs != 8 || short.Configurations != 2 || short.EstimatedDuration.Minutes() > 11 || short.SmallestEffect == quick.SmallestEffect {
 		t.Errorf("two candidates and one look: %+v, and %s with all looks", short, quick.SmallestEffect)
 	}
+}
+
+func TestPlanOfSeveralSessions(t *testing.T) {
 	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
 	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() > 25 {
 		t.Errorf("general: %+v", general)

@@ -291,13 +291,23 @@ func (o *options) checkTableFlags() error {
 	return nil
 }
 
-// checkFileFlags refuses flags that are for tables.
-func (o *options) checkFileFlags() error {
+// checkSingleFile refuses flags that need something to compare with.
+func (o *options) checkSingleFile() error {
 	switch {
 	case o.exported && (o.paired || o.plot != ""):
 		return exit.UsageErrorf("an exported sweep is judged by its own plan: --paired and --plot do not apply; kubectl cephtune report -f draws it")
 	case o.summarised && !o.exported && (o.paired || o.plot != "" || len(o.expect) > 0):
 		return exit.UsageErrorf("one file is summarised: --paired, --plot and --expect need another to compare it with")
+	}
+	return nil
+}
+
+// checkFileFlags refuses flags that are for tables.
+func (o *options) checkFileFlags() error {
+	if err := o.checkSingleFile(); err != nil {
+		return err
+	}
+	switch {
 	case len(o.baseline) == 0 || len(o.candidates.words) == 0 && !o.summarised:
 		return exit.UsageErrorf("give two files, --baseline FILE… and --candidate FILE…, or --table FILE")
 	case o.configuration != "" || o.value != "" || len(o.block) > 0 || len(o.where) > 0:
