@@ -42,8 +42,7 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 
 // archivedBefore is for a name that is taken: by an attempt before this one, or by others.
 func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, key types.NamespacedName) (why string, err error) {
-	cm := &metav1.PartialObjectMetadata{}
-	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	cm := configMapMetadata()
 	if err := r.Reader.Get(ctx, key, cm); err != nil {
 		return "", fmt.Errorf("look at ConfigMap %s: %w", key.Name, err)
 	}
@@ -51,6 +50,13 @@ func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, key types.N
 		return "", nil
 	}
 	return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s is not of this sweep: keep what you need of it, and delete it", seen.run(), key.Name), nil
+}
+
+// configMapMetadata is for reading a ConfigMap without its data, which may be half a MiB.
+func configMapMetadata() *metav1.PartialObjectMetadata {
+	cm := &metav1.PartialObjectMetadata{}
+	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	return cm
 }
 
 func (f facts) objective() session.Figure {
@@ -69,8 +75,7 @@ func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 		return nil
 	}
 	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.SessionName(seen.sweep, oldest)}
-	cm := &metav1.PartialObjectMetadata{}
-	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	cm := configMapMetadata()
 	switch err := r.Reader.Get(ctx, key, cm); {
 	case apierrors.IsNotFound(err):
 		return nil

@@ -18,11 +18,8 @@ import (
 // SessionKey is the member of a ConfigMap's binaryData that is a [SwitchedSession].
 const SessionKey = "session.json.gz"
 
-// Labels of the ConfigMaps of sessions, beside those that say whose they are.
-const (
-	// LabelSwitchedSession is the number of the session.
-	LabelSwitchedSession = "cephtune.dev/switched-session"
-)
+// LabelSwitchedSession is on the ConfigMaps of sessions: the number of the session.
+const LabelSwitchedSession = "cephtune.dev/switched-session"
 
 // SwitchedSession is one session of a sweep in which settings were switched under a load: all that
 // its entries in the ledger follow from, given the sweep's spec and plan.
@@ -99,7 +96,24 @@ func UnmarshalSession(data []byte) (*SwitchedSession, error) {
 	case len(s.Configurations) != s.Evidence.Plan.Candidates+1:
 		return nil, fmt.Errorf("%w of %d candidates has %d configurations", errSession, s.Evidence.Plan.Candidates, len(s.Configurations))
 	}
-	return s, nil
+	return s, s.checkEvidence()
+}
+
+// checkEvidence refuses settings that the session does not have, and rows that have no length.
+func (s *SwitchedSession) checkEvidence() error {
+	for i, w := range s.Evidence.Record.Switches {
+		if w.Setting < 0 || w.Setting >= len(s.Configurations) {
+			return fmt.Errorf("%w has setting %d in window %d, and %d configurations", errSession, w.Setting, i+1, len(s.Configurations))
+		}
+	}
+	for i, client := range s.Evidence.Clients {
+		for j := range client.Seconds {
+			if err := client.Seconds[j].Validate(); err != nil {
+				return fmt.Errorf("%w: client %d: %w", errSession, i, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Number counts the sessions of a sweep, from 1.

@@ -66,7 +66,7 @@ const (
 func isExport(path string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return false // Whoever reads it next says so.
+		return false // Reading it as an output reports the error.
 	}
 	head := data[:min(len(data), 64<<10)]
 	return bytes.Contains(head, []byte("apiVersion:")) && bytes.Contains(head, []byte("kind: CephTuningSweep"))
