@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	document "github.com/cephtune/cephtune/internal/report"
@@ -156,8 +157,9 @@ func (r *replayed) write(w io.Writer, form string) error {
 	case "yaml":
 		return writeYAML(w, r)
 	}
-	table := aligned.Write
+	table, to := aligned.Write, color.WriteString
 	if form == "markdown" {
+		to = io.WriteString
 		table = func(out *strings.Builder, header []string, rows [][]string) {
 			out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
 		}
@@ -170,7 +172,7 @@ func (r *replayed) write(w io.Writer, form string) error {
 	if r.Summary != "" {
 		out.WriteString("\n" + r.Summary + "\n")
 	}
-	_, err := io.WriteString(w, out.String())
+	_, err := to(w, out.String())
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/color"
 )
 
 // The rows of both written forms, text and Markdown.
@@ -119,6 +120,6 @@ func writeText(w io.Writer, r *report, u unit) error {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&out, "warning: %s\n", warning)
 	}
-	_, err := io.WriteString(w, out.String())
+	_, err := color.WriteString(w, out.String())
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 )
@@ -26,7 +27,8 @@ func (c *comparison) write(out io.Writer, format string) error {
 	case "markdown":
 		text = c.markdown()
 	default:
-		text = c.table()
+		_, err = color.WriteString(out, c.table())
+		return err
 	}
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (c *comparison) rows() (header []string, rows [][]string) {
 	return header, rows
 }
 
-func (c *comparison) table() []byte {
+func (c *comparison) table() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "A: %s\nB: %s\n\n%s\n", c.A, c.B, c.headline())
 	for _, line := range c.differenceLines() {
@@ -104,7 +106,7 @@ func (c *comparison) table() []byte {
 	if len(c.Notes) > 0 {
 		out.WriteString("\n" + strings.Join(c.Notes, "\n") + "\n")
 	}
-	return []byte(out.String())
+	return out.String()
 }
 
 func (c *comparison) markdown() []byte {

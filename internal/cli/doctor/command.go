@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -196,7 +197,8 @@ func write(out io.Writer, findings []Finding, format string) error {
 	case "yaml":
 		text, err = yaml.Marshal(findings)
 	default:
-		text = table(findings)
+		_, err = color.WriteString(out, table(findings))
+		return err
 	}
 	if err != nil {
 		return err
@@ -206,7 +208,7 @@ func write(out io.Writer, findings []Finding, format string) error {
 }
 
 // table has a line for each finding, and below what mends it.
-func table(findings []Finding) []byte {
+func table(findings []Finding) string {
 	widest := 0
 	for _, f := range findings {
 		widest = max(widest, len(f.About))
@@ -220,5 +222,5 @@ func table(findings []Finding) []byte {
 			}
 		}
 	}
-	return []byte(out.String())
+	return out.String()
 }

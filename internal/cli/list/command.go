@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -133,7 +134,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 	}
 	var text strings.Builder
 	aligned.Write(&text, o.header(), o.rows(objects, now))
-	_, err = io.WriteString(out, text.String())
+	_, err = color.WriteString(out, text.String())
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 )
@@ -35,7 +36,7 @@ func writeTable(w io.Writer, f *findings) error {
 	if len(notes) > 0 {
 		out.WriteString("\n" + strings.Join(notes, "\n") + "\n")
 	}
-	_, err = io.WriteString(w, out.String())
+	_, err = color.WriteString(w, out.String())
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/results"
 )
 
@@ -25,7 +26,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	if stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
 		text += fmt.Sprintf("%s: %s\n", stalled.Reason, stalled.Message)
 	}
-	if _, err := io.WriteString(w, text); err != nil || !kept {
+	if _, err := color.WriteString(w, text); err != nil || !kept {
 		return err
 	}
 	var details bytes.Buffer
@@ -34,6 +35,6 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
 	}
-	_, err := details.WriteTo(w)
+	_, err := color.WriteString(w, details.String())
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -36,7 +37,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	writeRestored(&out, s.Status.Conditions)
 	writePatches(&out, s.Status.Patches)
 	writeNext(&out, s, ledger)
-	_, err = io.WriteString(w, out.String())
+	_, err = color.WriteString(w, out.String())
 	return err
 }
 
