@@ -1,4 +1,5 @@
-// Package plan is the subcommand that shows what a sweep would do, and changes nothing.
+// Package plan is the subcommand that shows what a sweep or a benchmark would do, and changes
+// nothing.
 package plan
 
 import (
@@ -35,11 +36,17 @@ refuse. Nothing in Ceph is changed, and nothing is measured.
 The sweep of the file is created with mode Plan and a name that is made up, in the
 namespace where it would run, and is removed again once the plan is printed.
 
+Of a CephBenchmark it shows the runs, their phases, and roughly how long it takes and what it
+writes. The API server checks the object, and nothing is created.
+
 Exit codes: 0 the sweep can be run; 1 there is no plan, or another error; 2 wrong usage;
 3 there is a plan and the operator would refuse it, or there is none within --timeout.`
 
 const examples = `  # Before it is run
   %[1]s -f pg-num.yaml -n cephtune-bench
+
+  # How long a benchmark takes, and what it writes
+  %[1]s -f benchmark.yaml
 
   # How many runs, for a script
   %[1]s -f pg-num.yaml -n cephtune-bench -o json | jq .status.plan.maximumRuns`
@@ -60,7 +67,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "plan -f FILE",
-		Short:   "Show what a sweep would do, and change nothing",
+		Short:   "Show what a sweep or a benchmark would do, and change nothing",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" plan"),
 		Args:    cobra.ArbitraryArgs,
@@ -73,7 +80,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephTuningSweep; - is standard input")
+	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephTuningSweep or a CephBenchmark; - is standard input")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the plan; 0 is until it is there")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
@@ -84,7 +91,7 @@ func (o *options) check(args []string) error {
 	case len(args) > 0:
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
 	case o.file == "":
-		return exit.UsageErrorf("want the file of a CephTuningSweep: name it with -f")
+		return exit.UsageErrorf("want the file of a CephTuningSweep or a CephBenchmark: name it with -f")
 	case o.timeout < 0:
 		return exit.UsageErrorf("--timeout %v: want a time such as 5m, or 0 for none", o.timeout)
 	}
@@ -100,16 +107,22 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	if err != nil {
 		return err
 	}
-	sweep, is := read.(*v1alpha1.CephTuningSweep)
-	if !is {
-		return fmt.Errorf("%s has a %s, and only a CephTuningSweep has a plan", o.file, object.StateOf(read).Kind.Name)
-	}
-	if err := load.FillCluster(cmd.Context(), c, sweep); err != nil {
+	if err := load.FillCluster(cmd.Context(), c, read); err != nil {
 		return err
 	}
-	if err := run.Place(sweep, namespace, cmd.Flags().Changed("namespace")); err != nil {
+	if err := run.Place(read, namespace, cmd.Flags().Changed("namespace")); err != nil {
 		return err
 	}
+	switch read := read.(type) {
+	case *v1alpha1.CephBenchmark:
+		return ofBenchmark(cmd.Context(), c, read, o.output, cmd.OutOrStdout())
+	case *v1alpha1.CephTuningSweep:
+		return o.ofSweep(cmd, c, read)
+	}
+	return fmt.Errorf("%s has a %s, which has no plan", o.file, object.StateOf(read).Kind.Name)
+}
+
+func (o *options) ofSweep(cmd *cobra.Command, c client.WithWatch, sweep *v1alpha1.CephTuningSweep) error {
 	plan, err := Of(cmd.Context(), c, sweep, Request{Timeout: o.timeout, Output: o.output}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -122,15 +135,20 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 
 // onlyPlanned is a sweep that is planned and not run, under a name of its own.
 func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
-	name := sweep.Name
-	if name == "" {
-		name = strings.TrimSuffix(sweep.GenerateName, "-")
-	}
 	planned := &v1alpha1.CephTuningSweep{Spec: *sweep.Spec.DeepCopy()}
 	planned.Namespace = sweep.Namespace
-	planned.GenerateName = strings.TrimRight(name[:min(len(name), longestName)], "-.") + "-plan-"
+	planned.GenerateName = generateName(sweep)
 	planned.Spec.Mode, planned.Spec.Suspend = v1alpha1.SweepModePlan, false
 	return planned
+}
+
+// generateName is for an object that has the plan of another.
+func generateName(of client.Object) string {
+	name := of.GetName()
+	if name == "" {
+		name = strings.TrimSuffix(of.GetGenerateName(), "-")
+	}
+	return strings.TrimRight(name[:min(len(name), longestName)], "-.") + "-plan-"
 }
 
 // Request is how a plan is asked for.

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// BenchmarkPlan is what a benchmark would do. Times and bytes are guesses.
+type BenchmarkPlan struct {
+	Runs              int32              `json:"runs"`
+	RunDuration       metav1.Duration    `json:"runDuration"`
+	EstimatedDuration metav1.Duration    `json:"estimatedDuration"`
+	Phases            []PlannedPhase     `json:"phases"`
+	Dataset           string             `json:"dataset,omitempty"`
+	RunBytesWritten   *resource.Quantity `json:"runBytesWritten,omitempty"`
+	RunBytesPrefilled *resource.Quantity `json:"runBytesPrefilled,omitempty"`
+}
+
+// PlannedPhase is how long a phase ramps up and measures.
+type PlannedPhase struct {
+	Name     v1alpha1.PhaseName `json:"name"`
+	Ramp     metav1.Duration    `json:"ramp"`
+	Measured metav1.Duration    `json:"measured"`
+}
+
+// ofBenchmark has the API server check a benchmark without creating it, and writes what it would do.
+func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephBenchmark, output string, out io.Writer) error {
+	checked := benchmark.DeepCopy()
+	// Another one of this name may be there: the plan is not about that one.
+	checked.Name, checked.GenerateName = "", generateName(benchmark)
+	if err := run.Create(ctx, client.NewDryRunClient(c), checked); err != nil {
+		return err
+	}
+	plan, err := planOf(checked.Spec)
+	if err != nil {
+		return err
+	}
+	var text []byte
+	switch output {
+	case "json":
+		text, err = json.MarshalIndent(plan, "", "  ")
+		text = append(text, '\n')
+	case "yaml":
+		text, err = yaml.Marshal(plan)
+	default:
+		text = []byte(plan.table())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// planOf plans a benchmark that has the API's defaults.
+func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
+	plan := &BenchmarkPlan{Runs: spec.Repetitions}
+	for _, phase := range spec.Template.Phases {
+		ramp, measured, err := sweepspec.PhaseTiming(phase)
+		if err != nil {
+			return nil, err
+		}
+		plan.Phases = append(plan.Phases, PlannedPhase{phase.Name, metav1.Duration{Duration: ramp}, metav1.Duration{Duration: measured}})
+	}
+	datasetBytes := int64(0)
+	if size, err := resource.ParseQuantity(spec.Template.Dataset.Size); err == nil { // Auto is none.
+		datasetBytes = size.Value()
+	}
+	outline, err := sweepspec.OutlineOf(spec.Template, datasetBytes)
+	if err != nil {
+		return nil, err
+	}
+	plan.RunDuration.Duration = outline.Duration
+	plan.EstimatedDuration.Duration = time.Duration(spec.Repetitions) * outline.Duration
+	switch {
+	case !sweepspec.NeedsDataset(spec.Template):
+	case datasetBytes == 0:
+		plan.Dataset = "Auto"
+		return plan, nil // How much is written is not known.
+	default:
+		plan.Dataset = spec.Template.Dataset.Size
+	}
+	plan.RunBytesWritten = resource.NewQuantity(outline.BytesWritten, resource.BinarySI)
+	plan.RunBytesPrefilled = resource.NewQuantity(outline.BytesPrefilled, resource.BinarySI)
+	return plan, nil
+}
+
+func (p *BenchmarkPlan) table() string {
+	phases := make([]string, len(p.Phases))
+	for i, phase := range p.Phases {
+		phases[i] = fmt.Sprintf("%s: %v", phase.Name, phase.Measured.Duration)
+		if phase.Ramp.Duration > 0 {
+			phases[i] += fmt.Sprintf(" after a ramp of %v", phase.Ramp.Duration)
+		}
+	}
+	duration := fmt.Sprintf("about %v", p.EstimatedDuration.Duration)
+	if p.Runs > 1 {
+		duration += fmt.Sprintf(", %v for each run", p.RunDuration.Duration)
+	}
+	if p.Dataset == "Auto" {
+		duration += ", and the prefill"
+	}
+	rows := [][]string{
+		{"runs", strconv.Itoa(int(p.Runs))},
+		{"phases of a run", strings.Join(phases, "; ")},
+		{"time", duration},
+	}
+	switch {
+	case p.Dataset == "Auto":
+		rows = append(rows, []string{"data", "as much as the caches of the OSDs ask for: twice their size, decided when it begins"})
+	case p.Dataset != "":
+		rows = append(rows, []string{"data", p.Dataset + " for each client"})
+	}
+	if p.RunBytesWritten != nil {
+		written := "nothing"
+		if p.RunBytesWritten.Sign() > 0 {
+			written = "at most about " + mebibytes(p.RunBytesWritten) + " by each run, before replication"
+			if p.RunBytesPrefilled.Sign() > 0 {
+				written += "; " + mebibytes(p.RunBytesPrefilled) + " of it to prefill"
+			}
+		}
+		rows = append(rows, []string{"written", written})
+	}
+	var out strings.Builder
+	aligned.Write(&out, []string{"THE PLAN", ""}, rows)
+	return out.String()
+}
+
+// mebibytes rounds up to whole MiB, which is how exact such a guess can be.
+func mebibytes(q *resource.Quantity) string {
+	const mebi = 1 << 20
+	return resource.NewQuantity((q.Value()+mebi-1)/mebi*mebi, resource.BinarySI).String()
+}

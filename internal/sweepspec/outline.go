@@ -1,0 +1,44 @@
+package sweepspec
+
+import (
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+)
+
+// Outline is what one run of a benchmark takes, roughly.
+type Outline struct {
+	// Duration is that of the run: pods, scratch pool, prefill and phases.
+	Duration time.Duration
+	// BytesWritten is what all clients write at most, before replication, the prefill included.
+	BytesWritten int64
+	// BytesPrefilled is the prefill's part of that.
+	BytesPrefilled int64
+}
+
+// OutlineOf guesses what one run of a benchmark takes, whose clients have datasetBytes of data each.
+func OutlineOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) (Outline, error) {
+	e := &estimator{facts: Facts{DatasetBytes: datasetBytes}}
+	duration, bytes, err := e.ofTemplate(t)
+	if err != nil {
+		return Outline{}, err
+	}
+	duration += podsTime
+	if t.Target.ScratchPool != nil {
+		duration += poolTime
+	}
+	return Outline{Duration: duration.Round(time.Second), BytesWritten: bytes, BytesPrefilled: PrefillBytes(t, datasetBytes)}, nil
+}
+
+// PhaseTiming is how long a phase ramps up, and how long it measures.
+func PhaseTiming(phase v1alpha1.Phase) (ramp, measured time.Duration, err error) {
+	load, err := engine.LoadOf(phase)
+	if err != nil {
+		return 0, 0, refuse("%v", err)
+	}
+	timing := load.Timing()
+	return seconds(timing.RampSeconds), seconds(timing.MeasuredSeconds), nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
