@@ -27,7 +27,7 @@ take_lab_operator_away() {
 	mkdir -p "$WORK"
 	kubectl -n "$SYSTEM" get deploy/cephtune-manager -o 'jsonpath={.spec.template.spec.containers[0].image}' >"$WORK/image"
 	# Before the operator goes, without which nothing would take their finalizers off.
-	kubectl delete cephtuningsweeps,cephbenchmarks -A --all --timeout=300s
+	end_all_work
 	make --no-print-directory -C "$CHECKOUT" manifest MANIFESTS="$STATE/manifests/operator" IMG="$(cat "$WORK/image")" TOOLS_IMG="$TOOLS_IMAGE" |
 		kubectl delete --ignore-not-found --timeout=180s -f -
 	gone get namespace "$SYSTEM"
@@ -46,9 +46,20 @@ uninstall_chart() {
 	kubectl delete namespace "$BENCH" "$SYSTEM" --timeout=180s
 }
 
-# bring_lab_operator_back does that whatever there is of the chart.
+# end_all_work deletes every sweep and benchmark, which the operator restores and removes
+# before they go. Without an operator they would stay, and their namespaces with them.
+end_all_work() { kubectl delete cephtuningsweeps,cephbenchmarks -A --all --timeout=600s; }
+
+# bring_lab_operator_back does that whatever there is of the chart. A sweep that is still at work is
+# ended by the chart's manager, or, where that is gone, by the lab's.
 bring_lab_operator_back() {
+	if kubectl -n "$SYSTEM" rollout status deploy/cephtune-manager --timeout=60s; then end_all_work; fi
 	helm uninstall "$RELEASE" --no-hooks --ignore-not-found --wait --timeout 5m
+	if kubectl -n "$BENCH" get cephtuningsweeps,cephbenchmarks -o name | grep .; then
+		"$LAB/lab" up operator
+		end_all_work
+		return
+	fi
 	# What is left of the chart would not be the kustomization's.
 	kubectl delete namespace "$SYSTEM" "$BENCH" --ignore-not-found --timeout=300s
 	"$LAB/lab" up operator
