@@ -49,13 +49,15 @@ type OptionName string
 
 // Parameter is a setting that a sweep varies.
 //
-// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass
+// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass;redundancy;storageClass
 // +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, string(v).matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
 // +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || self.workload.field in ['blockSize', 'objectSize', 'ioSize'] || self.values.all(v, string(v).matches('^[1-9][0-9]{0,8}$'))",message="values of this workload field are whole numbers above 0"
 // +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, isQuantity(string(v)) && quantity(string(v)).isInteger())",message="values of a workload field that is a size are quantities, such as 4Ki"
 // +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, !isQuantity(string(v)) || !quantity(string(v)).isInteger() || (quantity(string(v)).asInteger() % 512 == 0 && quantity(string(v)).asInteger() % 1000 != 0))",message="a size must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 // +kubebuilder:validation:XValidation:rule="!has(self.osdCount) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9][0-9]{0,2}|1000)$'))",message="values of osdCount are whole numbers between 1 and 1000"
 // +kubebuilder:validation:XValidation:rule="!has(self.deviceClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="values of deviceClass are names of device classes, such as ssd"
+// +kubebuilder:validation:XValidation:rule="!has(self.redundancy) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$'))",message="values of redundancy are numbers of copies, such as 3, or data and coding chunks, such as 4+2"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))",message="values of storageClass are names of StorageClasses"
 type Parameter struct {
 	// name of the parameter, by which configurations refer to it. The names of
 	// the option or field are a good choice.
@@ -85,6 +87,16 @@ type Parameter struct {
 	// on the OSDs of its class.
 	// +optional
 	DeviceClass *DeviceClassParameter `json:"deviceClass,omitempty"`
+
+	// redundancy varies how the scratch pool of a run keeps its data: `redundancy: {}`, with values
+	// such as "3" for three copies and "4+2" for four data and two coding chunks.
+	// +optional
+	Redundancy *RedundancyParameter `json:"redundancy,omitempty"`
+
+	// storageClass varies the StorageClass of the volumes that are made for a run, as
+	// target.persistentVolumeClaim.template describes them: `storageClass: {}`.
+	// +optional
+	StorageClass *StorageClassParameter `json:"storageClass,omitempty"`
 
 	// values are the values of this parameter in the grid. They are left out
 	// when the sweep has configurations instead of a grid.
@@ -178,6 +190,14 @@ type OSDCountParameter struct{}
 // DeviceClassParameter is the device class of the OSDs that a scratch pool is on.
 // It has no fields.
 type DeviceClassParameter struct{}
+
+// RedundancyParameter is whether a scratch pool is replicated or erasure-coded, and how. It has
+// no fields.
+type RedundancyParameter struct{}
+
+// StorageClassParameter is the StorageClass of the volumes that are made for a run. It has no
+// fields.
+type StorageClassParameter struct{}
 
 // WorkloadField is a field of the template, by its JSON name.
 // +kubebuilder:validation:Enum=clients;concurrency;blockSize;objectSize;ioThreads;ioSize;ioDepth;numJobs;rateIOPS

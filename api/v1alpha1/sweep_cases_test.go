@@ -59,7 +59,7 @@ var sweepCases = map[string]specCase{
 	"seven parameters": {`{parameters: [` + repeat(7, `{name: p%d, workload: {field: clients}, values: ["1"]}`) + `]}`, "must have at most 6 items"},
 	"a parameter of two kinds": {
 		parameter(`poolOption: {option: pg_num}, config: {option: osd_mclock_profile}, values: ["8"]`),
-		"exactly one of the fields in [poolOption config workload osdCount deviceClass] must be set",
+		"exactly one of the fields in [poolOption config workload osdCount deviceClass redundancy storageClass] must be set",
 	},
 	"a value twice": {parameter(`poolOption: {option: pg_num}, values: ["8", "8"]`), "Duplicate value"},
 	"pg_num of no number": {
@@ -163,6 +163,25 @@ var sweepCases = map[string]specCase{
 	"on OSDs of no class":      {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: ["a,b"]`), "are names of device classes"},
 	"on which OSDs, twice":     {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd]}, {name: b, deviceClass: {}, values: [nvme]`), "deviceClass can be one of the parameters"},
 	"on which, of an old pool": {existing(`deviceClass: {}, values: [ssd]`), "deviceClass needs a scratchPool as target"},
+
+	// How the pool keeps data.
+	"replicas or chunks":          {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2", "2+1", "10+4"]`), ""},
+	"chunks of a chunk":           {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["1+1"]`), "numbers of copies, such as 3, or data and coding chunks"},
+	"chunks without codes":        {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["4+0"]`), "numbers of copies, such as 3, or data and coding chunks"},
+	"eleven copies":               {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["11"]`), "numbers of copies, such as 3, or data and coding chunks"},
+	"redundancy of any PGs":       {onOSDs(`{}`, `redundancy: {}, values: ["2"]`), "redundancy needs a scratchPool as target, with parameters.pg_num"},
+	"redundancy on chosen OSDs":   {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2"]`), "without osds"},
+	"redundancy twice":            {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2"]}, {name: b, redundancy: {}, values: ["2+1"]`), "redundancy can be one of the parameters"},
+	"redundancy and size":         {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2+1"]}, {name: b, poolOption: {option: size}, values: ["2"]`), "not with osdCount, with the option size"},
+	"redundancy of a pool in use": {existing(`redundancy: {}, values: ["2+1"]`), "redundancy needs a scratchPool as target"},
+
+	// The class of volumes.
+	"classes of volumes":     {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [b, c.d]`), ""},
+	"a class that cannot be": {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [B_]`), "values of storageClass are names of StorageClasses"},
+	"no class":               {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [Unset]`), "values of storageClass are names of StorageClasses"},
+	"classes, twice":         {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [b]}, {name: b, storageClass: {}, values: [c]`), "storageClass can be one of the parameters"},
+	"the class of a claim":   {volumes(`claimName: mine`, `storageClass: {}, values: [b]`), "storageClass can be one of the parameters, and needs target.persistentVolumeClaim.template"},
+	"the class of a pool":    {existing(`storageClass: {}, values: [b]`), "storageClass can be one of the parameters, and needs"},
 
 	// The space.
 	"a parameter without values": {parameter(`poolOption: {option: pg_num}`), "give every parameter values, or give configurations"},
@@ -308,6 +327,11 @@ func existing(spec string) string {
 func claim(spec string) string {
 	return fmt.Sprintf(`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
 		phases: [{name: write, fio: {pattern: Write}}]}, parameters: [{name: a, %s}]}`, spec)
+}
+
+func volumes(target, spec string) string {
+	return fmt.Sprintf(`{template: {target: {scratchPool: null, persistentVolumeClaim: {%s}},
+		phases: [{name: write, fio: {pattern: Write}}]}, parameters: [{name: a, %s}]}`, target, spec)
 }
 
 // grid is two parameters with so many values.

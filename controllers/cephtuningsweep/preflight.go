@@ -243,11 +243,8 @@ func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
 func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	const copies = 3
 	switch target := spec.Template.Target; {
-	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
-		ec := target.ScratchPool.ErasureCoded
-		return float64(ec.DataChunks+ec.CodingChunks) / float64(ec.DataChunks)
-	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
-		return float64(target.ScratchPool.Replicated.Size)
+	case target.ScratchPool != nil:
+		return sweepspec.RawBytesPerByte(spec)
 	case target.ExistingPool != nil:
 		if pool, found := p.known.Facts.Pool(dataPool(target.ExistingPool)); found && pool.Size > 0 {
 			return float64(pool.Size) / float64(max(pool.DataChunks, 1))

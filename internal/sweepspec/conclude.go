@@ -100,6 +100,8 @@ const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile
 const (
 	noPatchForOSDs        = " The number of OSDs is not a setting, so there is no patch for it."
 	noPatchForDeviceClass = " There is no patch for the device class: a pool in use that is given another moves all its data."
+	noPatchForRedundancy  = " There is no patch for the redundancy: a pool stays replicated or erasure-coded as it was made. Make a new one, and move the data."
+	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its own. Make new claims of the other, and move the data."
 )
 
 // withoutPatch says which parts of a winner have no patch; "" if all have one.
@@ -110,6 +112,14 @@ func withoutPatch(spec *Spec) string {
 	}
 	if len(DeviceClasses(spec)) > 0 {
 		text += noPatchForDeviceClass
+	}
+	for _, p := range spec.Parameters {
+		switch {
+		case p.Redundancy != nil:
+			text += noPatchForRedundancy
+		case p.StorageClass != nil:
+			text += noPatchForClass
+		}
 	}
 	return text
 }

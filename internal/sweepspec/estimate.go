@@ -358,14 +358,12 @@ func (e *estimator) step(from, to map[string]sweep.Value) effort {
 
 // scratchPGs are those of the pools that are made for a run.
 func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
-	pool := e.spec.Template.Target.ScratchPool.DeepCopy()
-	for _, p := range e.spec.Parameters {
-		if p.PoolOption != nil {
-			setScratch(pool, *p.PoolOption, values[string(p.Name)])
-		}
+	template, err := Template(e.spec, values, 1)
+	if err != nil {
+		return 0 // It is reported elsewhere.
 	}
 	sum := int64(0)
-	for _, made := range placement.Pools(placement.Sized(*pool, e.facts.OSDs)) {
+	for _, made := range placement.Pools(placement.Sized(*template.Target.ScratchPool, e.facts.OSDs)) {
 		sum += int64(made.PGNum)
 	}
 	return sum

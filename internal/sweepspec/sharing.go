@@ -18,7 +18,7 @@ func SharesPool(spec *Spec) bool {
 // aboutPool is the parameter that a pool is made for; "" if there is none.
 func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	for _, p := range spec.Parameters {
-		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil {
+		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil || p.Redundancy != nil {
 			return p.Name
 		}
 	}

@@ -89,6 +89,10 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, e
 		return osdCountValue(spec, p)
 	case p.DeviceClass != nil:
 		return deviceClassValue(spec, p)
+	case p.Redundancy != nil:
+		return sweep.Set(redundancyOf(spec.Template.Target.ScratchPool)), nil
+	case p.StorageClass != nil:
+		return sweep.Set(spec.Template.Target.PersistentVolumeClaim.Template.StorageClassName), nil
 	case changesCeph(spec, p):
 		value, ok := now[p.Name]
 		if !ok {

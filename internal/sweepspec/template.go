@@ -46,6 +46,10 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 			setOSDCount(out.Target.ScratchPool, value)
 		case p.DeviceClass != nil:
 			out.Target.ScratchPool.DeviceClass = value.Text
+		case p.Redundancy != nil:
+			setRedundancy(out.Target.ScratchPool, value)
+		case p.StorageClass != nil:
+			out.Target.PersistentVolumeClaim.Template.StorageClassName = value.Text
 		default:
 			setScratch(out.Target.ScratchPool, *p.PoolOption, value)
 		}

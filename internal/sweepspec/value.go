@@ -41,6 +41,16 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 			return "the name of a device class, such as ssd"
 		}
 		return ""
+	case p.Redundancy != nil:
+		if !redundancy.MatchString(value.Text) {
+			return "a number of copies, such as 3, or of data and coding chunks, such as 4+2"
+		}
+		return ""
+	case p.StorageClass != nil:
+		if !value.IsSet || !storageClassName.MatchString(value.Text) {
+			return "the name of a StorageClass"
+		}
+		return ""
 	case p.PoolOption == nil:
 		return ""
 	}
