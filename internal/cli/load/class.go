@@ -16,21 +16,27 @@ import (
 // noProvisioner is of classes whose volumes somebody makes beforehand.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// Fit chooses the size of volumes by what the class of --storage-class offers, and reports where
+// Fit chooses the size of volumes by what the classes of --storage-class offer, and reports where
 // there is no such class or there are not enough volumes. Without the right to look, all is left
 // as it is.
 func (l *Flags) Fit(ctx context.Context, c client.Client) error {
-	if l.storageClass == "" {
-		return nil
+	for _, name := range l.classes {
+		if err := l.fit(ctx, c, name); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (l *Flags) fit(ctx context.Context, c client.Client, name string) error {
 	class := &storagev1.StorageClass{}
-	switch err := c.Get(ctx, client.ObjectKey{Name: l.storageClass}, class); {
+	switch err := c.Get(ctx, client.ObjectKey{Name: name}, class); {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no StorageClass %s%s", l.storageClass, otherClasses(ctx, c))
+		return fmt.Errorf("there is no StorageClass %s%s", name, otherClasses(ctx, c))
 	case apierrors.IsForbidden(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("reading StorageClass %s: %w", l.storageClass, err)
+		return fmt.Errorf("reading StorageClass %s: %w", name, err)
 	case class.Provisioner != noProvisioner:
 		return nil
 	}
@@ -39,13 +45,14 @@ func (l *Flags) Fit(ctx context.Context, c client.Client) error {
 	case apierrors.IsForbidden(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("listing the volumes of StorageClass %s: %w", l.storageClass, err)
+		return fmt.Errorf("listing the volumes of StorageClass %s: %w", name, err)
 	}
-	return l.fitVolumes(volumes.Items)
+	return l.fitVolumes(name, volumes.Items)
 }
 
-// fitVolumes chooses the largest size of which there is a volume for each client.
-func (l *Flags) fitVolumes(all []corev1.PersistentVolume) error {
+// fitVolumes chooses the largest size of which there is a volume of the class for each client, and
+// none larger than that of the classes before: all are measured with the same.
+func (l *Flags) fitVolumes(class string, all []corev1.PersistentVolume) error {
 	mode := corev1.PersistentVolumeFilesystem
 	if l.volumeMode == "block" {
 		mode = corev1.PersistentVolumeBlock
@@ -58,7 +65,7 @@ func (l *Flags) fitVolumes(all []corev1.PersistentVolume) error {
 		}
 		size := v.Spec.Capacity[corev1.ResourceStorage]
 		fits := l.volumeSize == "" || size.Cmp(*l.volume) >= 0
-		if v.Spec.StorageClassName == l.storageClass && v.Status.Phase == corev1.VolumeAvailable && of == mode && fits {
+		if v.Spec.StorageClassName == class && v.Status.Phase == corev1.VolumeAvailable && of == mode && fits {
 			sizes = append(sizes, size)
 		}
 	}
@@ -68,11 +75,13 @@ func (l *Flags) fitVolumes(all []corev1.PersistentVolume) error {
 			what += " of " + l.volumeSize + " or more"
 		}
 		return fmt.Errorf("StorageClass %s makes no volumes, and has %d available %s where %d are needed: make some, release those that are left over, or choose another size",
-			l.storageClass, len(sizes), what, l.clients)
+			class, len(sizes), what, l.clients)
 	}
 	if l.volumeSize == "" {
 		slices.SortFunc(sizes, func(a, b resource.Quantity) int { return b.Cmp(a) })
-		l.volume = &sizes[l.clients-1]
+		if largest := sizes[l.clients-1]; !l.fitted || largest.Cmp(*l.volume) < 0 {
+			l.volume, l.fitted = &largest, true
+		}
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func volume(name, of, size string, mode corev1.PersistentVolumeMode, phase corev
 
 func TestVolumesAreAsLargeAsTheClassHasThem(t *testing.T) {
 	const file, block = corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock
-	c := clitest.Holding(t, class("ceph", "rook-ceph.rbd.csi.ceph.com"), class("local", noProvisioner),
+	c := clitest.Holding(t, class("ceph", "rook-ceph.rbd.csi.ceph.com"), class("local", noProvisioner), class("other", noProvisioner),
 		volume("a", "local", "2Gi", file, corev1.VolumeAvailable), volume("b", "local", "4Gi", file, corev1.VolumeAvailable),
 		volume("c", "local", "8Gi", file, corev1.VolumeReleased), volume("d", "local", "16Gi", block, corev1.VolumeAvailable),
 		volume("e", "other", "32Gi", file, corev1.VolumeAvailable))
@@ -54,7 +54,10 @@ func TestVolumesAreAsLargeAsTheClassHasThem(t *testing.T) {
 		"a size of one's own":              {"--storage-class local --volume-size 1Gi", "1Gi", "", c},
 		"more clients than volumes":        {"--storage-class local --clients 3", "", "has 2 available filesystem volumes where 3 are needed", c},
 		"none as large":                    {"--storage-class local --volume-size 5Gi", "", "0 available filesystem volumes of 5Gi or more", c},
-		"no such class":                    {"--storage-class nosuch", "", "there is no StorageClass nosuch: choose one of ceph, local", c},
+		"the smaller of two classes":       {"--storage-class other,local", "4Gi", "", c},
+		"one of them on demand":            {"--storage-class local,ceph", "4Gi", "", c},
+		"one of them is not there":         {"--storage-class local,nosuch", "", "there is no StorageClass nosuch", c},
+		"no such class":                    {"--storage-class nosuch", "", "there is no StorageClass nosuch: choose one of ceph, local, other", c},
 		"no class at all":                  {"", "", "", c},
 		"without the right to look around": {"--storage-class nosuch", "10Gi", "", forbidden},
 	} {

@@ -28,7 +28,8 @@ import (
 type Flags struct {
 	cluster      string
 	pool         string
-	storageClass string
+	classes      []string // of --storage-class, the first of which the others are compared with
+	storageClass string   // the first of them
 	volumeSize   string
 	volumeMode   string
 	replicas     int32
@@ -48,6 +49,7 @@ type Flags struct {
 
 	size   *resource.Quantity // blockSize, once it is checked
 	volume *resource.Quantity // volumeSize, likewise
+	fitted bool               // volume is what a class offers
 }
 
 // Add registers the flags on a command.
@@ -56,7 +58,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 	l.duration = words.Seconds(time.Minute)
 	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed where there are several, or none may be listed")
 	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator has opened for benchmarks; without, a scratch pool is made")
-	flags.StringVar(&l.storageClass, "storage-class", "", "measure a StorageClass instead, by fio in a volume that is made and removed for each client")
+	flags.StringSliceVar(&l.classes, "storage-class", nil, "measure a StorageClass instead, by fio in a volume that is made and removed for each client; several, such as a,b, are compared with the first")
 	flags.StringVar(&l.volumeSize, "volume-size", "", "size of each volume of --storage-class; without, 10Gi, or what its volumes have where they are not made on demand")
 	flags.StringVar(&l.volumeMode, "volume-mode", "filesystem", "filesystem or block: how a volume of --storage-class is used")
 	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
@@ -100,6 +102,9 @@ func Engines() []string { return []string{"rados", "rbd", "fio"} }
 // Check validates the flags without a cluster, and fills in those that were not given. needsFio
 // says that another option of the command, such as a percentile, requires fio.
 func (l *Flags) Check(needsFio bool) error {
+	if len(l.classes) > 0 {
+		l.storageClass = l.classes[0]
+	}
 	l.mode = words.Mode(l.mode)
 	l.choose(needsFio)
 	for _, check := range []func() error{l.checkWords, func() error { return l.checkEngine(needsFio) }, l.checkReads, l.checkVolume} {
@@ -154,8 +159,12 @@ func (l *Flags) checkVolume() error {
 	switch {
 	case l.volumeMode != "filesystem" && l.volumeMode != "block":
 		return exit.UsageErrorf("--volume-mode %q: want filesystem or block", l.volumeMode)
+	case l.storageClass == "" && len(l.classes) > 0, slices.Contains(l.classes, ""):
+		return exit.UsageErrorf("--storage-class %s: a name is empty", strings.Join(l.classes, ","))
 	case l.storageClass == "":
 		return nil
+	case len(slices.Compact(slices.Sorted(slices.Values(l.classes)))) < len(l.classes):
+		return exit.UsageErrorf("--storage-class %s: a class is there twice", strings.Join(l.classes, ","))
 	case l.pool != "":
 		return exit.UsageErrorf("--storage-class and --pool are two targets: leave one of them out")
 	case l.engine != "fio":
@@ -221,6 +230,19 @@ func (l *Flags) Figure() v1alpha1.Metric {
 		return v1alpha1.MetricIOPS
 	}
 	return v1alpha1.MetricBandwidth
+}
+
+// Classes is the parameter of a sweep over the StorageClasses of --storage-class; nil where it names
+// one class or none.
+func (l *Flags) Classes() *v1alpha1.Parameter {
+	if len(l.classes) <= 1 {
+		return nil
+	}
+	p := &v1alpha1.Parameter{Name: "storageClass", StorageClass: &v1alpha1.StorageClassParameter{}}
+	for _, class := range l.classes[1:] {
+		p.Values = append(p.Values, v1alpha1.ParameterValue(class))
+	}
+	return p
 }
 
 // Scratch reports whether a pool is made for the load.

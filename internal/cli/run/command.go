@@ -59,6 +59,9 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   # Random reads by fio, from a pool of one's own
   %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --depth 32
 
+  # Which of my StorageClasses is faster for this load?
+  %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32
+
   # A gate: fail where the file's expectations are not met
   %[1]s -f nightly.yaml -n cephtune-bench || echo "exit code $?"
 
@@ -131,7 +134,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		if err := o.load.Check(o.gate.p99 != ""); err != nil {
 			return err
 		}
-		return o.gate.check()
+		return o.checkClasses(cmd)
 	}
 	given := append(o.load.Given(cmd.Flags()), o.gate.given(cmd.Flags())...)
 	if cmd.Flags().Changed("repetitions") {
@@ -141,6 +144,17 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		return exit.UsageErrorf("--%s is for a benchmark from flags, and -f names a file: say it there", given[0])
 	}
 	return nil
+}
+
+// checkClasses checks limits, which one benchmark has, and a comparison of classes has not.
+func (o *options) checkClasses(cmd *cobra.Command) error {
+	if given := o.gate.given(cmd.Flags()); o.load.Classes() != nil && len(given) > 0 {
+		return exit.UsageErrorf("--%s is a limit for one StorageClass, and --storage-class names several, which are compared: leave it out, or run one after the other", given[0])
+	}
+	if o.load.Classes() != nil && cmd.Flags().Changed("repetitions") {
+		return exit.UsageErrorf("--repetitions is for one StorageClass: a comparison of several is repeated until it can decide")
+	}
+	return o.gate.check()
 }
 
 func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
@@ -172,11 +186,11 @@ func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) 
 		}
 		return read, load.FillCluster(ctx, c, read)
 	}
-	return o.benchmark(ctx, c)
+	return o.fromFlags(ctx, c)
 }
 
-// benchmark is the object that the flags describe.
-func (o *options) benchmark(ctx context.Context, c client.Client) (*v1alpha1.CephBenchmark, error) {
+// fromFlags is the object that the flags describe: a benchmark, or a sweep over StorageClasses.
+func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object, error) {
 	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // What is only printed may be for another cluster.
 		return nil, err
 	}
@@ -187,6 +201,15 @@ func (o *options) benchmark(ctx context.Context, c client.Client) (*v1alpha1.Cep
 	ref, err := o.load.ClusterRef(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	if classes := o.load.Classes(); classes != nil {
+		return &v1alpha1.CephTuningSweep{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},
+			Spec: v1alpha1.CephTuningSweepSpec{
+				ClusterRef: ref, Template: template, Parameters: []v1alpha1.Parameter{*classes},
+				Objective: v1alpha1.Objective{MetricReference: v1alpha1.MetricReference{Phase: template.Phases[0].Name, Metric: o.load.Figure()}},
+			},
+		}, nil
 	}
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},

@@ -36,11 +36,12 @@ what it would do, ask, and run it.
 
 Each argument is a setting with its values, separated by commas. Names that begin with osd_,
 bluestore_ and the like are options of Ceph's configuration, of all OSDs or of those of
---mask; block-size, depth, jobs, clients and rate-iops are of the load; others, such as
+--mask; block-size, depth, jobs, clients and rate-iops are of the load; redundancy, with values
+such as 3 and 4+2, is copies or data and coding chunks of a scratch pool; others, such as
 pg_num, are options of the pool: of a scratch pool that is made anew for each value, or of
 the one that --pool names. "Unset" is a value, too. Several settings make a grid. The
 baseline is what the cluster, the scratch pool and the other flags have, unless --baseline
-names values.
+names values. Several classes of --storage-class are compared with the first of them.
 
 The load is described as "run" does it. --objective is what is compared: p99, iops,
 bandwidth, mean and so on. Without it that is p99 where --rate-iops offers a load, and
@@ -58,6 +59,9 @@ within --timeout. With --wait=false, 0 means that it was created.`
 
 const examples = `  # Which mClock profile is best for this load?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
+
+  # Three copies, or four data and two coding chunks?
+  %[1]s redundancy=4+2 -n cephtune-bench --replicas 3 --engine fio --mode randwrite --block-size 64Ki
 
   # What would it take?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --rate-iops 1000 --plan
@@ -142,7 +146,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	if err := o.checkObjective(); err != nil {
 		return err
 	}
-	if o.settings, err = settings(args, o.load.Engine(), o.mask); err != nil {
+	if o.settings, err = settings(args, o.load.Engine(), o.mask, o.load.Classes() != nil); err != nil {
 		return err
 	}
 	if o.base, err = baseline(o.baseline, o.settings, o.load.Engine()); err != nil {
@@ -263,7 +267,6 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 		return nil, err
 	}
 	s := &v1alpha1.CephTuningSweep{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: generateName(o.settings[0].name)},
 		Spec: v1alpha1.CephTuningSweepSpec{
 			ClusterRef: ref, Template: template,
 			Objective: v1alpha1.Objective{
@@ -272,9 +275,16 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 			},
 		},
 	}
+	if classes := o.load.Classes(); classes != nil {
+		s.Spec.Parameters = append(s.Spec.Parameters, *classes)
+	}
 	for _, setting := range o.settings {
 		s.Spec.Parameters = append(s.Spec.Parameters, setting.parameter(template.Phases[0].Name))
+		if pool := template.Target.ScratchPool; setting.kind && pool != nil {
+			pool.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": defaultPGs}
+		}
 	}
+	s.GenerateName = generateName(string(s.Spec.Parameters[0].Name))
 	if len(o.base) > 0 {
 		s.Spec.Baseline = &v1alpha1.Baseline{Values: o.base}
 	}
@@ -283,6 +293,10 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 	}
 	return s, nil
 }
+
+// defaultPGs are those of a scratch pool that is replicated for one value of redundancy and
+// erasure-coded for another: the number must be the same for all.
+const defaultPGs = "32"
 
 // generateName is a name that Kubernetes takes.
 func generateName(setting string) string {

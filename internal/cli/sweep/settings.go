@@ -14,13 +14,14 @@ type setting struct {
 	name   string
 	field  v1alpha1.WorkloadField // of the load, or empty
 	config bool                   // an option of Ceph's configuration; otherwise of a pool
+	kind   bool                   // the redundancy of a scratch pool
 	mask   string
 	values []v1alpha1.ParameterValue
 }
 
-// settings reads the arguments.
-func settings(args []string, engine, mask string) ([]setting, error) {
-	if len(args) == 0 {
+// settings reads the arguments. othersVary says that flags vary something, too.
+func settings(args []string, engine, mask string, othersVary bool) ([]setting, error) {
+	if len(args) == 0 && !othersVary {
 		return nil, exit.UsageErrorf("want a setting and its values, such as osd_mclock_profile=balanced,high_client_ops")
 	}
 	var all []setting
@@ -55,12 +56,16 @@ func settingOf(arg, engine string) (setting, error) {
 		return setting{}, exit.UsageErrorf("%s: --engine %s does not have it", name, engine)
 	case ofLoad:
 		s.field, s.name = field, string(field)
+	case words.Flag(strings.ToLower(name)) == "storage-class":
+		return setting{}, exit.UsageErrorf("StorageClasses are compared with --storage-class %s", list)
 	case strings.EqualFold(name, "osdCount"), strings.EqualFold(name, "deviceClass"), name == "osd_count", name == "device_class":
 		return setting{}, exit.UsageErrorf("%s needs more than flags say: write a file, and start from --dry-run -o yaml", name)
 	case isConfig(name):
 		s.config = true
+	case strings.EqualFold(name, "redundancy"):
+		s.name, s.kind = "redundancy", true
 	case !slices.Contains(poolOptions(), name):
-		return setting{}, exit.UsageErrorf("%s is no option of OSDs (they begin with osd_ or bluestore_), of a pool (such as pg_num) or of the load (such as depth); another one can be varied from a file", name)
+		return setting{}, exit.UsageErrorf("%s is no option of OSDs (they begin with osd_ or bluestore_), of a pool (such as pg_num) of the load (such as depth), or redundancy; another one can be varied from a file", name)
 	}
 	for value := range strings.SplitSeq(list, ",") {
 		read, err := s.value(value)
@@ -79,7 +84,7 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	switch {
 	case text == "":
 		return "", exit.UsageErrorf("%s has an empty value: say Unset for an option that is not set", s.name)
-	case strings.EqualFold(text, string(v1alpha1.Unset)) && s.field == "":
+	case strings.EqualFold(text, string(v1alpha1.Unset)) && s.field == "" && !s.kind:
 		return v1alpha1.Unset, nil
 	case s.field == v1alpha1.WorkloadBlockSize || s.field == v1alpha1.WorkloadIOSize:
 		if _, err := words.BlockSize(text); err != nil {
@@ -129,6 +134,8 @@ func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
 		p.Workload = &v1alpha1.WorkloadParameter{Field: s.field}
 	case s.field != "":
 		p.Workload = &v1alpha1.WorkloadParameter{Phase: phase, Field: s.field}
+	case s.kind:
+		p.Redundancy = &v1alpha1.RedundancyParameter{}
 	case s.config:
 		p.Config = &v1alpha1.ConfigParameter{Mask: s.mask, Option: v1alpha1.OptionName(s.name)}
 	default:
@@ -144,7 +151,7 @@ func (s setting) change(pool string) string {
 		return s.name + " of the OSDs of " + s.mask
 	case s.config:
 		return s.name + " of all OSDs"
-	case s.field == "" && pool != "":
+	case s.field == "" && !s.kind && pool != "":
 		return s.name + " of pool " + pool
 	}
 	return ""
