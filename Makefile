@@ -217,6 +217,11 @@ undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster
 site: ## Make a site of docs/ with a search, in bin/site. It fails where a link leads nowhere.
 	hack/site/build bin/site
 
+.PHONY: site-check
+site-check: site ## Open every page of the site, and its search, in a browser without a screen.
+	test/lab/parts/browser up
+	NODE_PATH=$$(test/lab/build/browser/build --dir) node test/site/check.js bin/site bin/screenshots
+
 ##@ Lab
 
 .PHONY: demo
