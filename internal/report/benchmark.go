@@ -70,6 +70,8 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	}
 	d.fact("Object", b.Namespace+"/"+b.Name+", run ID "+string(status.ObservedRunID))
 	d.fact("Ceph cluster", b.Spec.ClusterRef.Namespace+"/"+b.Spec.ClusterRef.Name)
+	d.fact("Software", software(b.Status.Environment))
+	d.fact("Load", Workload(b.Spec.Template))
 	d.fact("Headline", status.Headline)
 	d.fact("Clients", strconv.Itoa(max(int(b.Spec.Template.Clients.Count), 1)))
 	d.fact("Began", at(status.StartTime))

@@ -9,6 +9,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,6 +115,27 @@ func took(from, to *metav1.Time) string {
 		return ""
 	}
 	return to.Sub(from.Time).Round(time.Second).String()
+}
+
+// software is the versions that were measured, and how many OSDs.
+func software(e *v1alpha1.Environment) string {
+	if e == nil {
+		return ""
+	}
+	var parts []string
+	if e.CephVersion != "" {
+		parts = append(parts, "Ceph "+e.CephVersion)
+	}
+	if e.RookVersion != "" {
+		parts = append(parts, "Rook "+e.RookVersion)
+	}
+	switch {
+	case e.OSDs == 1:
+		parts = append(parts, "1 OSD for the target")
+	case e.OSDs > 1:
+		parts = append(parts, fmt.Sprintf("%d OSDs for the target", e.OSDs))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // environmentTable is what status knows of the environment.

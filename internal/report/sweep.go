@@ -29,6 +29,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 		return nil, err
 	}
 	d := sweepHead(s, ledger)
+	d.fact("In figures", inFigures(s, ledger, sessions))
 	objective := s.Spec.Objective
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
@@ -39,6 +40,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
 	d.add("Restore", Part{Text: restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
+	d.add("To go back", rollback(s)...)
 	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
 	d.add("Environment", Part{Table: environmentTable(s.Status.Environment)})
 	d.add("Method", Part{Text: methodOf(s)})
@@ -79,6 +81,8 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	}
 	d.fact("Object", s.Namespace+"/"+s.Name+", run ID "+string(status.ObservedRunID))
 	d.fact("Ceph cluster", s.Spec.ClusterRef.Namespace+"/"+s.Spec.ClusterRef.Name)
+	d.fact("Software", software(status.Environment))
+	d.fact("Load", Workload(s.Spec.Template))
 	d.fact("Best", strings.TrimSpace(status.Best+" "+string(status.Effect)))
 	d.fact("Objective", fmt.Sprintf("%s, better by at least %s", FigureName(s.Spec.Objective.MetricReference), minimumEffect(s)))
 	d.fact("Began", at(status.StartTime))
@@ -86,6 +90,62 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Runs", Census(ledger))
 	d.fact("Speaks for", ClaimOf(s.Status.Claim))
 	return d
+}
+
+// inFigures is what the winner does and what the baseline does, in the objective's unit; "" without
+// a winner. The ratio of the verdict is not that of the two: it compares within blocks.
+func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
+	objective := s.Spec.Objective
+	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
+	if sweepspec.IsInterleaved(s.Status.Plan) {
+		typical = func(index int32) string { return typicalOfWindows(objective.Metric, int(index), sessions) }
+	}
+	for _, c := range s.Status.Configurations {
+		if c.Index == 0 || c.Name != s.Status.Best {
+			continue
+		}
+		if before, after := typical(0), typical(c.Index); before != "" && after != "" {
+			return fmt.Sprintf("%s: %s with the baseline, %s with %s (typical of the runs that count)", FigureName(objective.MetricReference), before, after, c.Name)
+		}
+	}
+	return ""
+}
+
+// rollback has what the settings of the patches were before, as the plan has fixed them.
+func rollback(s *v1alpha1.CephTuningSweep) []Part {
+	if len(s.Status.Patches) == 0 || s.Status.Plan == nil {
+		return nil
+	}
+	table := &Table{Header: []string{"Setting", "Before"}}
+	for _, p := range s.Spec.Parameters {
+		for _, b := range s.Status.Plan.Baseline {
+			if setting := settingOf(p); setting != "" && b.Name == p.Name {
+				table.Rows = append(table.Rows, []string{setting, string(b.Value)})
+			}
+		}
+	}
+	if len(table.Rows) == 0 {
+		return nil
+	}
+	return []Part{
+		text("Revert the commit of the patch, or set these values in the same place. Unset means that the setting is left out, so that Ceph's default holds."),
+		{Table: table},
+	}
+}
+
+// settingOf is the setting of Ceph that a parameter varies; "" if it varies none.
+func settingOf(p v1alpha1.Parameter) string {
+	switch {
+	case p.Config != nil && p.Config.Mask != "":
+		return string(p.Config.Option) + " of the OSDs of " + p.Config.Mask
+	case p.Config != nil:
+		return string(p.Config.Option) + " of all OSDs"
+	case p.PoolOption != nil && p.PoolOption.Pool != "":
+		return string(p.PoolOption.Option) + " of pool " + string(p.PoolOption.Pool)
+	case p.PoolOption != nil:
+		return string(p.PoolOption.Option) + " of the pool"
+	}
+	return ""
 }
 
 func sweepTone(v v1alpha1.SweepVerdict) Tone {

@@ -117,7 +117,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression is about, such as iops,p99; without, bandwidth and p99 where there is one")
 	// It fails only for a flag that does not exist, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
-	kube.AddOutput(cmd, &o.output, "table", "markdown", "json", "yaml")
+	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd
 }
 

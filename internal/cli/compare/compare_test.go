@@ -98,6 +98,7 @@ func TestGolden(t *testing.T) {
 		"a kind of several":             "nightly@1 nightly@2 --expect-difference=ceph-version,osds",
 		"another kind than was meant":   "nightly@1 nightly@2 --expect-difference=rook-version",
 		"usage a kind that is none":     "nightly weekly --expect-difference=disks",
+		"a page":                        "nightly@1 nightly@2 --max-regression 5% --metric p99,bw --expect Ceph -o html",
 		"markdown":                      "nightly@1 nightly@2 --expect Ceph -o markdown",
 		"yaml":                          "nightly weekly -o yaml",
 		"error no results":              "nightly new",

@@ -26,6 +26,8 @@ func (c *comparison) write(out io.Writer, format string) error {
 		text, err = yaml.Marshal(c)
 	case "markdown":
 		text = c.markdown()
+	case "html":
+		text, err = c.page().HTML()
 	default:
 		_, err = color.WriteString(out, c.table())
 		return err
@@ -128,4 +130,28 @@ func (c *comparison) markdown() []byte {
 		fmt.Fprintf(&out, "\n%s\n", report.Escape(note))
 	}
 	return []byte(out.String())
+}
+
+// page is the comparison as a report. Its raw figures are the rows of the table.
+func (c *comparison) page() *report.Document {
+	d := &report.Document{
+		Kind: "Comparison", Name: c.A.Name + " and " + c.B.Name, Tone: report.ToneNeutral, Sentence: c.headline(),
+		Facts:    []report.Fact{{Name: "A", Text: c.A.String()}, {Name: "B", Text: c.B.String()}},
+		Warnings: c.differenceLines(),
+	}
+	header, rows := c.rows()
+	d.Figures = append([][]string{header}, rows...)
+	section := func(title string, parts ...report.Part) {
+		d.Sections = append(d.Sections, report.Section{Title: title, Parts: parts})
+	}
+	if len(rows) > 0 {
+		section("Figures", report.Part{Text: "A ratio is B over A, with its interval over runs."}, report.Part{Table: &report.Table{Header: header, Rows: rows}})
+	}
+	if lines := c.regressionLines(); len(lines) > 0 {
+		section("Regressions", report.Part{Text: strings.Join(lines, " ")})
+	}
+	if len(c.Notes) > 0 {
+		section("Notes", report.Part{Text: strings.Join(c.Notes, " ")})
+	}
+	return d
 }
