@@ -6,7 +6,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// measurement is a valid run in its place.
+// measurement is a valid run with its slot and its values.
 type measurement struct {
 	slot   Slot
 	values []float64 // objective, then constraints
@@ -23,8 +23,8 @@ type block struct {
 	logs map[int][]float64
 }
 
-// makeBlock compares each candidate of an attempt with the baseline at its
-// moment.
+// makeBlock compares each candidate of an attempt with the baseline, interpolated to the
+// candidate's position.
 func makeBlock(stage Stage, measured []measurement) (block, error) {
 	out := block{stage: stage, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
 	metrics := len(measured[0].values)
@@ -51,7 +51,7 @@ func makeBlock(stage Stage, measured []measurement) (block, error) {
 	return out, nil
 }
 
-// controlsOf are the runs of the baseline, whatever their role, in run order.
+// controlsOf returns all baseline runs, controls included, in run order.
 func controlsOf(measured []measurement, metric int) []stats.Control {
 	var out []stats.Control
 	for _, m := range measured {
@@ -62,13 +62,13 @@ func controlsOf(measured []measurement, metric int) []stats.Control {
 	return out
 }
 
-// contrast is a candidate's effect on one metric over the blocks of a stage; a
-// contrast of nothing if no block holds it.
+// contrast returns a candidate's effect on one metric over the blocks of a stage. If no
+// block has the candidate, the contrast has no runs.
 func contrast(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
 	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logRatios[candidate] })
 }
 
-// level is a candidate's own metric over the blocks of a stage, in logs.
+// level returns the logarithm of a candidate's own metric over the blocks of a stage.
 func level(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
 	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logs[candidate] })
 }
@@ -86,9 +86,9 @@ func meanOver(blocks []block, stage Stage, metric int, of func(block) []float64)
 	return stats.PairedDifferences(logs)
 }
 
-// noiseOf is what runs of the same settings differ by: those of the baseline within blocks,
-// and those of candidates by half the variance of their log-ratios, which have the noise of
-// two runs.
+// noiseOf returns the variation between runs of the same settings. Baseline runs within a
+// block contribute directly. Candidates contribute half the variance of their log-ratios,
+// since a log-ratio has the noise of two runs.
 func noiseOf(blocks []block, candidates int) (stats.Noise, error) {
 	values := make([][]float64, len(blocks))
 	for i, b := range blocks {

@@ -7,16 +7,16 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Estimate is what a design takes.
+// Estimate is the cost of a design in runs, time and bytes.
 type Estimate struct {
 	Runs  int
 	Time  time.Duration
 	Bytes int64
 }
 
-// Estimate returns what the smallest and the largest course of the sweep take,
-// if runs cost what is expected and none is repeated. The smallest has the
-// fewest blocks of everything and the fewest blocks of confirmation.
+// Estimate returns the cost of the smallest and the largest possible sweep. It assumes
+// that each run has its expected cost and that none is repeated. The smallest sweep has
+// the minimum number of blocks in the race and in the confirmation.
 func (p *Planner) Estimate() (smallest, largest Estimate) {
 	perBlock, perConfirmation := p.runsPerBlock(len(p.configurations)-1), p.runsPerBlock(1)
 	race, confirmation := p.MaxBlocks()
@@ -24,7 +24,7 @@ func (p *Planner) Estimate() (smallest, largest Estimate) {
 		p.cost(race*perBlock + confirmation*perConfirmation)
 }
 
-// fewestBlocks is how many blocks of everything a race has at least.
+// fewestBlocks returns the minimum number of race blocks that contain every candidate.
 func (p *Planner) fewestBlocks() int {
 	race, _ := p.MaxBlocks()
 	if p.sole() {
@@ -38,22 +38,22 @@ func (p *Planner) cost(runs int) Estimate {
 	return Estimate{Runs: runs, Time: time.Duration(runs) * expected.Time, Bytes: int64(runs) * expected.Bytes}
 }
 
-// Affordable reports whether the budget holds a design and the reserve for
-// restoring. Preflight refuses a sweep whose smallest design it does not hold.
+// Affordable reports whether the budget covers a design and the reserve for restoring.
+// Preflight refuses a sweep whose smallest design exceeds the budget.
 func (b Budget) Affordable(e Estimate) bool {
 	return (b.Time == 0 || e.Time+b.Reserve <= b.Time) && (b.Bytes == 0 || e.Bytes <= b.Bytes)
 }
 
-// SmallestProvableRatio is the smallest true effect, as candidate ÷ baseline,
-// that the verdict's blocks would prove four times out of five, given the noise of runs.
-// Of a confirmation it is so many; 0 is for all blocks of the largest design.
+// SmallestProvableRatio is the smallest true effect, as candidate ÷ baseline, that the
+// verdict's blocks prove with a probability of 80 %, given the noise between runs.
+// confirmation is the number of confirmation blocks; 0 stands for the largest design.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
 	race, most := p.MaxBlocks()
 	blocks := cmp.Or(confirmation, most, race)
 	return stats.SmallestProvableRatio(p.settings.criteria(p.looks(blocks)), noise, blocks)
 }
 
-// spent is what the ledger has cost so far.
+// spent is the cost of the ledger so far.
 type spent struct {
 	runs    int
 	seconds int
@@ -70,7 +70,8 @@ func (s spent) time() time.Duration { return time.Duration(s.seconds) * time.Sec
 
 func (s spent) bytes() int64 { return s.mib << 20 }
 
-// perRun is what runs have cost on average, or were expected to before any.
+// perRun returns the mean cost of the runs so far, or the expected cost before the first
+// run.
 func (s spent) perRun(expected Cost) Cost {
 	if s.runs == 0 {
 		return expected
@@ -78,7 +79,7 @@ func (s spent) perRun(expected Cost) Cost {
 	return Cost{Time: s.time() / time.Duration(s.runs), Bytes: s.bytes() / int64(s.runs)}
 }
 
-// affords reports whether so many more runs fit into budget and ledger.
+// affords reports whether that many more runs fit into the budget and the ledger.
 func (p *Planner) affords(s spent, runs int) bool {
 	each := s.perRun(p.settings.Expected)
 	return s.runs+runs <= MaxLedger && p.settings.Budget.Affordable(Estimate{

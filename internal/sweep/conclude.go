@@ -14,20 +14,22 @@ type Row struct {
 	Configuration int
 	Assessment    stats.Assessment
 	Constraints   []stats.ConstraintResult
-	// Stage holds the blocks that the assessment rests on.
+	// Stage is the stage whose blocks the assessment uses.
 	Stage Stage
-	// Left says how it left the race: CandidateDecided, CandidateBeaten,
-	// CandidateWithdrawn, ConstraintBroken, or nothing if it stayed to the end.
+	// Left says how the candidate left the race: CandidateDecided, CandidateBeaten,
+	// CandidateWithdrawn or ConstraintBroken. It is empty for a candidate that stayed to the
+	// end.
 	Left EventCode
-	// PerBlock is what another block takes: of the configurations that still race, or of this
-	// one alone.
+	// PerBlock is the cost of another block: with all configurations still in the race, or with
+	// this candidate alone.
 	PerBlock stats.Effort
-	// Lag of a beaten candidate behind the race's leader, in logs, below 0.
+	// Lag is the distance of a beaten candidate from the race's leader, as a negative
+	// difference of logarithms.
 	Lag float64
 }
 
-// Sentence is the row in one line of plain English. A candidate that was beaten
-// was not followed further, which says more than that it is undecided.
+// Sentence states the row in one line of plain English. For a beaten candidate it says so,
+// since measuring stopped there; "undecided" would say less.
 func (r Row) Sentence() string {
 	a := r.Assessment
 	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {
@@ -40,34 +42,34 @@ func (r Row) Sentence() string {
 	return a.SentenceFor(r.PerBlock)
 }
 
-// ControlHistory is what the controls say about the cluster over the sweep.
+// ControlHistory describes the cluster's drift and noise over the sweep, as the controls show
+// them.
 type ControlHistory struct {
 	Drift          float64 // ln(baseline in the last block ÷ in the first)
 	RejectedBlocks int
 }
 
-// Standing is the table of configurations.
+// Standing is the table of configurations with their results.
 type Standing struct {
 	Rows []Row // one for each candidate, in the order of configurations
-	// Best is the candidate that the sweep is about: the winner, or else the one that
-	// comes nearest to it; 0 if none has a valid run.
+	// Best is the winner, or without a winner the candidate closest to winning; 0 if no
+	// candidate has a valid run.
 	Best int
 	// BaselineRuns is the number of the baseline's runs in the blocks that count.
 	BaselineRuns int
 }
 
-// Conclusion is the result of a sweep. Its sentence is about the best.
+// Conclusion is the result of a sweep. Its sentence describes the best candidate.
 type Conclusion struct {
 	Standing
 	Stop StopCode
-	// Unfinished says that the last block was begun and not completed, so that its runs do not
-	// count.
+	// Unfinished reports that the last block is incomplete, so its runs do not count.
 	Unfinished bool
-	// ConfirmationBlocks is how many fresh blocks the confirmation was to have at most; 0
-	// where there was none.
+	// ConfirmationBlocks is the maximum number of fresh confirmation blocks; 0 without a
+	// confirmation.
 	ConfirmationBlocks int
-	// Winner is the configuration that is Superior with every constraint Kept,
-	// by its confirmation if it has one; 0 without a winner.
+	// Winner is the configuration that is Superior and keeps every constraint. If there was a
+	// confirmation, only its blocks count. It is 0 without a winner.
 	Winner    int
 	Noise     stats.Noise
 	Controls  ControlHistory
@@ -116,8 +118,8 @@ func (r *replay) standing() (Standing, error) {
 	return out, nil
 }
 
-// rows judges every candidate: one that left the race as it was when it left,
-// the winner by its confirmation, the rest by the whole race.
+// rows judges every candidate. A candidate that left the race keeps the verdict from that
+// moment; the winner is judged by its confirmation, and the others by the whole race.
 func (r *replay) rows() ([]Row, error) {
 	race, err := r.finalRace()
 	if err != nil {
@@ -146,8 +148,8 @@ func (r *replay) rows() ([]Row, error) {
 	return rows, nil
 }
 
-// perBlock is what another block takes to decide about a candidate. One that is out of the race
-// would be measured alone, and so would one that is to be confirmed.
+// perBlock returns the cost of another block that includes the candidate. A candidate that left
+// the race, or that needs confirmation, would be measured alone.
 func (r *replay) perBlock(row Row) stats.Effort {
 	racing := 1
 	if row.Left == "" && row.Stage == Race && r.winner == 0 {
@@ -172,10 +174,9 @@ func (r *replay) finalRace() (map[int]judgement, error) {
 	return r.judge(Race, all, faults)
 }
 
-// confirmation judges the winner by its fresh blocks alone. They carry a
-// verdict if there are enough of them, or if what went wrong in them is one; a
-// confirmation that the budget cut short before that says nothing, and what the
-// race showed then stands, unconfirmed.
+// confirmation judges the winner by its fresh blocks alone. They yield a verdict if there are
+// enough of them, or if their faults decide the case. If the budget ended the confirmation
+// earlier, the race's result stands, unconfirmed.
 func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	faults := append(r.rejection(), r.left[r.winner].faults...)
 	if countBlocks(r.blocks, Confirmation) < stats.MinRuns && len(faults) == 0 {
@@ -185,7 +186,7 @@ func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	return js[r.winner], true, err
 }
 
-// rejection is the fault of a stage that ended with too many rejected blocks.
+// rejection returns the fault of a stage that ended because of too many rejected blocks.
 func (r *replay) rejection() []stats.Reason {
 	switch {
 	case r.stop != TooManyRejectedBlocks:
@@ -196,9 +197,9 @@ func (r *replay) rejection() []stats.Reason {
 	return []stats.Reason{{Code: stats.NoControls, Count: r.rejected}}
 }
 
-// bestRow is the row that the sweep is about: the winner of the race, or else
-// the best candidate that is Superior with its constraints kept, or else the best with any runs
-// that breaks no constraint, or else the best; nil without any.
+// bestRow returns the row that the conclusion describes. It prefers the winner of the race,
+// then the best Superior candidate that keeps its constraints, then the best measured candidate
+// that breaks no constraint, then the best of all. It returns nil if there is none.
 func (r *replay) bestRow(rows []Row) *Row {
 	criteria := r.settings.criteria(stats.Looks{})
 	rank := func(row Row) float64 {

@@ -1,11 +1,10 @@
-// Package sweep plans a tuning sweep: which configuration to measure next, when
-// to stop, and what follows from what was measured.
+// Package sweep plans a tuning sweep: which configuration to measure next, when to stop, and
+// what the measurements show.
 //
-// The planner is a pure function of the plan (space, settings, seed) and the
-// ledger of runs so far. It keeps nothing: asking again gives the same answer,
-// and a controller that was killed resumes by asking. Every entry of the ledger
-// is checked against what the planner would have asked for at that point, so
-// that history is never reinterpreted.
+// The planner is a pure function of the plan (space, settings, seed) and the ledger of runs so
+// far. It has no state: the same question has the same answer, so a restarted controller resumes
+// by asking again. The planner checks every ledger entry against the run that it would have
+// requested at that point, so history is never reinterpreted.
 //
 // A sweep has two stages:
 //
@@ -15,14 +14,14 @@
 //	              there are as many as were fixed at the end of the race; its
 //	              verdict rests on them alone
 //
-// One candidate has nothing to be picked from, and so no confirmation: its race is
-// made of pairs, and ends when they decide.
+// A sweep with one candidate selects nothing and needs no confirmation: its race consists of
+// pairs and ends when they decide.
 //
-// A block is one visit to each live configuration and to the baseline. Its order
-// is drawn from the seed, so that no trend and no after-effect of a change favours
-// either; controls, which are further runs of the baseline, stand between many candidates, or at
-// both ends if values are visited in turn. Candidates are then compared with the baseline
+// A block is one visit to each live configuration and to the baseline. Its order is drawn from
+// the seed, so that no trend and no after-effect of a change favours any of them. Controls are
+// further runs of the baseline. They stand between candidates where a block has many, or at both
+// ends if values are visited in turn. Candidates are then compared with the baseline
 // interpolated between them.
 //
-// The package knows no clock, no cluster and no Kubernetes.
+// The package reads no clock and has no access to a cluster or to Kubernetes.
 package sweep

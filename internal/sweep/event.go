@@ -5,28 +5,28 @@ import (
 	"math"
 )
 
-// EventCode names something that the ledger made happen.
+// EventCode names a kind of event.
 type EventCode string
 
 // The events.
 const (
-	RunRepeated         EventCode = "RunRepeated"         // Outcome of the first try
-	RunMissing          EventCode = "RunMissing"          // Outcome of the second
+	RunRepeated         EventCode = "RunRepeated"         // Outcome is that of the first try
+	RunMissing          EventCode = "RunMissing"          // Outcome is that of the second try
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid: Outcome
 	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
-	BlockRejected       EventCode = "BlockRejected"       // Value ln(last/first control), Limit; measured again
-	BlockLostControl    EventCode = "BlockLostControl"    // no valid run of the baseline where one is needed; measured again
-	BlockAccepted       EventCode = "BlockAccepted"       // Count runs of the baseline; if above 1, Value is ln(last/first control)
+	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control); the block is measured again
+	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again
+	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if above 1, Value is ln(last/first control)
 	CandidateDecided    EventCode = "CandidateDecided"    // left the race with a verdict that cannot win
-	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race: Value its gain less the leader's, in logs
-	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race: it cannot win
-	ConfirmationStarted EventCode = "ConfirmationStarted" // Count blocks at most; Value the lead in the race, in logs
-	ConfirmationIsShort EventCode = "ConfirmationIsShort" // Count blocks at most is what the budget holds
-	SweepStopped        EventCode = "SweepStopped"        // Stop says why
+	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race; Value is its gain minus the leader's, in logs
+	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race because it cannot win
+	ConfirmationStarted EventCode = "ConfirmationStarted" // Count is the maximum number of blocks; Value is the lead in the race, in logs
+	ConfirmationIsShort EventCode = "ConfirmationIsShort" // the budget limits the confirmation to Count blocks
+	SweepStopped        EventCode = "SweepStopped"        // Stop gives the reason
 )
 
-// Event is something that the last entry of the ledger made happen, as data for
-// Kubernetes Events and transcripts. Fields that a code does not use are zero.
+// Event is a consequence of the last ledger entry, as data for Kubernetes
+// Events and transcripts. Fields that a code does not use are zero.
 type Event struct {
 	Code         EventCode
 	Block        int
@@ -37,7 +37,7 @@ type Event struct {
 	Stop         StopCode
 }
 
-// String is the event in one line of plain English.
+// String states the event in one line of plain English.
 func (e Event) String() string {
 	switch e.Code {
 	case RunRepeated:
@@ -94,7 +94,7 @@ func percent(logRatio float64) string { return fmt.Sprintf("%+.1f%%", 100*math.E
 // StopCode says why a sweep ended.
 type StopCode string
 
-// The ends of a sweep.
+// The reasons why a sweep ends.
 const (
 	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are complete
 	Decided               StopCode = "Decided"               // no candidate is left to race, or the last one passed

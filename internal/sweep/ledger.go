@@ -9,31 +9,31 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// ErrLedger is wrapped by errors about a ledger that this plan cannot have led
-// to. It must not be continued: its runs answer other questions.
+// ErrLedger is wrapped by errors about a ledger that this plan cannot have produced. Do not
+// continue such a ledger: its runs belong to another plan.
 var ErrLedger = errors.New("ledger does not belong to this plan")
 
-// Outcome is how a run ended. The zero value is a valid run.
+// Outcome says how a run ended. The zero value means a valid run.
 type Outcome string
 
 const (
-	// Valid means: the run is evidence.
+	// Valid means that the run counts.
 	Valid Outcome = ""
-	// NotSteady means: the run never settled; it is repeated once at double length.
+	// NotSteady means that the run never became steady. It is repeated once at double
+	// length.
 	NotSteady Outcome = "N"
-	// Failed means: the tool, the cluster or a guardrail ended it; repeated once, and
-	// counted against MaxFailedRuns.
+	// Failed means that the engine, the cluster or a guardrail ended the run. It is
+	// repeated once, and counts against MaxFailedRuns.
 	Failed Outcome = "F"
-	// Inert means: the setting had no effect on the running daemons. Repeating it
-	// would not help, so the candidate is withdrawn.
+	// Inert means that the setting did not reach the running daemons. Repeating it would
+	// not help, so the candidate is withdrawn.
 	Inert Outcome = "I"
-	// Interrupted means: the sweep was suspended or restarted around this slot. The block's
-	// runs were measured at another time, so the block starts again.
+	// Interrupted means that the sweep was suspended or restarted around this slot. The
+	// block's earlier runs come from another time, so the block starts again.
 	Interrupted Outcome = "X"
 )
 
-// Run is one entry of the ledger: what became of one slot. As JSON it takes at
-// most 96 bytes.
+// Run is one ledger entry: the outcome of one slot. As JSON it takes at most 96 bytes.
 type Run struct {
 	Block         int     `json:"b"`           // from 1, through both stages
 	Attempt       int     `json:"a"`           // from 1, at the block
@@ -47,8 +47,8 @@ type Run struct {
 	MiB     int64     `json:"w,omitempty"` // written by the run
 }
 
-// Rounded is the run as the ledger keeps it. The planner sees every run this
-// way, so that a decision taken before a restart is taken again after it.
+// Rounded returns the run with the precision of the ledger. The planner always uses rounded
+// runs, so it decides the same before and after a restart.
 func (r Run) Rounded() Run {
 	values := r.Values
 	r.Values = nil
@@ -62,7 +62,7 @@ func (r Run) Rounded() Run {
 	return r
 }
 
-// check refuses an entry that cannot be the answer to a slot.
+// check returns an error for an entry that does not belong to the wanted slot.
 func (r Run) check(want Slot, values int) error {
 	got := Slot{Block: r.Block, Attempt: r.Attempt, Position: r.Slot, Configuration: r.Configuration}
 	if got != want.identity() {

@@ -2,7 +2,7 @@ package sweep
 
 import "time"
 
-// Action is what a decision asks for.
+// Action is the kind of a decision.
 type Action string
 
 // The actions.
@@ -20,19 +20,19 @@ type Decision struct {
 	Progress   Progress
 }
 
-// Progress is where a sweep stands.
+// Progress describes how far a sweep is.
 type Progress struct {
 	Stage   Stage
 	Block   int
 	Attempt int
-	// Order is the configurations of the current attempt, slot by slot; kept in
+	// Order lists the configurations of the current attempt, slot by slot. Kept in
 	// status, it lets another version of the planner finish the block.
 	Order              []int
 	Live               []int // candidates still in the race, or the winner
 	ConfirmationBlocks int   // at most, fixed when the confirmation starts; 0 before
 	Runs               int   // entries of the ledger
-	// At most: candidates that leave, and a race without a winner, save runs;
-	// repeated runs and blocks are not counted.
+	// RunsLeft is an upper bound without repetitions: candidates that leave, or a race
+	// without a winner, save runs, while repeated runs and blocks add some.
 	RunsLeft int
 	TimeLeft time.Duration
 }
@@ -40,7 +40,7 @@ type Progress struct {
 // Next decides what to do after the runs in the ledger, oldest first. It is a
 // pure function: the same plan and ledger give the same decision.
 //
-// Errors wrap ErrLedger for a ledger that the plan did not lead to.
+// Errors wrap ErrLedger for a ledger that the plan cannot have produced.
 func (p *Planner) Next(ledger []Run) (Decision, error) {
 	r, err := p.read(ledger)
 	if err != nil {
@@ -49,9 +49,9 @@ func (p *Planner) Next(ledger []Run) (Decision, error) {
 	return r.decision()
 }
 
-// Standing is the table of configurations after the runs so far, as it would be if the
-// sweep ended here. It is for people who watch: nothing is decided by it but what the
-// events said, and a row that leads may well not win.
+// Standing returns the table of configurations as if the sweep ended after the runs so
+// far. It is only for display: decisions appear in events, and the current leader may
+// still lose.
 func (p *Planner) Standing(ledger []Run) (Standing, error) {
 	r, err := p.read(ledger)
 	if err != nil {

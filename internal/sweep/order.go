@@ -15,7 +15,7 @@ const (
 	Confirmation Stage = "Confirmation"
 )
 
-// Role is what a run is for.
+// Role is the purpose of a run.
 type Role string
 
 // The roles.
@@ -37,16 +37,15 @@ type Slot struct {
 	LengthFactor  int // 1, or 2 after a run that was not steady
 }
 
-// identity is the part of a slot that its ledger entry repeats.
+// identity returns the part of a slot that its ledger entry repeats.
 func (s Slot) identity() Slot {
 	return Slot{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
 }
 
-// order lays out one attempt at a block of the given candidates: they and the
-// baseline in an order drawn from the seed, with a control wherever more candidates
-// would follow each other than the settings allow. Order is random, so that nothing
-// that changes in time favours the baseline or a candidate. Values that are visited in
-// turn have a control at each end of the block instead.
+// order lays out one attempt at a block of the given candidates. It draws their order and the
+// baseline's from the seed, so that no change over time favours one of them. It inserts a control
+// where more candidates in a row would follow than the settings allow. If values are visited in
+// turn, the controls are at both ends of the block instead.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
 	switch {
@@ -64,8 +63,8 @@ func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slo
 	}
 	since := 0
 	for _, c := range members {
-		// Going back to the baseline in mid-block is just what parameters that
-		// are hard to change must avoid: theirs get the two ends only.
+		// Parameters that are hard to change must not return to the baseline within a block, so
+		// their blocks have controls at the ends only.
 		if c != 0 && since == p.settings.controlInterval() && !p.inTurn {
 			slots, since = append(slots, Slot{Role: Control}), 0
 		}
@@ -89,13 +88,13 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 	Shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
 }
 
-// hasEnds reports whether a block of so many candidates has a control at each end: without a
-// random order that is what shows drift. Pairs need none, they are turned around each time.
+// hasEnds reports whether a block of so many candidates has a control at each end. Without a
+// random order, only these controls show drift. Pairs need none, because their order alternates.
 func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
 
-// orderPair puts a pair in an order drawn from the seed, but never so many pairs in a row in the
-// same that a look sees no others: a cluster that drifts would give them all the same difference,
-// as if there were no noise. Other attempts at the same block keep the order.
+// orderPair draws the order of a pair from the seed. It never gives all pairs before one look the
+// same order: in a drifting cluster they would all show the same difference, as if there were no
+// noise. Other attempts at the same block keep the order.
 func (p *Planner) orderPair(pair []int, block int) {
 	most := min(3, p.settings.MinBlocks-1)
 	alike, last := 0, -1
@@ -116,8 +115,8 @@ func (p *Planner) orderPair(pair []int, block int) {
 	}
 }
 
-// visitInTurn sorts by value, upwards in one block and downwards in the next.
-// Sorting is stable, so what is not hard to change keeps its random order.
+// visitInTurn sorts by value, upwards in one block and downwards in the next. The sort is stable,
+// so parameters that are easy to change keep their random order.
 func (p *Planner) visitInTurn(members []int, block int) {
 	direction := 1
 	if (uint64(block)+p.settings.Seed)%2 == 0 { //nolint:gosec // Blocks count from 1.
@@ -140,8 +139,8 @@ func Shuffle(xs []int, seed, stream uint64) {
 	}
 }
 
-// runsPerBlock is the number of slots in a block of so many candidates, at
-// most: where the baseline falls can save a control.
+// runsPerBlock returns the maximum number of slots in a block of so many candidates. The position
+// of the baseline may save a control.
 func (p *Planner) runsPerBlock(candidates int) int {
 	if p.hasEnds(candidates) {
 		return candidates + 3

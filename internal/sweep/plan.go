@@ -7,28 +7,27 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Version of the planner. It changes whenever the same ledger could lead to
-// another decision. A controller that finds another version in a sweep's status
-// finishes the block it knows the order of, or concludes; it does not hand the
-// ledger to this planner.
+// Version is the version of the planner. It changes whenever the same ledger could lead to
+// another decision. A controller that finds another version in a sweep's status finishes the
+// block from the stored order, or concludes. It does not pass the ledger to this planner.
 const Version = 4
 
 const (
-	// MaxLedger bounds the ledger, which lives in a status.
+	// MaxLedger is the maximum number of ledger entries, which are stored in status.
 	MaxLedger = 400
-	// MaxConstraints keeps an entry of the ledger within 96 bytes.
+	// MaxConstraints is the maximum number of constraints. It keeps a ledger entry within 96
+	// bytes.
 	MaxConstraints = 3
 
-	firstCut           = 2 // blocks after which candidates that lag behind the leader leave
-	pairsForABlock     = 2 // of one candidate and the baseline: a pair takes two runs, and other blocks three and more
+	firstCut           = 2 // candidates that lag behind the leader leave after this many blocks
+	pairsForABlock     = 2 // pairs in place of one block: a pair takes two runs, other blocks three or more
 	maxRunsWithoutCtrl = 4 // runs of candidates between two of the baseline, unless settings say otherwise
 	triesPerSlot       = 2 // an invalid run is repeated once, in its place
 	missesToWithdraw   = 2 // blocks without a valid run that withdraw a candidate
 	noiseDF            = 8 // degrees of freedom before noise is believed enough to reject a block
 )
 
-// Settings are everything about a sweep that its verdicts depend on, fixed
-// before the first run.
+// Settings are all inputs of a sweep's verdicts, fixed before the first run.
 type Settings struct {
 	Direction     stats.Direction
 	MinimumEffect float64 // fraction, such as 0.10
@@ -39,11 +38,11 @@ type Settings struct {
 	MinBlocks int  // before a verdict; at least 3
 	MaxBlocks int  // of the race; twice as many if blocks are pairs
 	Racing    bool // false: all blocks of everything
-	// ControlInterval is the most runs of candidates between two of the baseline;
-	// 0 means 4.
+	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means
+	// 4.
 	ControlInterval int
-	// ConfirmationBlocks bounds the fresh blocks spent on confirming the winner of
-	// a race. They are pairs, so it is twice as many of them.
+	// ConfirmationBlocks bounds the fresh blocks spent on confirming the winner of a race.
+	// Confirmation blocks are pairs, so twice this number of them is allowed.
 	ConfirmationBlocks int
 
 	MaxFailedRuns     int // one more ends the sweep; those of candidates that were withdrawn do not count
@@ -53,7 +52,7 @@ type Settings struct {
 	Seed              uint64
 }
 
-// Cost is what a run takes.
+// Cost is the time that a run takes and the bytes that it writes.
 type Cost struct {
 	Time  time.Duration // from the change of configuration to the end of the run
 	Bytes int64         // written
@@ -67,7 +66,7 @@ type Budget struct {
 	Reserve time.Duration
 }
 
-// Plan is what a sweep is going to do, before it has done any of it.
+// Plan describes a sweep before its first run.
 type Plan struct {
 	Version  int // of the planner that made it
 	Space    Space
@@ -100,8 +99,8 @@ func New(plan Plan) (*Planner, error) {
 	return p, nil
 }
 
-// Configurations lists what is measured, the baseline first. Indexes into it
-// are what ledger and decisions speak of.
+// Configurations lists what is measured, the baseline first. Ledger entries and decisions refer
+// to configurations by their index in this list.
 func (p *Planner) Configurations() []Configuration {
 	return append([]Configuration(nil), p.configurations...)
 }
@@ -146,12 +145,13 @@ func (s Settings) criteria(looks stats.Looks) stats.Criteria {
 	}
 }
 
-// sole reports whether there is one candidate. Nothing is selected then, so that its
-// race needs no confirmation.
+// sole reports whether there is only one candidate. Then nothing is selected, and the race needs
+// no confirmation.
 func (p *Planner) sole() bool { return len(p.configurations) == 2 }
 
-// cutsFrom is after how many blocks candidates that lag behind leave the race. With constraints
-// that is later, because a leader may be breaking one, which only a verdict shows.
+// cutsFrom returns the number of blocks after which candidates that lag behind leave the race.
+// With constraints the number is higher, because the leader may break one, and only a verdict
+// shows that.
 func (p *Planner) cutsFrom() int {
 	switch {
 	case !p.settings.Racing:
@@ -162,7 +162,8 @@ func (p *Planner) cutsFrom() int {
 	return firstCut
 }
 
-// MaxBlocks is the most blocks of the race, and of the confirmation if there is one.
+// MaxBlocks returns the maximum number of blocks of the race, and of the confirmation if there
+// is one.
 func (p *Planner) MaxBlocks() (race, confirmation int) {
 	if p.sole() {
 		return pairsForABlock * p.settings.MaxBlocks, 0
@@ -170,8 +171,8 @@ func (p *Planner) MaxBlocks() (race, confirmation int) {
 	return p.settings.MaxBlocks, pairsForABlock * p.settings.ConfirmationBlocks
 }
 
-// looks are those at up to so many blocks; each may end a candidate's part. Without racing there
-// is one, after all blocks.
+// looks returns the looks at up to so many blocks. Each look may remove a candidate from the
+// race. Without racing there is one look, after all blocks.
 func (p *Planner) looks(blocks int) stats.Looks {
 	first := min(p.settings.MinBlocks, blocks)
 	if !p.settings.Racing {

@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// judgement is what the runs of a stage say about a candidate.
+// judgement is the result of a stage's runs for one candidate.
 type judgement struct {
 	assessment  stats.Assessment
 	constraints []stats.ConstraintResult
@@ -33,8 +33,8 @@ func (j judgement) keepsConstraints() bool {
 	return true
 }
 
-// judge assesses candidates on the blocks of one stage. faults hold what makes
-// a candidate's runs no evidence, whatever their values.
+// judge assesses candidates on the blocks of one stage. faults holds the reasons why a
+// candidate's runs are invalid, whatever their values.
 func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
 	criteria := r.raceCriteria()
 	if stage == Confirmation {
@@ -77,15 +77,15 @@ func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Rea
 	return out, nil
 }
 
-// gain is a candidate's mean gain in the race on the log scale, positive if
-// better, with its noise.
+// gain returns a candidate's mean gain in the race on the log scale, with its noise. A positive
+// gain is an improvement.
 func (p *Planner) gain(blocks []block, candidate int) (stats.Contrast, error) {
 	k, err := contrast(blocks, Race, candidate, 0)
 	return p.settings.criteria(stats.Looks{}).Gain(k), err
 }
 
-// leader is the live candidate with the largest gain of those with runs enough for a lead; 0 if
-// there is none.
+// leader returns the live candidate with the largest gain among those with enough runs for a
+// lead; 0 if there is none.
 func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contrast, err error) {
 	for _, c := range live {
 		k, err := p.gain(blocks, c)
@@ -99,17 +99,17 @@ func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contr
 	return best, gain, nil
 }
 
-// defeat is how far a candidate lags behind the leader, and the interval of its ratio by the
-// noise that this was seen by. Its own few blocks would say next to nothing.
+// defeat is a candidate's lag behind the leader, with the interval of its ratio. The interval
+// uses the pooled noise, because the candidate's own few blocks would give a very wide one.
 type defeat struct {
 	lag      float64 // in logs, below 0
 	interval func(confidence float64) stats.Bounds
 }
 
-// beaten lists the live candidates that lag behind the leader by more than
-// noise explains. It compares candidates with each
-// other in blocks that hold all of them, and pools their noise and the baseline's:
-// steadier with few blocks, and good enough for a search. Verdicts never pool.
+// beaten lists the live candidates that lag behind the leader by more than noise explains. It
+// compares candidates in blocks that contain all of them, and pools their noise with the
+// baseline's. Pooled noise is steadier with few blocks and sufficient for a search. Verdicts
+// never pool.
 func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	table := p.completeBlocks(blocks, live)
 	rounds, n := len(table), len(live)
@@ -131,8 +131,8 @@ func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	return defeats
 }
 
-// completeBlocks are the gains of all live candidates and of the baseline, which is 0, one
-// row for each block of the race that holds them all.
+// completeBlocks returns one row for each race block that contains all live candidates: their
+// gains, and 0 for the baseline.
 func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
 	sign := p.settings.criteria(stats.Looks{}).Gain(stats.Contrast{LogRatio: 1}).LogRatio
 	var table [][]float64

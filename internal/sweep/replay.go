@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// replay is the state of the sweep that follows from the ledger. Reading the ledger from the
-// beginning builds it; nothing else changes it.
+// replay is the state of a sweep, computed by reading its ledger from the beginning. Nothing
+// else changes it.
 type replay struct {
 	*Planner
 
@@ -40,15 +40,14 @@ type replay struct {
 	stop   StopCode
 }
 
-// faulty is what went wrong with the runs of a candidate.
+// faulty counts the invalid runs and missed blocks of a candidate.
 type faulty struct {
 	missed map[int]bool    // blocks, however often they were attempted
 	runs   map[Outcome]int // invalid ones, repeated ones included
 }
 
-// departure is how a candidate left the race, with what was known then. Its
-// verdict is frozen here: at a later look it would depend on candidates that
-// went on without it.
+// departure records how a candidate left the race, and the results at that moment. It freezes
+// the verdict, which at a later look would depend on the candidates that stayed.
 type departure struct {
 	judgement judgement
 	why       EventCode
@@ -81,14 +80,14 @@ func (p *Planner) read(ledger []Run) (*replay, error) {
 	return r, nil
 }
 
-// slot is the run to be made next.
+// slot returns the slot to run next.
 func (r *replay) slot() Slot {
 	s := r.order[r.next]
 	s.Repeat, s.LengthFactor = r.repeat, r.length
 	return s
 }
 
-// advance takes one more entry of the ledger.
+// advance adds one ledger entry to the state.
 func (r *replay) advance(run Run) error {
 	if r.stop != "" {
 		return fmt.Errorf("%w: a run after the end of the sweep", ErrLedger)
@@ -122,8 +121,8 @@ func (r *replay) end(why StopCode) error {
 	return nil
 }
 
-// invalidRun repeats a run once in its place, and then does without it. A candidate that never
-// works is withdrawn before its failures end the sweep.
+// invalidRun repeats an invalid run once in its slot; a second invalid run leaves the slot
+// without a value. A candidate that always fails is withdrawn before its failures end the sweep.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]
@@ -157,7 +156,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	return r.nextSlot()
 }
 
-// withdraw takes out a candidate whose runs are invalid.
+// withdraw removes a candidate with invalid runs from the race.
 func (r *replay) withdraw(c int, outcome Outcome) error {
 	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
 	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
@@ -198,7 +197,7 @@ func (r *replay) openAttempt() error {
 	return r.affordOrEnd(len(r.order))
 }
 
-// candidates are those of a block of the current stage.
+// candidates returns the candidates in a block of the current stage.
 func (r *replay) candidates() []int {
 	if r.stage == Confirmation {
 		return []int{r.winner}
@@ -206,7 +205,7 @@ func (r *replay) candidates() []int {
 	return r.live
 }
 
-// closeBlock accepts the current attempt or has it made again.
+// closeBlock accepts the current attempt, or rejects it so that the block is measured again.
 func (r *replay) closeBlock() error {
 	controls := controlsOf(r.measured, 0)
 	if !r.hasBaseline(controls) {
@@ -232,8 +231,8 @@ func (r *replay) closeBlock() error {
 	return r.continueRace()
 }
 
-// needs reports whether a block is lost without the run of a slot: that of the only
-// baseline run, or of one at an end where both are needed.
+// needs reports whether a block cannot do without the run of a slot. That holds for the only
+// baseline run, and for both end controls where a block needs them.
 func (r *replay) needs(slot Slot) bool {
 	if slot.Configuration != 0 {
 		return false
@@ -247,7 +246,7 @@ func (r *replay) needs(slot Slot) bool {
 	return baselines == 1 || r.hasEnds(len(r.candidates())) && slot.Position == 0
 }
 
-// hasBaseline reports whether an attempt has the baseline where it is needed.
+// hasBaseline reports whether an attempt has all baseline runs that it needs.
 func (r *replay) hasBaseline(controls []stats.Control) bool {
 	if len(controls) == 0 {
 		return false
@@ -268,9 +267,8 @@ func (r *replay) checkDrift(controls []stats.Control) (stats.Drift, error) {
 
 func (r *replay) noise() (stats.Noise, error) { return noiseOf(r.blocks, len(r.configurations)-1) }
 
-// believedNoise is the noise that earlier blocks showed, or +Inf while there
-// are too few of them to reject a block by it. It never looks ahead, so that a
-// block once accepted stays accepted.
+// believedNoise returns the noise of the earlier blocks, or +Inf while they are too few to
+// reject a block. It never uses later blocks, so an accepted block stays accepted.
 func (r *replay) believedNoise() (float64, error) {
 	noise, err := r.noise()
 	if noise.DF < noiseDF {
@@ -287,7 +285,7 @@ func (r *replay) reject(why Event) error {
 	return r.openAttempt()
 }
 
-// continueRace looks at the race after a block: who leaves, and what is next.
+// continueRace decides after a block which candidates leave the race, and whether it continues.
 func (r *replay) continueRace() error {
 	rounds := countBlocks(r.blocks, Race)
 	if err := r.look(rounds); err != nil {
@@ -309,13 +307,13 @@ func (r *replay) continueRace() error {
 	return r.openBlock()
 }
 
-// alone reports whether one candidate is left of several that raced.
+// alone reports whether only one of several candidates is still in the race.
 func (r *replay) alone(rounds int) bool {
 	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
 }
 
-// favourite is the leader of those that may be confirmed, or 0. Without racing no candidate
-// leaves, but one that breaks a constraint still cannot win.
+// favourite returns the leader among the candidates that may be confirmed, or 0. Without racing
+// no candidate leaves, but one that breaks a constraint still cannot win.
 func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	may := r.live
 	if !r.settings.Racing && rounds >= stats.MinRuns {
@@ -328,7 +326,7 @@ func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	return r.leader(r.blocks, may)
 }
 
-// worthConfirming says whether a gain in the race may prove to be a win.
+// worthConfirming reports whether a confirmation of this gain could end in a win.
 func (r *replay) worthConfirming(gain stats.Contrast) bool {
 	return !r.sole() && gain.Runs >= firstCut && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
@@ -381,7 +379,7 @@ func (r *replay) dropBeaten() error {
 			r.leave(c, Event{Code: CandidateBeaten, Value: d.lag})
 		}
 	}
-	js, err := r.judgeRace() // Which has to know who was beaten.
+	js, err := r.judgeRace() // judgeRace needs to know the beaten candidates.
 	if err != nil {
 		return err
 	}
@@ -406,8 +404,8 @@ func (r *replay) leave(c int, e Event) {
 	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
 }
 
-// judgeRace judges all candidates of the race, those that left included: they
-// were asked about too, and Holm's correction counts them.
+// judgeRace judges all candidates of the race, including those that left: they were tested too,
+// so Holm's correction counts them.
 func (r *replay) judgeRace() (map[int]judgement, error) {
 	var all []int
 	faults := map[int][]stats.Reason{}
@@ -426,8 +424,8 @@ func (r *replay) affordsRoundAndConfirmation() bool {
 	return r.affords(r.spent, r.runsPerBlock(len(r.live))+confirmation)
 }
 
-// startConfirmation fixes the maximum number of fresh blocks before the first of them, since the
-// levels of their looks depend on it.
+// startConfirmation fixes the maximum number of fresh blocks before the first one, since the
+// significance levels of the looks depend on that maximum.
 func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	_, most := r.MaxBlocks()
 	blocks := most
@@ -442,7 +440,8 @@ func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	return r.openBlock()
 }
 
-// continueConfirmation looks at the fresh blocks as a race of one candidate does.
+// continueConfirmation evaluates the fresh blocks with the same looks as a race of one
+// candidate.
 func (r *replay) continueConfirmation() error {
 	blocks := countBlocks(r.blocks, Confirmation)
 	if blocks >= r.looks(r.confirm).First {

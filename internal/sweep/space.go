@@ -6,25 +6,25 @@ import (
 	"maps"
 )
 
-// ErrPlan is wrapped by errors about a space or settings that cannot be swept.
+// ErrPlan is wrapped by errors about an invalid space or invalid settings.
 var ErrPlan = errors.New("invalid plan")
 
-// MaxCandidates bounds the configurations besides the baseline. The ledger
-// could not hold three blocks of many more.
+// MaxCandidates is the maximum number of configurations besides the baseline. With
+// many more, three blocks would not fit into the ledger.
 const MaxCandidates = 64
 
-// Value is what a parameter is set to. The zero value is "unset": the option is
-// removed, so that the cluster's own default applies, which is not the same as
-// setting it to what the default happens to be.
+// Value is the value of a parameter. The zero value is "unset": the option is
+// removed, so that the cluster's own default applies. Setting the option to the
+// current default is something else.
 type Value struct {
 	Text  string
 	IsSet bool
 }
 
-// Set is the value with a text.
+// Set returns a Value that is set to a text.
 func Set(text string) Value { return Value{Text: text, IsSet: true} }
 
-// Unset is the value of an option that is not there.
+// Unset returns the Value of an option that is not set.
 func Unset() Value { return Value{} }
 
 func (v Value) String() string {
@@ -39,23 +39,23 @@ func (v Value) String() string {
 type Bundle struct {
 	Name   string
 	Values map[string]Value
-	// Turn is its place where bundles are visited in turn; those of one place are
-	// visited in random order.
+	// Turn is the bundle's position where bundles are visited in turn. Bundles with
+	// the same Turn are visited in random order.
 	Turn int
 }
 
-// Space is what a sweep chooses from.
+// Space is the set of configurations that a sweep compares.
 type Space struct {
 	Bundles []Bundle
 	// InTurn is for values that are hard to change, such as pg_num in place: blocks
-	// visit bundles up and down by their Turn instead of at random. Drift that runs
-	// with the values is then partly taken for their effect; this is the weaker
-	// design, and the conclusion says so.
+	// visit bundles up and down by their Turn instead of at random. Drift that
+	// coincides with the order of the values is then partly counted as their
+	// effect. This design is weaker, and the conclusion says so.
 	InTurn bool
-	// BaselineTurn is the place of the baseline among them.
+	// BaselineTurn is the baseline's position among them.
 	BaselineTurn int
-	// Baseline is what others are compared with. A parameter that it does not
-	// mention is unset in it.
+	// Baseline has the values that the others are compared with. A parameter
+	// without an entry is unset in the baseline.
 	Baseline map[string]Value
 }
 
@@ -63,16 +63,16 @@ type Space struct {
 type Configuration struct {
 	Name   string
 	Values map[string]Value
-	// turn is the place among values that are visited in turn.
+	// turn is the position among values that are visited in turn.
 	turn int
 }
 
 // BaselineName is the name of configuration 0.
 const BaselineName = "baseline"
 
-// Configurations lists what is measured: the baseline at index 0, then the
-// candidates in the order of their bundles. A candidate with the baseline's values
-// is the baseline, and not listed again.
+// Configurations lists the measured configurations: the baseline at index 0, then
+// the candidates in the order of their bundles. A bundle with the baseline's values
+// is not listed again.
 //
 // It returns an error wrapping ErrPlan for a space that is empty, ambiguous or
 // larger than MaxCandidates.
@@ -103,8 +103,8 @@ func (s Space) Configurations() ([]Configuration, error) {
 	return all, nil
 }
 
-// completed is the baseline with some values replaced. Parameters that neither
-// mentions are unset, so that configurations can be compared value by value.
+// completed returns the baseline with some values replaced. It adds parameters
+// without a value as unset, so that configurations can be compared value by value.
 func (s Space) completed(values map[string]Value) map[string]Value {
 	out := map[string]Value{}
 	for _, b := range s.Bundles {

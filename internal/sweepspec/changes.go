@@ -5,23 +5,23 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// Change is one setting of Ceph that a configuration needs while it is measured, on an object
-// that exists before and after the sweep.
+// Change is one Ceph setting that a configuration needs during its runs, on an object that
+// exists before and after the sweep.
 type Change struct {
 	Parameter v1alpha1.ParameterName
-	// Config is the option of Ceph's configuration, or nil for one of a pool: then
-	// Pool and Option name it.
+	// Config is the option of Ceph's central configuration. It is nil for a pool option, which
+	// Pool and Option name.
 	Config *v1alpha1.ConfigParameter
 	Pool   v1alpha1.PoolName
 	Option v1alpha1.OptionName
-	// Value is what it has to be, or unset.
+	// Value is the value to set, or unset.
 	Value sweep.Value
 }
 
-// Changes are all settings of Ceph that a sweep varies, with the values of a configuration, in
-// the order of the parameters. Those of the baseline are among them, since the baseline need
-// not be what Ceph has now. Options of scratch pools and the load are not: those are in the
-// child.
+// Changes returns all Ceph settings that a sweep varies, with the values of a configuration,
+// in the order of the parameters. It includes the baseline's, since the baseline may differ
+// from Ceph's current values. It omits options of scratch pools and of the load, which are in
+// the child.
 func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 	var all []Change
 	for _, p := range spec.Parameters {
@@ -37,7 +37,7 @@ func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 	return all
 }
 
-// poolOf is the pool, one that exists, that a parameter is about.
+// poolOf returns the name of the existing pool that a parameter changes.
 func poolOf(spec *Spec, p v1alpha1.PoolOptionParameter) v1alpha1.PoolName {
 	target := spec.Template.Target.ExistingPool
 	switch {

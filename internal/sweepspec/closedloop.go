@@ -9,8 +9,9 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// ClosedLoop lists the figures of a sweep, objective first, that are percentiles of phases
-// which offer no rate: a configuration that does less at a time looks better by them.
+// ClosedLoop lists the figures of a sweep, objective first, that are percentiles of phases without
+// an offered rate. By such a figure, a configuration looks better if it has fewer operations in
+// flight.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	figures := []v1alpha1.MetricReference{spec.Objective.MetricReference}
 	for _, c := range spec.Constraints {
@@ -21,14 +22,15 @@ func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	})
 }
 
-// variesRate reports whether a parameter gives a phase the rate that it offers.
+// variesRate reports whether a parameter varies the offered rate of a phase.
 func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool {
 		return p.Workload != nil && p.Workload.Phase == phase && p.Workload.Field == v1alpha1.WorkloadRateIOPS
 	})
 }
 
-// ClosedLoopNote tells whoever reads a plan or a verdict about such figures; "" without any.
+// ClosedLoopNote returns a warning about such figures for readers of a plan or a verdict; ""
+// without any.
 func ClosedLoopNote(spec *Spec) string {
 	figures := ClosedLoop(spec)
 	if len(figures) == 0 {
@@ -47,7 +49,8 @@ func ClosedLoopNote(spec *Spec) string {
 	return note
 }
 
-// variesInFlight is the first parameter that varies how many operations are in flight; "" without.
+// variesInFlight returns the first parameter that varies the number of operations in flight; ""
+// without one.
 func variesInFlight(spec *Spec) v1alpha1.ParameterName {
 	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
 	for _, p := range spec.Parameters {

@@ -17,7 +17,7 @@ const (
 	maxReason  = 24  // likewise
 )
 
-// Outcome is what status says of the runs: so far, or in the end.
+// Outcome is the summary of the runs for status, during a sweep or at its end.
 type Outcome struct {
 	Best           string
 	Effect         v1alpha1.Effect
@@ -30,14 +30,14 @@ type Outcome struct {
 	Patches        []v1alpha1.WinnerPatch
 }
 
-// Write puts an outcome into status.
+// Write copies an outcome into status.
 func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
 	s.Best, s.Effect, s.Verdict, s.Claim, s.Summary = o.Best, o.Effect, o.Verdict, o.Claim, o.Summary
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 
-// Standing is the outcome while a sweep is under way: ratios as they are so far, but verdicts
-// only of configurations that have left the race with one. A lead is not a result.
+// Standing returns the outcome during a sweep. It has the current ratios, but verdicts only for
+// configurations that left the race with one, since a lead is not a result.
 func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {
@@ -56,8 +56,8 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	return out, nil
 }
 
-// Conclude is the outcome of a sweep that has ended. pools has the CephBlockPool of each
-// existing pool whose name differs.
+// Conclude returns the outcome of an ended sweep. pools has the CephBlockPool of each existing
+// pool whose name differs from the object's.
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
@@ -93,7 +93,8 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 	return out, nil
 }
 
-// closedLoopObjective follows a verdict on a percentile that was measured without an offered rate.
+// closedLoopObjective is appended to a verdict on a percentile that was measured without an
+// offered rate.
 const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when less is in flight.)"
 
 // Notes on a winner that cannot, or should not, be committed to Git unchanged.
@@ -104,7 +105,7 @@ const (
 	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its own. Make new claims of the other, and move the data."
 )
 
-// withoutPatch says which parts of a winner have no patch; "" if all have one.
+// withoutPatch names the parts of a winner that have no patch; "" if all have one.
 func withoutPatch(spec *Spec) string {
 	text := ""
 	if VariesOSDCount(spec) {
@@ -124,7 +125,7 @@ func withoutPatch(spec *Spec) string {
 	return text
 }
 
-// table is a row for each configuration, the baseline first.
+// table returns one row for each configuration, the baseline first.
 func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.ConfigurationResult {
 	configurations := planner.Configurations()
 	out := []v1alpha1.ConfigurationResult{{
@@ -149,8 +150,8 @@ func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.Configura
 	return out
 }
 
-// interval leaves out the ends of one that reaches from 0 to infinity, because there is
-// no estimate of noise.
+// interval returns the ends of an interval. It omits them if the interval reaches from 0 to
+// infinity because no estimate of the noise exists.
 func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	if math.IsInf(b.High, 1) || b.Low <= 0 && b.High <= 0 {
 		return "", ""
@@ -158,8 +159,8 @@ func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	return figure.Decimal(b.Low), figure.Decimal(b.High)
 }
 
-// reasonOf is one word: that of the verdict, or how the configuration left the race,
-// where that says more.
+// reasonOf returns the verdict's reason as one word, or the way in which the configuration left
+// the race if that says more.
 func reasonOf(row sweep.Row) string {
 	a := row.Assessment
 	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid
@@ -182,9 +183,9 @@ func noiseOf(planner *sweep.Planner, c *sweep.Conclusion) (*v1alpha1.Noise, erro
 	}, nil
 }
 
-// effectOf writes a difference of logarithms as a signed percentage.
+// effectOf formats a difference of logarithms as a signed percentage.
 func effectOf(logRatio float64) v1alpha1.Effect {
-	const most = 999_999 // per cent, which is all that there is room for
+	const most = 999_999 // per cent; the field has no room for more digits
 	return v1alpha1.Effect(fmt.Sprintf("%+.1f%%", min(100*math.Expm1(logRatio), most)))
 }
 
@@ -200,7 +201,7 @@ func constraintResults(spec *Spec, results []stats.ConstraintResult) []v1alpha1.
 	return all
 }
 
-// ProgressOf is how far a sweep is, but for when it will be done.
+// ProgressOf returns the progress of a sweep without its estimated end.
 func ProgressOf(d sweep.Decision) v1alpha1.Progress {
 	done, total := d.Progress.Runs, d.Progress.Runs+d.Progress.RunsLeft
 	summary := fmt.Sprintf("%d/%d runs", done, total)

@@ -8,11 +8,12 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// deviceClassName is what scratchPool.deviceClass may be, as its schema has it.
+// deviceClassName matches the valid values of scratchPool.deviceClass. The schema has the
+// same pattern.
 var deviceClassName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
-// DeviceClasses are those that the scratch pools of a sweep are on, each once; none where
-// the device class is not varied.
+// DeviceClasses returns the device classes of a sweep's scratch pools, each once. It
+// returns none if the device class is not varied.
 func DeviceClasses(spec *Spec) []string {
 	at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.DeviceClass != nil })
 	if at < 0 {
@@ -39,7 +40,7 @@ func DeviceClasses(spec *Spec) []string {
 	return slices.DeleteFunc(slices.Compact(classes), func(class string) bool { return class == "" })
 }
 
-// deviceClassValue is what the template has.
+// deviceClassValue returns the template's device class.
 func deviceClassValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
 	pool := spec.Template.Target.ScratchPool
 	if pool == nil || pool.DeviceClass == "" {

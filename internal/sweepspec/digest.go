@@ -10,12 +10,13 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// digestVersion is that of the rules of Digest. A test fails when they give another digest for
-// the same spec, as a new field with a default does: then the version has to change too.
+// digestVersion is the version of the rules of Digest. Change it when the rules give another
+// digest for the same spec, for example because of a new field with a default. A test fails
+// until then.
 const digestVersion = "v3"
 
-// decisive is what a verdict depends on. The rest of a spec, such as suspend, window or
-// historyLimit, may be edited while a run is under way.
+// decisive has the fields of a spec that a verdict depends on. The other fields, such as
+// suspend, window or historyLimit, may be edited during a run.
 type decisive struct {
 	Mode           v1alpha1.SweepMode         `json:"mode"`
 	Template       v1alpha1.BenchmarkTemplate `json:"template"`
@@ -31,9 +32,9 @@ type decisive struct {
 	MaxFailedRuns  *int32                     `json:"maxFailedRuns"`
 }
 
-// Digest is a short text that differs where what a verdict depends on does. Admission keeps
-// that as it is for a run; but a runID that is changed and changed back makes another spec
-// the same run.
+// Digest returns a short text that differs if any input of the verdict differs. Admission
+// keeps these inputs constant during a run, but changing the runID and then changing it back
+// combines another spec with the same run.
 func Digest(spec *Spec) (string, error) {
 	text, err := json.Marshal(decisive{
 		Mode: spec.Mode, Template: spec.Template, Parameters: spec.Parameters, Configurations: spec.Configurations,
@@ -48,8 +49,8 @@ func Digest(spec *Spec) (string, error) {
 }
 
 // Edited reports whether a spec differs from the planned one. A plan without a digest, or with
-// one by other rules, comes from another version of the operator, and counts as that of the
-// spec: each change to Ceph is checked in any case.
+// a digest by other rules, comes from another version of the operator and counts as unedited:
+// each change to Ceph is checked in any case.
 func Edited(spec *Spec, planned *v1alpha1.SweepPlan) (bool, error) {
 	if planned == nil || !strings.HasPrefix(planned.SpecDigest, digestVersion+":") {
 		return false, nil

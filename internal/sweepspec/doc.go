@@ -1,5 +1,5 @@
-// Package sweepspec stands between a CephTuningSweep and its planner: it turns a spec
-// into what package sweep plans and measures, and what that concludes into a status.
+// Package sweepspec connects a CephTuningSweep with its planner. It turns a spec into a
+// plan for package sweep, runs into benchmarks, and conclusions into a status.
 //
 //	spec, what Ceph has now → Draft    → status.plan: what is fixed when a run begins
 //	spec, status.plan       → PlanOf   → a plan of package sweep
@@ -8,7 +8,7 @@
 //	that, when it has ended → Observe  → the next entry of the ledger
 //	a conclusion            → Conclude → verdict, table, sentence and patches
 //
-// The package is pure: it reads no clock and no cluster. Callers pass the state of Ceph.
+// The package is pure: it reads no clock and no cluster. Callers pass Ceph's state.
 package sweepspec
 
 import (
@@ -16,8 +16,8 @@ import (
 	"fmt"
 )
 
-// ErrSpec is wrapped by errors about a spec that cannot be swept. Their messages are
-// for the user.
+// ErrSpec is wrapped by errors about a spec from which no sweep can be planned. Their
+// messages are for the user.
 var ErrSpec = errors.New("the sweep cannot be planned")
 
 func refuse(format string, args ...any) error {

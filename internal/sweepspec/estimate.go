@@ -16,28 +16,29 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// Rough durations. The planner uses those of past runs as soon as it has some.
+// These durations are rough guesses. The planner uses the durations of past runs as soon as it has
+// some.
 const (
-	podsTime      = 20 * time.Second // until clients are ready, and gone again
-	askTime       = 10 * time.Second // five polls of a cluster that settles, and proofs
-	settleFor     = 30 * time.Second // where the spec does not say
-	poolTime      = 30 * time.Second // to make a scratch pool, and to remove it
+	podsTime      = 20 * time.Second // until clients are ready, and until they are removed
+	askTime       = 10 * time.Second // five polls until the cluster has settled, and the proofs
+	settleFor     = 30 * time.Second // if the spec does not set it
+	poolTime      = 30 * time.Second // to create and remove a scratch pool
 	pgTime        = 1500 * time.Millisecond
 	placeTime     = 400 * time.Millisecond // to put one PG on chosen OSDs
 	osdTime       = time.Minute            // to restart one OSD, until PGs are clean
 	restoreTime   = 2 * time.Minute
-	writeRate     = 100 << 20 // bytes per second that a cluster takes
-	smallRate     = 2000      // writes per second, of small blocks
+	writeRate     = 100 << 20 // bytes per second, a guess for any cluster
+	smallRate     = 2000      // small writes per second
 	unknownPGs    = 32        // if the number of the pool's PGs is unknown
-	stepsOfBlock  = 2         // there and back, for a block of the confirmation
-	percentOfSome = 100       // readPercent is one of these
+	stepsOfBlock  = 2         // a change and its reversal, for a confirmation block
+	percentOfSome = 100       // readPercent is a percentage
 
-	// classOfHDDs is the device class of OSDs that remove the PGs of a deleted pool for minutes:
-	// they sleep in between (osd_delete_sleep_hdd). Others have removed them in seconds.
+	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool,
+	// because they sleep in between (osd_delete_sleep_hdd). Other OSDs take seconds.
 	classOfHDDs = "hdd"
 )
 
-// effort is what a number of runs takes in Ceph besides their own load.
+// effort counts the work of a number of runs in Ceph besides their load.
 type effort struct {
 	pgs      int64 // created, split or merged
 	restarts int64 // of OSDs
@@ -47,21 +48,22 @@ func (e effort) times(n int) effort { return effort{e.pgs * int64(n), e.restarts
 
 func (e effort) and(o effort) effort { return effort{e.pgs + o.pgs, e.restarts + o.restarts} }
 
-// estimator guesses what a sweep takes.
+// estimator estimates the cost of a sweep.
 type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration and bytes are those of the load that takes longest or writes most.
+	// duration is that of the longest load, bytes that of the load that writes most.
 	duration time.Duration
 	bytes    int64
-	// largest is the effort of one step from the baseline at most, total that of the
-	// largest design.
+	// largest is the maximum effort of one change from the baseline, total the effort of the largest
+	// design.
 	largest, total effort
 	maxRuns        int
 	// pools are the scratch pools of the largest design.
 	pools int
-	// datasetPer and datasetReason are what data are prefilled for, and why.
+	// datasetPer says whether data are prefilled for each run or each block, and datasetReason says
+	// why.
 	datasetPer    v1alpha1.MadeFor
 	datasetReason string
 }
@@ -100,7 +102,7 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	return e, nil
 }
 
-// fix puts into the plan what the planner reckons with.
+// fix writes the planner's assumptions into the plan.
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
@@ -127,8 +129,8 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
 }
 
-// removal is how long the first run on a scratch pool waits until OSDs have removed the pool
-// before, at most.
+// removal returns how long the first run on a scratch pool waits, at most, until OSDs have removed the
+// previous pool.
 func (e *estimator) removal() time.Duration {
 	classes := DeviceClasses(e.spec)
 	if class := e.spec.Template.Target.ScratchPool.DeviceClass; len(classes) == 0 && class != "" {
@@ -143,12 +145,12 @@ func (e *estimator) removal() time.Duration {
 	return quiescence.RemovalWithin(e.spec.Quiescence)
 }
 
-// confines reports whether runs put the PGs of their pools on chosen OSDs.
+// confines reports whether runs confine the PGs of their pools to chosen OSDs.
 func (e *estimator) confines() bool {
 	return e.spec.Template.Target.ScratchPool.OSDs != nil || VariesOSDCount(e.spec)
 }
 
-// ofTemplate is how long a run of it takes, and how many bytes it writes.
+// ofTemplate returns the duration of a run of a template, and the number of bytes that it writes.
 func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
 	var total time.Duration
 	var bytes int64
@@ -177,8 +179,8 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
 }
 
-// prefilled is what a run prefills of that: on average over the runs of a block, where they work on
-// the same data.
+// prefilled returns the bytes that a run prefills. If the runs of a block share their data, it is the
+// average over the block.
 func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	all := PrefillBytes(t, e.facts.DatasetBytes)
 	if e.datasetPer != v1alpha1.MadeForBlock {
@@ -188,7 +190,8 @@ func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	return own + (all-own)*int64(e.pools)/int64(e.maxRuns)
 }
 
-// warmBytes is what all clients read before the phases of a run, so that caches are warm.
+// warmBytes returns the number of bytes that all clients read before the phases of a run to warm the
+// caches.
 func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	if t.OSDCaches != v1alpha1.OSDCachesWarmBeforePhase {
 		return 0
@@ -202,17 +205,19 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return all
 }
 
-// PrefillBytes is what all clients and the background load write before the phases of a run, given
-// the data of each: objects for what reads them, and images or files.
+// PrefillBytes returns the number of bytes that all clients and the background load write before the
+// phases of a run, given the dataset size of each. They write objects for phases that read objects, and
+// images or files.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }
 
-// prefillBytes is PrefillBytes, without what an earlier run of the block has prefilled if it continues.
+// prefillBytes is PrefillBytes without the data that an earlier run of the block has prefilled, if the
+// run continues on them.
 func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bool) int64 {
 	var loads []engine.Load
 	for _, phase := range t.Phases {
-		if load, err := engine.LoadOf(phase); err == nil { // Its error is reported elsewhere.
+		if load, err := engine.LoadOf(phase); err == nil { // Another check reports its error.
 			loads = append(loads, load)
 		}
 	}
@@ -227,18 +232,18 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 	at.DatasetOwner, at.DatasetThere = "", false
 	if b := t.BackgroundLoad; b != nil {
 		if load, err := engine.BackgroundOf(*b); err == nil {
-			at.Client, at.Clients, at.Image.Shared = 0, 1, false // Its own.
+			at.Client, at.Clients, at.Image.Shared = 0, 1, false // The background load has an image of its own.
 			all += engine.DatasetBytes(at, []engine.Load{load})
 		}
 	}
 	return all
 }
 
-// NeedsDataset reports whether a run of a template writes data before its phases.
+// NeedsDataset reports whether a run of a template prefills data before its phases.
 func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<<30) > 0 }
 
-// placeOf is where clients work, as far as it decides how much they write. The names say
-// nothing.
+// placeOf returns the place of the clients' data, as far as it decides how much they write. Its names
+// are placeholders.
 func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 	at := place.Place{
 		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,
@@ -255,7 +260,7 @@ func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 	return at
 }
 
-// writtenPerSecond guesses the bytes that all clients write per second in a phase.
+// writtenPerSecond estimates the bytes that all clients write per second in a phase.
 func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	share, block := 0.0, int64(0)
 	switch b, r, f := phase.RadosBench, phase.RBDBench, phase.Fio; {
@@ -269,7 +274,7 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 		share = writeShare(r.IOType != v1alpha1.RBDBenchRead, r.IOType == v1alpha1.RBDBenchReadWrite, r.ReadPercent)
 	case f != nil:
 		block, share = f.BlockSize.Value(), fioWriteShare(f)
-		if f.RateIOPS != nil && len(f.Jobs) == 0 { // Of each job and direction.
+		if f.RateIOPS != nil && len(f.Jobs) == 0 { // RateIOPS applies to each job and direction.
 			offered := float64(*f.RateIOPS) * float64(f.NumJobs) * float64(clients) * float64(block)
 			if share > 0 {
 				return min(offered, writeRate)
@@ -312,8 +317,8 @@ func writeShare(writes, mixed bool, readPercent *int32) float64 {
 	return 1
 }
 
-// walk is the effort of visiting configurations in this order, as a block does. The first one is where
-// the walk before has ended.
+// walk returns the effort of a block that visits configurations in this order. The first one is the
+// last one of the previous walk.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
 	var before map[string]sweep.Value
@@ -330,13 +335,13 @@ func (e *estimator) walk(order []int) effort {
 	return sum
 }
 
-// back is the effort of going from the last configuration of a block to the first again, as the
-// next block may.
+// back returns the effort of changing from the last configuration of a block to the first, with which
+// the next block may begin.
 func (e *estimator) back(order []int) effort {
 	return e.step(e.configurations[order[len(order)-1]].Values, e.configurations[order[0]].Values)
 }
 
-// step is the effort of going from one configuration to another on what exists.
+// step returns the effort of changing existing objects from one configuration to another.
 func (e *estimator) step(from, to map[string]sweep.Value) effort {
 	var sum effort
 	restart := false
@@ -356,11 +361,11 @@ func (e *estimator) step(from, to map[string]sweep.Value) effort {
 	return sum
 }
 
-// scratchPGs are those of the pools that are made for a run.
+// scratchPGs returns the number of PGs of the pools that are created for a run.
 func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
 	template, err := Template(e.spec, values, 1)
 	if err != nil {
-		return 0 // It is reported elsewhere.
+		return 0 // Another check reports the error.
 	}
 	sum := int64(0)
 	for _, made := range placement.Pools(placement.Sized(*template.Target.ScratchPool, e.facts.OSDs)) {

@@ -8,32 +8,32 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// ForeignSample is what was seen of pools whose users are protected, at one moment.
+// ForeignSample is the observed use of the protected pools at one moment.
 type ForeignSample struct {
 	Time  time.Time
 	Pools map[v1alpha1.PoolName]PoolUse
 }
 
-// PoolUse is how a pool fares.
+// PoolUse describes the load and latency of a pool.
 type PoolUse struct {
 	BytesPerSecond, OperationsPerSecond float64
 	// OSDLatencySeconds is the worst commit latency of the OSDs that store it.
 	OSDLatencySeconds float64
 }
 
-// badSamples is how often in a row a limit has to be broken: one sample may be a
-// hiccup of the one who asks.
+// badSamples is the number of consecutive samples that have to break a limit: a
+// single one may be a hiccup of the observer.
 const badSamples = 2
 
-// Breach is a limit that was broken in two samples running.
+// Breach is a limit that two consecutive samples break.
 type Breach struct {
 	Limit   v1alpha1.ForeignClientLimit
 	Message string
 }
 
 // Breached returns the first of the limits that the latest samples break, or nil.
-// Samples are in the order of time. One that says nothing of a pool, because the
-// manager could not ask, neither breaks a limit nor keeps it: it does not count.
+// Samples are in chronological order. A sample without data for a pool, because the
+// manager could not ask, is ignored: it neither breaks a limit nor keeps it.
 //
 // It fails for a limit that admission would have refused.
 func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*Breach, error) {
@@ -42,7 +42,7 @@ func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*B
 		if limit.Metric != v1alpha1.ForeignOSDLatency {
 			metric = v1alpha1.Metric(limit.Metric)
 		}
-		threshold, err := figure.ParseThreshold(metric, limit.AtMost+limit.AtLeast) // One of them is empty.
+		threshold, err := figure.ParseThreshold(metric, limit.AtMost+limit.AtLeast) // Exactly one of them is set.
 		if err != nil {
 			return nil, refuse("guardrails.foreignClients of pool %s: %v", limit.Pool, err)
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// NotInterleaved says why the settings of a sweep cannot be switched under a running load, one
-// sentence for each reason; none if they can. maySwitch tells whether the administrator allows
-// an option to be switched, and whether OSDs take it while they run.
+// NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running load,
+// one sentence each; none if they can. maySwitch reports whether the administrator allows an option to be
+// switched and OSDs take it at run time.
 func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
@@ -49,9 +49,9 @@ func constrained(spec *Spec) []v1alpha1.MetricReference {
 	return references
 }
 
-// inWindows reports whether a figure of a few seconds is known: all engines count operations, bytes and the
-// sum of latencies, and fio has histograms of them. Of the slowest operation a difference of counts
-// says nothing.
+// inWindows reports whether a metric can be computed for windows of a few seconds. All engines count
+// operations, bytes and the sum of latencies, and fio also has histograms. The maximum latency of a window
+// cannot be derived from differences of counts.
 func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
 	switch m {
 	case v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean:
@@ -63,8 +63,8 @@ func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
 	}
 }
 
-// cutInWindows reports whether the engine of a phase counts by the second, and goes on for as long as
-// it is told: mode Seq ends when it has read all objects, and rbd bench when it has moved all bytes.
+// cutInWindows reports whether the engine of a phase counts by the second and runs for as long as
+// requested. Mode Seq ends when it has read all objects, and rbd bench when it has moved all bytes.
 func cutInWindows(p v1alpha1.Phase) bool {
 	return p.Fio != nil || (p.RadosBench != nil && p.RadosBench.Mode != v1alpha1.RadosBenchSeq && !p.RadosBench.ReuseObjects)
 }

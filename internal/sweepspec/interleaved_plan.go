@@ -15,20 +15,23 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// LabelSession marks the child of a session. It measures no configuration: settings change
-// under it. Its value is the number of the session.
+// LabelSession marks the child of a session; its value is the session's number. Such a child
+// does not measure a single configuration: settings change during its run.
 const LabelSession = "cephtune.dev/switching-session"
 
 const (
-	// maxSwitched is how many configurations a session switches between, beside the baseline.
+	// maxSwitched is the maximum number of configurations, besides the baseline, that a session
+	// switches between.
 	maxSwitched = 6
-	// sessionMargin is how much longer the load of a session goes on than its windows may.
+	// sessionMargin is the time by which the load of a session outlasts the longest possible
+	// windows.
 	sessionMargin = 2 * time.Minute
-	// assumedSessionNoise is by how much an effect is assumed to differ between sessions.
+	// assumedSessionNoise is the assumed standard deviation of an effect between sessions.
 	assumedSessionNoise = 0.02
 )
 
-// design fixes how configurations are compared, and refuses what sessions cannot do.
+// design fixes how configurations are compared, and refuses a spec that sessions cannot
+// measure.
 func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPlan) {
 	plan.Design = v1alpha1.DesignBlocks
 	if spec.Strategy.Design != v1alpha1.DesignInterleaved {
@@ -58,13 +61,13 @@ func IsInterleaved(plan *v1alpha1.SweepPlan) bool {
 	return plan != nil && plan.Design == v1alpha1.DesignInterleaved
 }
 
-// IsSession reports whether a benchmark is that of a session.
+// IsSession reports whether a benchmark belongs to a session.
 func IsSession(b *v1alpha1.CephBenchmark) bool {
 	owner := metav1.GetControllerOf(b)
 	return owner != nil && owner.Kind == "CephTuningSweep" && b.Labels[LabelSession] != ""
 }
 
-// NextRun is the number of the run, or the session, of a sweep that is next or under way.
+// NextRun returns the number of a sweep's next or current run or session.
 func NextRun(s *v1alpha1.CephTuningSweep) int {
 	if !IsInterleaved(s.Status.Plan) {
 		return len(s.Status.Runs) + 1
@@ -72,7 +75,7 @@ func NextRun(s *v1alpha1.CephTuningSweep) int {
 	next := 1
 	entries, err := ReadSessions(s.Status.Runs)
 	if err != nil {
-		return len(s.Status.Runs) + 1 // Another version wrote them.
+		return len(s.Status.Runs) + 1 // Another version wrote the entries.
 	}
 	for _, e := range entries {
 		next = max(next, e.Session+1)
@@ -80,7 +83,8 @@ func NextRun(s *v1alpha1.CephTuningSweep) int {
 	return next
 }
 
-// LedgerOf is the ledger of runs of a sweep. That of an interleaved sweep has sessions instead.
+// LedgerOf returns the ledger of a sweep's runs. An interleaved sweep has a ledger of sessions
+// instead.
 func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 	if IsInterleaved(s.Status.Plan) {
 		return nil, nil
@@ -88,7 +92,7 @@ func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 	return ReadLedger(s.Status.Runs)
 }
 
-// fixSessions puts into the plan what its sessions are like, and what one takes.
+// fixSessions writes the number and timing of sessions, and the cost of one, into the plan.
 func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	wanted := e.spec.Strategy.Interleaved
 	window := session.DefaultWindow
@@ -128,7 +132,7 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(bytes)
 }
 
-// describeSessions adds what sessions take and can prove.
+// describeSessions adds the cost of all sessions and the smallest effect that they can prove.
 func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings) error {
 	plan.MinimumRuns, plan.MaximumRuns = min(plan.Sessions, switchback.DefaultSessions), plan.Sessions
 	each, runs := fixed.Expected, int64(plan.MaximumRuns)
@@ -149,7 +153,7 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 	return nil
 }
 
-// sessionPhase is the phase of the objective.
+// sessionPhase returns the phase of the objective.
 func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
 	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
 	if at < 0 {
@@ -158,13 +162,14 @@ func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
 	return *spec.Template.Phases[at].DeepCopy(), true
 }
 
-// writesInSession reports whether the load of a session writes, and so may put work off.
+// writesInSession reports whether the load of a session writes. Then a setting may defer work
+// beyond its window.
 func writesInSession(spec *Spec) bool {
 	phase, ok := sessionPhase(spec)
 	return ok && writtenPerSecond(phase, 1) > 0
 }
 
-// Ramp is how long the load of a session warms up.
+// Ramp returns the warm-up time of a session's load.
 func Ramp(spec *Spec) time.Duration {
 	phase, _ := sessionPhase(spec)
 	if load, err := engine.LoadOf(phase); err == nil {
@@ -173,7 +178,7 @@ func Ramp(spec *Spec) time.Duration {
 	return 0
 }
 
-// SessionPlan is the order of a session, and its timing.
+// SessionPlan returns the order of settings in a session, and its timing.
 func SessionPlan(plan *v1alpha1.SweepPlan, number int) (session.Plan, error) {
 	seed := uint64(*plan.Seed) //nolint:gosec // At least 0 by its schema.
 	if plan.Sessions == 1 {
@@ -182,8 +187,8 @@ func SessionPlan(plan *v1alpha1.SweepPlan, number int) (session.Plan, error) {
 	return session.General(seed, number, int(plan.Configurations), int(plan.Pairs), plan.Window.Duration)
 }
 
-// SessionBenchmark is the CephBenchmark of a session: the phase of the objective alone, for
-// as long as the windows may take.
+// SessionBenchmark returns the CephBenchmark of a session. It has only the phase of the
+// objective, and lasts as long as the windows may take.
 func SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {

@@ -16,16 +16,16 @@ const (
 	maxMiB     = 9_999_999 // likewise
 )
 
-// Entry is a run of the ledger with the word that status has for what became of it.
-// The planner has fewer: what was disturbed or changed from outside is as little
-// evidence as what failed.
+// Entry is a run of the ledger with its validity as status names it. The planner has
+// fewer outcomes: it treats a disturbed run, or one with a foreign change, like a
+// failed one.
 type Entry struct {
 	sweep.Run
 	Validity v1alpha1.SweepRunValidity
 }
 
-// NewEntry is the answer to a slot, with the numbers as status keeps them: the planner
-// decides from those, before a restart as after it.
+// NewEntry returns the entry for a slot. It rounds numbers as status stores them, so
+// that the planner decides the same before and after a restart.
 func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []float64, seconds int, mib int64) Entry {
 	run := sweep.Run{
 		Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration,
@@ -40,7 +40,7 @@ func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []floa
 	return Entry{Run: run.Rounded(), Validity: validity}
 }
 
-// outcomeOf is the planner's word for a run without values.
+// outcomeOf returns the planner's outcome for a run without values.
 func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
 	switch v {
 	case v1alpha1.SweepRunValid, v1alpha1.SweepRunDrifted:
@@ -56,7 +56,7 @@ func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
 	return sweep.Failed
 }
 
-// Runs are the entries as the planner takes them.
+// Runs converts entries to the planner's runs.
 func Runs(ledger []Entry) []sweep.Run {
 	runs := make([]sweep.Run, len(ledger))
 	for i, e := range ledger {
@@ -65,9 +65,9 @@ func Runs(ledger []Entry) []sweep.Run {
 	return runs
 }
 
-// Interrupt gives up what the current block holds, for a sweep that goes on after it
-// was suspended or restored: what comes then is measured in another time. It returns
-// false if the block has not begun.
+// Interrupt returns an entry that discards the current block's runs. A sweep needs it
+// when it continues after a suspension or a restore, since later runs would come from
+// another time. It returns false if the block has not begun.
 func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false
@@ -75,9 +75,9 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 	return NewEntry(next.Slot, v1alpha1.SweepRunDiscarded, nil, 0, 0), true
 }
 
-// WriteLedger is the ledger as status has it. Runs of attempts at a block that do not
-// count are marked: Discarded if it was interrupted or never completed, and otherwise
-// Drifted. now is what the planner says after these entries.
+// WriteLedger encodes the ledger for status. It marks the runs of rejected attempts at
+// a block: Discarded if the attempt was interrupted or never completed, and otherwise
+// Drifted. now is the planner's decision after these entries.
 func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}
@@ -123,15 +123,15 @@ func (e Entry) line(id int) v1alpha1.SweepRun {
 		id, e.Block, e.Attempt, e.Slot, e.Configuration, values, e.Seconds, e.MiB, e.Validity))
 }
 
-// shortest writes a number above 0 in nine bytes at most: with six significant digits,
-// or five below a hundred thousandth. 0.0123457, 412.345, 412345e3, 123457e-9.
+// shortest formats a number above 0 in at most nine bytes, with six significant
+// digits, or five below 0.00001. Examples: 0.0123457, 412.345, 412345e3, 123457e-9.
 func shortest(v float64) string {
 	const room = 9
 	text := ""
 	for digits := 6; digits > 0; digits-- {
 		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
 		if err != nil || rounded == 0 {
-			return strconv.FormatFloat(v, 'g', -1, 64) // The planner refuses it.
+			return strconv.FormatFloat(v, 'g', -1, 64) // The planner refuses such a value.
 		}
 		if text = strconv.FormatFloat(rounded, 'f', -1, 64); len(text) <= room {
 			return text
@@ -146,8 +146,8 @@ func shortest(v float64) string {
 	return text
 }
 
-// ReadLedger reads what WriteLedger wrote. A line that it cannot have written is an
-// error that wraps sweep.ErrLedger.
+// ReadLedger decodes the lines of WriteLedger. It returns an error that wraps
+// sweep.ErrLedger for any other line.
 func ReadLedger(lines []v1alpha1.SweepRun) ([]Entry, error) {
 	ledger := make([]Entry, len(lines))
 	for i, line := range lines {
@@ -212,7 +212,7 @@ func (e *Entry) readValues(text string) error {
 	if e.Outcome != sweep.Valid && e.Validity != v1alpha1.SweepRunDiscarded {
 		return fmt.Errorf("it is %s and has values", e.Validity)
 	}
-	e.Outcome = sweep.Valid // Of its block it is another question.
+	e.Outcome = sweep.Valid // The run is valid, even if its block was rejected.
 	for word := range strings.SplitSeq(text, ",") {
 		v, err := strconv.ParseFloat(word, 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {

@@ -11,25 +11,26 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// Evidence is what is known of a run that has ended.
+// Evidence describes a run that has ended.
 type Evidence struct {
-	// Child is its benchmark, or nil where it never came to that.
+	// Child is the run's benchmark, or nil if none was created.
 	Child *v1alpha1.CephBenchmark
-	// Failure, Inert and Changed say what went wrong around it, "" if nothing did: the
-	// cluster did not settle or a guardrail ended it; the daemons did not have the
-	// values, by the proof before or after; someone else changed the cluster.
+	// Failure, Inert and Changed describe faults around the run; each is "" without
+	// one. Failure: the cluster did not settle, or a guardrail ended the run. Inert:
+	// the proof before or after the run showed that daemons did not have the values.
+	// Changed: someone else changed the cluster.
 	Failure, Inert, Changed string
-	// Interrupted says that the sweep was suspended or restored in the run.
+	// Interrupted reports that the sweep was suspended or restored during the run.
 	Interrupted bool
-	// Seconds are since the run before, waiting aside, and BytesWritten those of the
-	// run, prefill included.
+	// Seconds is the time since the previous run without waiting; BytesWritten is the
+	// run's total, including the prefill.
 	Seconds      int
 	BytesWritten int64
 }
 
-// Observe is what a run has come to: the next entry of the ledger, and why it is not
-// Valid in a sentence for an event, "" if it is. Of several reasons the one counts
-// that explains the others.
+// Observe returns the next ledger entry for a run that has ended, and a sentence for
+// an event that says why it is not Valid; "" if it is. Of several reasons it picks the
+// one that explains the others.
 func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
 	validity, why, values := e.judge(spec)
 	const mib = 1 << 20
@@ -90,7 +91,7 @@ func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v
 	}
 	direction := r.Direction
 	if direction == "" {
-		direction = v1alpha1.DirectionTotal // As its schema has it.
+		direction = v1alpha1.DirectionTotal // This is the schema's default.
 	}
 	for _, m := range phase.Metrics {
 		if m.Metric != r.Metric || m.Direction != direction {

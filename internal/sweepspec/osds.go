@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// maxOSDs is the largest osds.count, as its schema has it.
+// maxOSDs is the schema's maximum of osds.count.
 const maxOSDs = 1000
 
 // VariesOSDCount reports whether a parameter varies the number of the scratch pool's OSDs.
@@ -20,7 +20,7 @@ func VariesOSDCount(spec *Spec) bool {
 func setOSDCount(pool *v1alpha1.ScratchPool, value sweep.Value) {
 	count, err := strconv.ParseInt(value.Text, 10, 32)
 	if err != nil {
-		return // Refused before.
+		return // Admission has refused such a value.
 	}
 	if pool.OSDs == nil {
 		pool.OSDs = &v1alpha1.OSDSelection{}
@@ -28,7 +28,7 @@ func setOSDCount(pool *v1alpha1.ScratchPool, value sweep.Value) {
 	pool.OSDs.Count = int32(count)
 }
 
-// osdCountValue is what the template has.
+// osdCountValue returns the template's number of OSDs.
 func osdCountValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
 	pool := spec.Template.Target.ScratchPool
 	if pool == nil || pool.OSDs == nil {
@@ -48,7 +48,7 @@ func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if plan := c.Sweep.Status.Plan; plan != nil && plan.Seed != nil {
 		sweepSeed = *plan.Seed
 	}
-	// Small numbers would do: placement makes a stream of its own of each.
+	// Similar seeds are no problem: placement derives an independent stream from each.
 	seed := (sweepSeed<<16 ^ int64(c.Slot.Block)<<8 ^ int64(c.Slot.Attempt)) & maxSeed
 	pool.OSDs.Seed = &seed
 }

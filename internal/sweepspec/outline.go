@@ -7,17 +7,18 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 )
 
-// Outline is what one run of a benchmark takes, roughly.
+// Outline is a rough estimate of the cost of one benchmark run.
 type Outline struct {
-	// Duration is that of the run: pods, scratch pool, prefill and phases.
+	// Duration is the time of the whole run: pods, scratch pool, prefill and phases.
 	Duration time.Duration
-	// BytesWritten is what all clients write at most, before replication, the prefill included.
+	// BytesWritten is the maximum number of bytes that all clients write, before replication,
+	// including the prefill.
 	BytesWritten int64
-	// BytesPrefilled is the prefill's part of that.
+	// BytesPrefilled is the prefill's share of BytesWritten.
 	BytesPrefilled int64
 }
 
-// OutlineOf guesses what one run of a benchmark takes, whose clients have datasetBytes of data each.
+// OutlineOf estimates the cost of one benchmark run whose clients have datasetBytes of data each.
 func OutlineOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) (Outline, error) {
 	e := &estimator{facts: Facts{DatasetBytes: datasetBytes}}
 	duration, bytes, err := e.ofTemplate(t)
@@ -31,7 +32,7 @@ func OutlineOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) (Outline, error
 	return Outline{Duration: duration.Round(time.Second), BytesWritten: bytes, BytesPrefilled: PrefillBytes(t, datasetBytes)}, nil
 }
 
-// PhaseTiming is how long a phase ramps up, and how long it measures.
+// PhaseTiming returns the ramp and the measured duration of a phase.
 func PhaseTiming(phase v1alpha1.Phase) (ramp, measured time.Duration, err error) {
 	load, err := engine.LoadOf(phase)
 	if err != nil {

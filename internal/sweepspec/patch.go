@@ -22,9 +22,9 @@ const (
 	maxPatches = 3
 )
 
-// Patches are a configuration as merge patches of Rook's objects, for Git: minimal, and with
-// the comments that they need. The load has no patch; scratch pools give one for the pool that
-// serves such a load. pools are as in Conclude.
+// Patches returns a configuration as merge patches of Rook's objects, for Git. The patches are
+// minimal and carry the necessary comments. The load has no patch. A scratch pool yields a
+// patch for the production pool with such a load. pools is as in Conclude.
 func Patches(spec *Spec, values map[string]sweep.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {
@@ -66,14 +66,14 @@ func Patches(spec *Spec, values map[string]sweep.Value, pools map[v1alpha1.PoolN
 	return all, nil
 }
 
-// metadataPool keeps the patches of two unnamed pools apart until they are written. It
-// is no name of an object.
+// metadataPool distinguishes the patches of two unnamed pools until they are written. It is
+// not the name of an object.
 const metadataPool = "(metadata)"
 
 // patchDraft is a patch of one object.
 type patchDraft struct {
 	kind, namespace, name string
-	// settings are options of the pool, or by section those of the cluster.
+	// settings has the pool's options, or the cluster's options by section.
 	settings map[string]any
 	size     int64
 	notes    []string
@@ -97,7 +97,7 @@ func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value sweep.Value) {
 
 func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value sweep.Value) {
 	switch {
-	case p.Option == "size": // Rook has a field of its own for it.
+	case p.Option == "size": // Rook has a separate field for the size.
 		_, _ = fmt.Sscan(value.Text, &d.size)
 		return
 	case p.Option == optionPGNum:
@@ -108,7 +108,7 @@ func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value sweep.Value) 
 	d.settings[string(p.Option)] = settingOf(value)
 }
 
-// settingOf is null for an option that is unset, with which a merge patch removes it.
+// settingOf returns null for an unset option, because a merge patch then removes it.
 func settingOf(v sweep.Value) any {
 	if !v.IsSet {
 		return nil
@@ -147,8 +147,8 @@ func (d *patchDraft) render(objects int) (v1alpha1.WinnerPatch, error) {
 	return v1alpha1.WinnerPatch{Kind: d.kind, Namespace: d.namespace, Name: name, Merge: d.commented(string(text))}, nil
 }
 
-// commented puts the notes before a patch. One that is too long for status is not cut,
-// because a half of it would be another configuration.
+// commented writes the notes before a patch. It does not truncate a patch that is too long for
+// status, because half a patch would be another configuration.
 func (d *patchDraft) commented(text string) string {
 	if len(text) > maxPatch {
 		return fmt.Sprintf("# The patch has %d bytes, and status has room for %d: see the winner's values.\n", len(text), maxPatch)

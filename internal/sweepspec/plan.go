@@ -17,27 +17,27 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// Facts are what a plan depends on besides the spec.
+// Facts are the inputs of a plan besides the spec.
 type Facts struct {
-	// Present is what the parameters of AskedOfCeph are at present.
+	// Present has the current values of the parameters of AskedOfCeph.
 	Present Present
-	// OSDs are those that serve the target.
+	// OSDs are the OSDs that serve the target.
 	OSDs []ceph.OSD
-	// DatasetBytes are those of each client, where a phase needs a dataset.
+	// DatasetBytes is the dataset size of each client, if a phase needs a dataset.
 	DatasetBytes int64
-	// NeedRestart are parameters that OSDs only take when they start.
+	// NeedRestart lists the parameters that OSDs read only when they start.
 	NeedRestart []v1alpha1.ParameterName
-	// MaySwitch tells whether an option may be switched under a running load, and OSDs take it
-	// while they run; nil allows none.
+	// MaySwitch reports whether an option may be switched under a running load and OSDs take
+	// it at run time; nil allows none.
 	MaySwitch func(v1alpha1.ConfigParameter) bool
 	// Drawn is a random number, for a sweep without a seed of its own.
 	Drawn uint64
-	// Refusals are what preflight would refuse, as sentences.
+	// Refusals are the reasons for which preflight would refuse the sweep, one sentence each.
 	Refusals []string
 }
 
-// AssumedNoise is the coefficient of variation from run to run that plans assume
-// before anything was measured.
+// AssumedNoise is the coefficient of variation between runs that plans assume before the first
+// measurement.
 const AssumedNoise = 0.05
 
 const (
@@ -46,9 +46,9 @@ const (
 	maxDataReason = 160 // bytes
 )
 
-// Draft is the plan of a run before it has begun, for status.plan: the fixed choices, and
-// rough estimates of the cost. Its refusals say why it is impossible; only a spec without any
-// plan is an error, which wraps ErrSpec or sweep.ErrPlan.
+// Draft returns the plan of a run that has not begun, for status.plan: the fixed choices, and
+// rough estimates of the cost. Its refusals say why the sweep cannot run. Draft fails only for
+// a spec from which no plan can be made; the error wraps ErrSpec or sweep.ErrPlan.
 func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	baseline, err := Baseline(spec, facts.Present)
 	if err != nil {
@@ -90,7 +90,7 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	return plan, describe(plan, planner, planned.Settings, e)
 }
 
-// describe adds what the planner makes of the plan.
+// describe adds the planner's results to the plan.
 func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings, e *estimator) error {
 	smallest, largest := planner.Estimate()
 	plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 64.
@@ -113,9 +113,8 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	return nil
 }
 
-// Strength says in a sentence what a plan can prove, and how it could prove more where
-// that is next to nothing: few blocks at a high confidence look like a sweep and decide
-// nothing.
+// Strength says in one sentence which effect a plan can prove. If only huge effects can be
+// proven, it also says how to prove more: few blocks at a high confidence decide nothing.
 func Strength(plan *v1alpha1.SweepPlan) string {
 	switch plan.SmallestEffect {
 	case "":
@@ -140,7 +139,7 @@ func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
 	return all
 }
 
-// wholeQuantity rounds to Gi or Mi, because a quantity that is no multiple shows bytes.
+// wholeQuantity rounds to Gi or Mi, because other quantities are displayed in bytes.
 func wholeQuantity(bytes int64) *resource.Quantity {
 	unit := int64(1 << 20)
 	if bytes >= 10<<30 {
@@ -149,7 +148,8 @@ func wholeQuantity(bytes int64) *resource.Quantity {
 	return resource.NewQuantity((bytes+unit/2)/unit*unit, resource.BinarySI)
 }
 
-// boundedRefusals fits them into status, and says how many there was no room for.
+// boundedRefusals truncates the list of refusals to fit into status, and adds the number of
+// omitted ones.
 func boundedRefusals(all []string) []string {
 	if more := len(all) - maxRefusals; more > 0 {
 		all = append(slices.Clone(all[:maxRefusals-1]), fmt.Sprintf("And %d more.", more+1))
@@ -161,7 +161,8 @@ func boundedRefusals(all []string) []string {
 	return out
 }
 
-// percentOf writes a fraction of 0 to 1 with two decimals; larger ones become 100 %.
+// percentOf formats a fraction from 0 to 1 as a percentage with two decimals; larger ones
+// become 100 %.
 func percentOf(fraction float64) v1alpha1.Percent {
 	percent := math.Round(min(max(fraction, 0), 1)*1e4) / 100
 	return v1alpha1.Percent(strconv.FormatFloat(percent, 'f', -1, 64) + "%")

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// notPowerOfTwo is Ceph's warning about a pool whose number of placement groups is no power
-	// of two.
+	// notPowerOfTwo is Ceph's warning about a pool whose number of placement groups is not a
+	// power of two.
 	notPowerOfTwo = v1alpha1.HealthCode("POOL_PG_NUM_NOT_POWER_OF_TWO")
 	// maxAllowedWarnings is the schema's maximum for quiescence.allowedWarnings.
 	maxAllowedWarnings = 32
 )
 
-// expectOwnWarnings allows the warnings that the measured configuration causes. A scratch pool
-// needs nothing here: its benchmark knows its own pools. In an existing pool, the benchmark
-// cannot know that the sweep set the level.
+// expectOwnWarnings allows the health warnings that the measured configuration causes. It skips
+// scratch pools, because a benchmark knows its own pools. For an existing pool, the benchmark
+// cannot know that the sweep set the value.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
 		if change.Config != nil || change.Option != optionPGNum || !change.Value.IsSet {

@@ -12,19 +12,19 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// redundancy is what values of such a parameter may be, as the schema has it: copies, or data
-// and coding chunks.
+// redundancy matches the valid values of a redundancy parameter: a number of copies, or data and
+// coding chunks. The schema has the same pattern.
 var redundancy = regexp.MustCompile(`^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$`)
 
-// storageClassName is what the name of a StorageClass may be, as its schema has it.
+// storageClassName matches the valid names of a StorageClass. The schema has the same pattern.
 var storageClassName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// metadataCopies are those of the metadata beside erasure-coded data where the template has a
-// replicated pool, as erasureCoded.metadata has it by default.
+// metadataCopies is the number of metadata copies for erasure-coded values if the template has a
+// replicated pool. It equals the default of erasureCoded.metadata.
 const metadataCopies = 3
 
-// setRedundancy makes a pool replicated or erasure-coded. The value has been checked. Metadata of an
-// erasure-coded template stay as they are.
+// setRedundancy makes a pool replicated or erasure-coded. The value must be valid. The metadata
+// settings of an erasure-coded template do not change.
 func setRedundancy(pool *v1alpha1.ScratchPool, value sweep.Value) {
 	data, coding, isCoded := strings.Cut(value.Text, "+")
 	if !isCoded {
@@ -39,13 +39,13 @@ func setRedundancy(pool *v1alpha1.ScratchPool, value sweep.Value) {
 	pool.Replicated, pool.ErasureCoded = nil, &coded
 }
 
-// atoi32 reads a number that a pattern has found to be small.
+// atoi32 parses a number that a pattern limits to a few digits.
 func atoi32(text string) int32 {
 	n, _ := strconv.ParseInt(text, 10, 32)
 	return int32(n)
 }
 
-// redundancyOf is the value that a pool has.
+// redundancyOf returns the redundancy of a pool as a parameter value.
 func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	if pool.ErasureCoded != nil {
 		return fmt.Sprintf("%d+%d", pool.ErasureCoded.DataChunks, pool.ErasureCoded.CodingChunks)
@@ -53,8 +53,8 @@ func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	return strconv.Itoa(int(pool.Replicated.Size))
 }
 
-// RawBytesPerByte is how many bytes OSDs store for one of a client in the scratch pool of any
-// configuration, at most.
+// RawBytesPerByte returns the maximum number of bytes that OSDs store for each byte of a client,
+// over the scratch pools of all configurations.
 func RawBytesPerByte(spec *Spec) float64 {
 	pool := *spec.Template.Target.ScratchPool
 	most := rawBytesPerByte(pool)

@@ -9,11 +9,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// minGroups is how many groups of windows a session has at least that counts: less have no noise.
+// minGroups is the minimum number of window groups in a valid session: fewer give no estimate of the noise.
 const minGroups = 2
 
-// EnterSession makes the entries of a session from what [session.Evidence.Summarize] says of it. Why is
-// empty unless the session is void.
+// EnterSession returns the ledger entries of a session from the results of [session.Evidence.Summarize]. why
+// is empty unless the session is void.
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -33,29 +33,29 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
-// KeptSession is a session whose evidence was kept.
+// KeptSession is a session with archived evidence.
 type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
 }
 
-// Replayed is an interleaved sweep whose sessions were judged again from their evidence.
+// Replayed is an interleaved sweep that was judged again from the evidence of its sessions.
 type Replayed struct {
 	Outcome  Outcome
 	Sessions []ReplayedSession
 }
 
-// ReplayedSession is one session of it.
+// ReplayedSession is one session of a replayed sweep.
 type ReplayedSession struct {
 	Number  int
-	Entries []SessionEntry // as they were computed again, or of the ledger without evidence
-	Why     string         // it is void
-	// Kept says that its evidence is there, Same that this gives what the ledger has.
+	Entries []SessionEntry // recomputed; without evidence, those of the ledger
+	Why     string         // why the session is void; "" if it is not
+	// Kept reports that the evidence exists, Same that it leads to the entries of the ledger.
 	Kept, Same bool
 }
 
-// Replay computes the entries of sessions again from what was kept of them, and the verdicts from those. The
-// ledger decides which sessions were interrupted: evidence of these may look complete.
+// Replay recomputes the entries of sessions from their evidence, and the verdicts from the entries. The
+// ledger decides which sessions were interrupted, since their evidence may look complete.
 func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
 	if !IsInterleaved(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)

@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionEntry is a session of the design Interleaved and one candidate, with what became of it.
+// SessionEntry is the result of one session of the design Interleaved for one candidate.
 type SessionEntry struct {
 	switchback.Entry
 
@@ -26,12 +26,12 @@ type SessionEntry struct {
 	Validity v1alpha1.SweepSessionValidity
 }
 
-// VoidSession is the entry of a session that is no evidence.
+// VoidSession returns the entry of a session that does not count.
 func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib int64) SessionEntry {
 	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
 }
 
-// WriteSessions are the entries as status has them.
+// WriteSessions encodes the entries for status.
 func WriteSessions(entries []SessionEntry) []v1alpha1.SweepRun {
 	out := make([]v1alpha1.SweepRun, len(entries))
 	for i, e := range entries {
@@ -42,8 +42,8 @@ func WriteSessions(entries []SessionEntry) []v1alpha1.SweepRun {
 	return out
 }
 
-// ReadSessions reads what WriteSessions wrote. A line that it cannot have written is an error that
-// wraps sweep.ErrLedger.
+// ReadSessions decodes the lines of WriteSessions. It returns an error that wraps sweep.ErrLedger
+// for any other line.
 func ReadSessions(lines []v1alpha1.SweepRun) ([]SessionEntry, error) {
 	entries := make([]SessionEntry, len(lines))
 	for i, line := range lines {
@@ -98,14 +98,14 @@ func sessionValidities() []v1alpha1.SweepSessionValidity {
 	}
 }
 
-// Sessions are what the sessions of an interleaved sweep have come to. They follow from the
-// spec, the plan and the entries alone.
+// Sessions is the state of an interleaved sweep. It depends only on the spec, the plan and the
+// entries.
 type Sessions struct {
-	// Next is the number of the session that is next, from 1.
+	// Next is the number of the next session, from 1.
 	Next int
-	// Valid and Void are how many there were of each.
+	// Valid and Void count the sessions of each kind.
 	Valid, Void int
-	// Stop is why there is none any more; "" if another one is to come.
+	// Stop says why no session follows; "" if another one follows.
 	Stop string
 	// Findings are the verdicts so far, one for each candidate.
 	Findings []session.Finding
@@ -115,7 +115,7 @@ type Sessions struct {
 	plan    *v1alpha1.SweepPlan
 }
 
-// SessionsOf goes through the ledger.
+// SessionsOf computes the state of an interleaved sweep from its ledger.
 func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
 	s := &Sessions{Next: 1, entries: entries, spec: spec, plan: plan}
 	cost := spent{}
@@ -151,7 +151,7 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	return s, nil
 }
 
-// Question is what was fixed before the first session.
+// Question returns the question that was fixed before the first session.
 func (s *Sessions) Question() (session.Question, error) {
 	fixed, err := settingsOf(s.spec, s.plan)
 	if err != nil {
@@ -170,10 +170,10 @@ func (s *Sessions) Question() (session.Question, error) {
 	}, nil
 }
 
-// Quick reports whether there is a single session, with looks.
+// Quick reports whether the sweep has a single session with several looks.
 func (s *Sessions) Quick() bool { return s.plan.Sessions == 1 }
 
-// spent is what the sessions so far have cost.
+// spent is the cost of the sessions so far.
 type spent struct {
 	seconds int
 	mib     int64
@@ -185,7 +185,7 @@ func (c *spent) add(e SessionEntry) { c.seconds, c.mib = c.seconds+e.Seconds, c.
 func (s *Sessions) stop(q session.Question, cost spent) string {
 	fixed, err := settingsOf(s.spec, s.plan)
 	if err != nil {
-		return "" // Question has said so.
+		return "" // Question has returned this error already.
 	}
 	next := sweep.Estimate{
 		Time:  time.Duration(cost.seconds)*time.Second + fixed.Expected.Time + fixed.Budget.Reserve,
@@ -206,13 +206,14 @@ func (s *Sessions) stop(q session.Question, cost spent) string {
 	return ""
 }
 
-// Decided reports whether windows decide about a candidate. More of them would not change what
-// they cannot know, such as whether it is equivalent where it holds for minutes.
+// Decided reports whether the windows have decided about a candidate. More windows would not
+// answer the remaining questions, for example whether a setting that holds for minutes is
+// equivalent.
 func Decided(f session.Finding) bool {
 	return f.Windows.Verdict != stats.Inconclusive && f.Windows.Verdict != stats.Invalid
 }
 
-// Best is the candidate that the sweep is about: the one that has won, or comes nearest to it.
+// Best returns the winner, or without a winner the candidate closest to winning.
 func (s *Sessions) Best() int {
 	if s.Valid == 0 {
 		return 0
@@ -231,7 +232,7 @@ func (s *Sessions) Best() int {
 
 func (s *Sessions) of(candidate int) session.Finding { return s.Findings[candidate-1] }
 
-// Winner is the candidate that is Superior; 0 if none is.
+// Winner returns the candidate that is Superior; 0 without one.
 func (s *Sessions) Winner() int {
 	if best := s.Best(); best > 0 && s.of(best).Verdict == stats.Superior {
 		return best
@@ -239,13 +240,14 @@ func (s *Sessions) Winner() int {
 	return 0
 }
 
-// MayKeep reports whether a winner may stay: only one whose verdict speaks for the cluster.
+// MayKeep reports whether the winner's settings may stay. This needs a verdict that holds for the
+// cluster.
 func (s *Sessions) MayKeep() bool {
 	w := s.Winner()
 	return w > 0 && s.of(w).Claim == switchback.General
 }
 
-// Claim is what the verdict speaks for.
+// Claim returns the scope of the verdict.
 func (s *Sessions) Claim() v1alpha1.SweepClaim {
 	switch s.of(max(s.Best(), 1)).Claim {
 	case switchback.ThisHour:
@@ -257,8 +259,8 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 	return v1alpha1.ClaimThisCluster
 }
 
-// Decision is the planner's word for what is next: a session, whose rehearsal is at a
-// configuration, or the end.
+// Decision returns the next step in the planner's terms: a session, with the configuration that is
+// being rehearsed, or the end.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
@@ -268,8 +270,8 @@ func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decisio
 	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
 }
 
-// Sentence is the outcome in plain English: that of the best candidate, and those of the others
-// in fewer words.
+// Sentence states the outcome in plain English: the best candidate's in full, the others' in fewer
+// words.
 func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	best := s.Best()
 	if best == 0 {
@@ -293,7 +295,7 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	return text + s.caveat(f) + s.others(planner, best)
 }
 
-// others are the verdicts on the candidates that are not the best.
+// others lists the verdicts on all candidates except the best.
 func (s *Sessions) others(planner *sweep.Planner, best int) string {
 	var text strings.Builder
 	for c, f := range s.Findings {
@@ -305,7 +307,7 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 	return text.String()
 }
 
-// caveat is what windows cannot know of a verdict, or what more of them could.
+// caveat names the question that windows cannot answer, or that more windows could answer.
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
@@ -322,10 +324,10 @@ func (s *Sessions) caveat(f session.Finding) string {
 	return ""
 }
 
-// mostMissing is the largest number of missing pairs, or sessions, that is worth naming.
+// mostMissing is the largest number of missing pairs or sessions that a message names.
 const mostMissing = 1000
 
-// missing is what it would take to decide.
+// missing says how many more pairs or sessions a decision would take.
 func (s *Sessions) missing(a stats.Assessment) string {
 	const minutes = "design Blocks, in which a setting holds for minutes"
 	m, of := a.MoreRuns(), "session"
@@ -349,7 +351,7 @@ func more(n int, of string) string {
 	return strings.TrimSpace(fmt.Sprintf("%d more %ss %s", n, first, rest))
 }
 
-// amount is how many pairs of windows count.
+// amount says how many pairs of windows count for a candidate.
 func (s *Sessions) amount(candidate int) string {
 	pairs := 0
 	for _, e := range s.entries {
@@ -361,7 +363,7 @@ func (s *Sessions) amount(candidate int) string {
 	return plural(pairs, "pair") + " of windows"
 }
 
-// pairsOfGroup are those of a quad of one candidate, or of a round of several.
+// pairsOfGroup returns the number of pairs in a quad of one candidate, or in a round of several.
 func (s *Sessions) pairsOfGroup() int {
 	if len(s.Findings) == 1 {
 		return 2
@@ -378,8 +380,8 @@ func plural(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-// Outcome is what status says of the sessions: so far, or in the end. Verdicts are only there in
-// the end.
+// Outcome returns the summary of the sessions for status. It has verdicts only after the last
+// session.
 func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	configurations := planner.Configurations()
 	runs := int32(s.Valid) //nolint:gosec // At most 120.
@@ -413,7 +415,8 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	return out, nil
 }
 
-// whyOf is one word: why a verdict is not what windows say, or their reason.
+// whyOf returns one word: why the verdict differs from the windows' result, or the reason of that
+// result.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:
@@ -428,7 +431,7 @@ func whyOf(f session.Finding) string {
 	return ""
 }
 
-// Progress is how far the sweep is.
+// Progress returns the progress of the sweep.
 func (s *Sessions) Progress() v1alpha1.Progress {
 	total := max(int(s.plan.Sessions), s.Valid)
 	if s.Stop != "" {

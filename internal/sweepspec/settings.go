@@ -11,10 +11,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// maxSeed is the largest number that JSON readers keep whole.
+// maxSeed is the largest integer that all JSON readers represent exactly.
 const maxSeed = 1<<53 - 1
 
-// Seed is that of the spec, or the one that was drawn, cut to what status can hold.
+// Seed returns the spec's seed, or else the drawn one, reduced to the range of status.
 func Seed(spec *Spec, drawn uint64) int64 {
 	if spec.Strategy.Seed != nil {
 		return *spec.Strategy.Seed
@@ -22,12 +22,12 @@ func Seed(spec *Spec, drawn uint64) int64 {
 	return int64(drawn & maxSeed)
 }
 
-// PlanOf is the planner's plan of a run that has begun: from the spec, and from what
-// status.plan has fixed. The same arguments give the same plan, so a successor continues with
-// it.
+// PlanOf returns the planner's plan of a run that has begun, from the spec and the choices
+// that status.plan has fixed. The same arguments give the same plan, so another manager can
+// continue the run.
 //
-// Errors wrap ErrSpec, or sweep.ErrPlan as soon as a planner is made of it: one of
-// another version than it was begun with refuses it.
+// Errors wrap ErrSpec. A plan from another version of the planner is only refused by
+// sweep.New, with sweep.ErrPlan.
 func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
 	if fixed == nil || fixed.Seed == nil || len(fixed.Baseline) != len(spec.Parameters) {
 		return sweep.Plan{}, refuse("status.plan lacks the seed or the baseline of the run")
@@ -55,7 +55,7 @@ func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 		Budget:             budgetOf(spec, fixed),
 		Expected:           expectedOf(fixed),
 	}
-	// Of steady blocks one in forty is rejected for its drift.
+	// Drift rejects one in forty blocks even in a steady cluster.
 	out.MaxRejectedBlocks = max(3, (out.MaxBlocks+out.ConfirmationBlocks)/4)
 	if limit := spec.Guardrails.MaxFailedRuns; limit != nil {
 		out.MaxFailedRuns = int(*limit)
@@ -102,7 +102,7 @@ func expectedOf(fixed *v1alpha1.SweepPlan) sweep.Cost {
 	return cost
 }
 
-// directionOf is the way in which a metric improves.
+// directionOf returns the direction in which a metric improves.
 func directionOf(m v1alpha1.Metric) stats.Direction {
 	if m.LowerIsBetter() {
 		return stats.LowerIsBetter
@@ -110,7 +110,7 @@ func directionOf(m v1alpha1.Metric) stats.Direction {
 	return stats.HigherIsBetter
 }
 
-// fraction reads 2.5% as 0.025.
+// fraction parses 2.5% as 0.025.
 func fraction(p v1alpha1.Percent) (float64, error) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
 	if err != nil {
@@ -119,8 +119,8 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 	return v / 100, nil
 }
 
-// constraintOf names a constraint after its figure. A limit from above is one of
-// something that is better when lower, whatever the metric.
+// constraintOf names a constraint after its figure. An upper limit implies that lower is
+// better, whatever the metric.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
 	var err error

@@ -9,13 +9,13 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 )
 
-// SharesPool reports whether all runs of a block may be on one scratch pool: no parameter is
-// about the pool, and its OSDs are drawn for blocks, not for runs.
+// SharesPool reports whether all runs of a block may use one scratch pool: no parameter changes the
+// pool, and its OSDs are drawn per block, not per run.
 func SharesPool(spec *Spec) bool {
 	return spec.Template.Target.ScratchPool != nil && aboutPool(spec) == ""
 }
 
-// aboutPool is the parameter that a pool is made for; "" if there is none.
+// aboutPool returns the parameter that requires a pool of its own for each run; "" if there is none.
 func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	for _, p := range spec.Parameters {
 		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil || p.Redundancy != nil {
@@ -25,7 +25,8 @@ func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	return ""
 }
 
-// scratchPoolPer is what a sweep makes a scratch pool for; "" if it makes none.
+// scratchPoolPer says whether a sweep creates a scratch pool for each run or each block; "" if it
+// creates none.
 func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	switch {
 	case spec.Template.Target.ScratchPool == nil:
@@ -36,15 +37,16 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	return v1alpha1.MadeForRun
 }
 
-// rados bench notes in an object the process that wrote the others, whose names have the host
-// name of its pod, too. Pods of another benchmark have another.
+// rados bench records in an object which process wrote the others. Their names also contain the host
+// name of the pod, which differs between benchmarks.
 const radosBenchNames = "those of rados bench for each run, which finds only objects that its own pod wrote"
 
-// datasetPer is what a sweep prefills data for, and why some or all of them are for each run; ""
-// if no phase needs any. needRestart are parameters that OSDs take only when they start.
+// datasetPer says whether a sweep prefills data for each run or each block, and why some or all data
+// are prefilled for each run; "" if no phase needs data. needRestart lists the parameters that OSDs
+// read only when they start.
 //
-// Data that were written with one value and are read with another would be no fair trial of
-// either, and OSDs that were restarted have forgotten what the others still have in their caches.
+// Reading data that were written with another value would test neither value fairly, and restarted
+// OSDs have empty caches while others have warm ones.
 func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, why string) {
 	shareable, own := datasets(spec)
 	if shareable+own == 0 {
@@ -72,7 +74,7 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	return v1alpha1.MadeForBlock, ""
 }
 
-// needsOwnData says why runs that differ in a parameter cannot work on the same data; "" if they can.
+// needsOwnData says why runs with different values of a parameter cannot share data; "" if they can.
 func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 	switch {
 	case restarts:
@@ -85,7 +87,7 @@ func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 	return ""
 }
 
-// changesData reports whether a field of the load decides which objects or images there are.
+// changesData reports whether a field of the load determines which objects or images exist.
 func changesData(field v1alpha1.WorkloadField) bool {
 	switch field { //nolint:exhaustive // The others are only how data are used.
 	case v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize:
@@ -94,8 +96,8 @@ func changesData(field v1alpha1.WorkloadField) bool {
 	return false
 }
 
-// keepsData reports whether an option is known to have no say in how data are stored. Others, such
-// as bluestore_csum_type or bluestore_prefer_deferred_size, may have.
+// keepsData reports whether an option is known not to affect how data are stored. Other options, such
+// as bluestore_csum_type or bluestore_prefer_deferred_size, may affect it.
 func keepsData(option string) bool {
 	if strings.HasPrefix(option, "osd_pool_default_") {
 		return false
@@ -105,15 +107,14 @@ func keepsData(option string) bool {
 	})
 }
 
-// datasets are how many datasets a client of the template has that other runs can work on, too,
-// and how many that they cannot.
+// datasets returns how many of a client's datasets other runs can reuse, and how many they cannot.
 func datasets(spec *Spec) (shareable, own int) {
 	at := placeOf(spec.Template, 1<<30)
 	at.DatasetOwner = "block"
 	for _, phase := range spec.Template.Phases {
 		load, err := engine.LoadOf(phase)
 		if err != nil {
-			continue // It is reported elsewhere.
+			continue // Another check reports the error.
 		}
 		for _, d := range load.Datasets(at) {
 			if d.Shared {

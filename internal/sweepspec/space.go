@@ -13,14 +13,14 @@ import (
 
 const optionPGNum v1alpha1.OptionName = "pg_num"
 
-// Spec is that of a CephTuningSweep, admitted and with its defaults.
+// Spec is the spec of a CephTuningSweep, admitted and with defaults.
 type Spec = v1alpha1.CephTuningSweepSpec
 
-// Present is what parameters are at present, by name.
+// Present has the current values of parameters, by name.
 type Present = map[v1alpha1.ParameterName]sweep.Value
 
-// AskedOfCeph lists the parameters whose present value has to be read from Ceph
-// before there is a baseline. The others are in the spec.
+// AskedOfCeph lists the parameters whose current values have to be read from Ceph for the
+// baseline. The values of the others are in the spec.
 func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
 	given := givenBaseline(spec)
 	var asked []v1alpha1.ParameterName
@@ -32,7 +32,7 @@ func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
 	return asked
 }
 
-// ChangesCeph reports whether any parameter is a setting of something that exists.
+// ChangesCeph reports whether any parameter is a setting of an existing object.
 func ChangesCeph(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(spec, p) })
 }
@@ -43,7 +43,7 @@ func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
 	return p.Config != nil || p.PoolOption != nil && spec.Template.Target.ScratchPool == nil
 }
 
-// givenBaseline is what the spec itself says of the baseline.
+// givenBaseline returns the baseline values that the spec names.
 func givenBaseline(spec *Spec) map[v1alpha1.ParameterName]v1alpha1.ParameterValue {
 	given := map[v1alpha1.ParameterName]v1alpha1.ParameterValue{}
 	if spec.Baseline == nil {
@@ -61,9 +61,9 @@ func givenBaseline(spec *Spec) map[v1alpha1.ParameterName]v1alpha1.ParameterValu
 	return given
 }
 
-// Baseline is the value of each parameter in the baseline, in the order of the
-// parameters: what the spec says, or else what the template has, or else what Ceph
-// has now. It is fixed when a run begins, since Ceph soon has something else.
+// Baseline returns the baseline's value of each parameter, in the order of the parameters.
+// The value comes from the spec, or else from the template, or else from Ceph. It is fixed
+// when a run begins, since the sweep then changes Ceph's values.
 func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
 	given := givenBaseline(spec)
 	var all []v1alpha1.BaselineValue
@@ -103,8 +103,8 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, e
 	return scratchValue(spec.Template.Target.ScratchPool, *p.PoolOption), nil
 }
 
-// spelledAlike returns the word that the spec has for a number of the load, so that
-// 4096 and 4Ki are one value.
+// spelledAlike returns a number of the load in the spec's spelling, so that 4096 and 4Ki
+// count as one value.
 func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValue) v1alpha1.ParameterValue {
 	number, isNumber := loadNumber(p, value)
 	if !isNumber {
@@ -122,8 +122,8 @@ func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValu
 	return value
 }
 
-// SpaceOf returns what a sweep chooses from. Configurations are named by their values,
-// or as the spec names them. The seed chooses the sample of a Latin hypercube.
+// SpaceOf returns the configurations that a sweep compares. Their names come from the
+// spec, or else from their values. The seed determines the sample of a Latin hypercube.
 //
 // Errors wrap ErrSpec.
 func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.Space, error) {
@@ -148,7 +148,7 @@ func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.
 	return space, nil
 }
 
-// bundlesOf are the configurations of the spec, but for the one that is the baseline.
+// bundlesOf returns the configurations of the spec, except the one that is the baseline.
 func bundlesOf(spec *Spec) []sweep.Bundle {
 	var all []sweep.Bundle
 	for _, c := range spec.Configurations {
@@ -164,7 +164,7 @@ func bundlesOf(spec *Spec) []sweep.Bundle {
 	return all
 }
 
-// gridSize is the number of combinations, or most+1 for any number above it.
+// gridSize returns the number of combinations, or most+1 if there are more than most.
 func gridSize(parameters []v1alpha1.Parameter, most int) int {
 	size := 1
 	for _, p := range parameters {
@@ -175,8 +175,8 @@ func gridSize(parameters []v1alpha1.Parameter, most int) int {
 	return size
 }
 
-// grid is every combination, with the last parameter varying fastest; none if there
-// are far too many, which the planner then refuses.
+// grid returns every combination, with the last parameter varying fastest. It returns none
+// if there are far too many; the planner then refuses the sweep.
 func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
 	size := gridSize(parameters, 2*sweep.MaxCandidates)
 	if size > 2*sweep.MaxCandidates {
@@ -193,7 +193,7 @@ func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
 	return all
 }
 
-// cell is the combination of one level of each parameter.
+// cell returns the combination of one level of each parameter.
 func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
 	out := sweep.Bundle{Values: map[string]sweep.Value{}}
 	labels := make([]string, len(parameters))
@@ -206,14 +206,14 @@ func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
 	return out
 }
 
-// sampleDraws is how many Latin hypercubes are looked at for one without the baseline
-// and without a combination twice.
+// sampleDraws is the number of Latin hypercubes that are drawn to find one without the
+// baseline and without duplicates.
 const sampleDraws = 64
 
-// sample is a Latin hypercube: so many combinations in which each value of a parameter
-// occurs as often as each other, or once more. Those that fall together, or on the
-// baseline, are missing; of some draws the one that lacks fewest is taken. A space
-// that is no larger than the sample is taken whole.
+// sample returns a Latin hypercube of n combinations, in which the values of a parameter
+// occur equally often, or differ by one. Duplicates and the baseline are dropped; sample
+// keeps the draw with the fewest drops. It returns the whole space if that has no more
+// than n combinations.
 func sample(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value, n int, seed uint64) []sweep.Bundle {
 	if gridSize(parameters, n) <= n {
 		return grid(parameters)
@@ -234,7 +234,7 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value,
 		for i := range n {
 			columns[k][i] = i * len(p.Values) / n
 		}
-		// Blocks draw their order from streams whose upper half counts from 1.
+		// These streams differ from those of blocks, whose upper half counts from 1.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
 	var all []sweep.Bundle
@@ -252,8 +252,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value,
 	return all
 }
 
-// takeTurns puts configurations into the order in which pg_num of pools that exist is
-// visited, up and down: going from 16 to 128 splits the PGs that 32 and 64 split too.
+// takeTurns orders configurations by pg_num of existing pools, for visits up and down: a
+// change from 16 to 128 splits the same PGs as the changes to 32 and 64.
 func takeTurns(spec *Spec, space *sweep.Space) {
 	var slow []string
 	for _, p := range spec.Parameters {
@@ -271,7 +271,7 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 			if !given {
 				value = space.Baseline[name]
 			}
-			numbers[i], _ = strconv.Atoi(value.Text) // Unset is before everything.
+			numbers[i], _ = strconv.Atoi(value.Text) // Unset sorts first.
 		}
 		return numbers
 	}
@@ -305,11 +305,11 @@ func apiValue(v sweep.Value) v1alpha1.ParameterValue {
 	return v1alpha1.ParameterValue(v.Text)
 }
 
-// maxName is the length of the longest name that status has for a configuration.
+// maxName is the maximum length of a configuration's name in status.
 const maxName = 64
 
-// NameOf is the name of a configuration in status: the planner's, or what there is
-// room for of it, with its index.
+// NameOf returns the name of a configuration in status: the planner's name, or its
+// beginning with the index if it is too long.
 func NameOf(index int, c sweep.Configuration) string {
 	if len(c.Name) <= maxName {
 		return c.Name

@@ -17,19 +17,19 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// LabelSweep marks the children of a sweep. Its value is that of [SweepLabel].
+// LabelSweep marks the children of a sweep. [SweepLabel] returns its value.
 const LabelSweep = "cephtune.dev/sweep"
 
 const (
-	maxDuration = 24 * time.Hour // of a phase, as its schema has it
+	maxDuration = 24 * time.Hour // of a phase, the schema's maximum
 	maxRamp     = time.Hour      // likewise
-	maxIOTotal  = 1 << 50        // bytes, more than any run can write
+	maxIOTotal  = 1 << 50        // bytes; no run can write more
 )
 
-// Template is what is measured for one configuration: that of the spec, with the
-// values that concern the load and the scratch pool, and lengthFactor times as long.
+// Template returns the spec's template for one configuration: with the values of the load and
+// of the scratch pool, and lengthFactor times as long.
 //
-// Errors wrap ErrSpec, for values that the load cannot have together.
+// Errors wrap ErrSpec, for values that the load cannot combine.
 func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
 	out := *spec.Template.DeepCopy()
 	for _, p := range spec.Parameters {
@@ -68,8 +68,8 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 	return out, nil
 }
 
-// setLoad sets a field of the load. A phase that is of another tool stays as it is:
-// admission has refused that.
+// setLoad sets a field of the load. It skips phases of other engines, which admission has
+// refused.
 func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int64, text string) {
 	count := count32(n)
 	if p.Field == v1alpha1.WorkloadClients {
@@ -78,7 +78,7 @@ func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int6
 	}
 	var size resource.Quantity
 	if isSize(p.Field) {
-		size = resource.MustParse(text) // Read before as a number.
+		size = resource.MustParse(text) // It was parsed as a number before.
 	}
 	for i := range t.Phases {
 		phase := &t.Phases[i]
@@ -122,7 +122,7 @@ func setFio(f *v1alpha1.Fio, field v1alpha1.WorkloadField, n int64, size resourc
 	}
 }
 
-// workloadValue is what the template has for a field of the load.
+// workloadValue returns the template's value of a load field.
 func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) (sweep.Value, error) {
 	if p.Field == v1alpha1.WorkloadClients {
 		return number(t.Clients.Count), nil
@@ -139,7 +139,7 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 	return sweep.Value{}, refuse("there is no phase %s, whose %s is a parameter", p.Phase, p.Field)
 }
 
-// phaseValue is a field of a phase; false if unset.
+// phaseValue returns a field of a phase; false if it is unset.
 func phaseValue(phase v1alpha1.Phase, field v1alpha1.WorkloadField) (sweep.Value, bool) {
 	switch {
 	case phase.RadosBench != nil:
@@ -160,7 +160,7 @@ func radosBenchValue(b *v1alpha1.RadosBench, field v1alpha1.WorkloadField) (swee
 		return number(b.Concurrency), true
 	case field == v1alpha1.WorkloadObjectSize && b.ObjectSize != nil:
 		return sweep.Set(b.ObjectSize.String()), true
-	case field == v1alpha1.WorkloadBlockSize, field == v1alpha1.WorkloadObjectSize: // As rados bench has it.
+	case field == v1alpha1.WorkloadBlockSize, field == v1alpha1.WorkloadObjectSize: // This is rados bench's default.
 		return sweep.Set(b.BlockSize.String()), true
 	}
 	return sweep.Value{}, false
@@ -180,18 +180,18 @@ func fioValue(f *v1alpha1.Fio, field v1alpha1.WorkloadField) (sweep.Value, bool)
 	return sweep.Value{}, false
 }
 
-// count32 is a count that was checked against its bounds before.
+// count32 converts a count that was checked against its bounds before.
 func count32(n int64) int32 {
 	return int32(min(max(n, 0), math.MaxInt32))
 }
 
 func number(n int32) sweep.Value { return sweep.Set(strconv.Itoa(int(n))) }
 
-// paramAutoscaleMode would let Ceph change pg_num while it is measured.
+// paramAutoscaleMode is the option that would let Ceph change pg_num during a run.
 const paramAutoscaleMode = "pg_autoscale_mode"
 
-// setScratch sets an option of a pool that is created for each run. A varied number of PGs is
-// fixed in the baseline too, where the spec may not name one.
+// setScratch sets an option of a pool that is created for each run. If the number of PGs is
+// varied, the baseline also has a fixed number, even if the spec names none.
 func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value sweep.Value) {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	if p.Option == "size" {
@@ -222,7 +222,7 @@ func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, valu
 	}
 }
 
-// scratchValue is what the template has for an option of a scratch pool.
+// scratchValue returns the template's value of a scratch pool option.
 func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) sweep.Value {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	switch {
@@ -236,8 +236,8 @@ func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) sw
 	return plannerValue(pool.Parameters[string(p.Option)])
 }
 
-// lengthen makes a phase so many times as long, its ramp too: a run that did not
-// become steady needs a longer warm-up as well.
+// lengthen multiplies the duration of a phase, including its ramp: a run that did not become
+// steady needs a longer warm-up too.
 func lengthen(phase *v1alpha1.Phase, factor int) {
 	if factor <= 1 {
 		return
@@ -265,21 +265,21 @@ func lengthen(phase *v1alpha1.Phase, factor int) {
 	}
 }
 
-// Child is one run of a sweep: one entry of its ledger to be.
+// Child is one run of a sweep, which becomes one ledger entry.
 type Child struct {
 	Sweep *v1alpha1.CephTuningSweep
 	Slot  sweep.Slot
-	// Run is the number of the entry, from 1.
+	// Run is the number of the ledger entry, from 1.
 	Run           int
 	Configuration sweep.Configuration
-	// Nodes are those of the first run; empty in the first run itself. BackgroundNodes are
-	// those of the background load.
+	// Nodes are the nodes of the first run's clients, BackgroundNodes those of its background
+	// load. Both are empty in the first run itself.
 	Nodes, BackgroundNodes []v1alpha1.NodeName
 }
 
-// Benchmark is the CephBenchmark of a run, owned by its sweep. It follows from the
-// arguments alone, so that a manager that was restarted finds the one that it has made.
-// Where status.plan has fixed the size of the dataset, that holds.
+// Benchmark returns the CephBenchmark of a run, owned by its sweep. It depends only on its
+// arguments, so a restarted manager finds the object that it created before. It uses the
+// dataset size of status.plan, if that has one.
 func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	spec := &c.Sweep.Spec
 	template, err := Template(spec, c.Configuration.Values, c.Slot.LengthFactor)
@@ -297,7 +297,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	}
 	c.drawOSDs(template.Target.ScratchPool)
 	quiet := *spec.Quiescence.DeepCopy()
-	if quiet.Scrub == v1alpha1.ScrubPause { // The sweep pauses them.
+	if quiet.Scrub == v1alpha1.ScrubPause { // The sweep pauses scrubs itself.
 		quiet.Scrub = v1alpha1.ScrubRecord
 	}
 	c.expectOwnWarnings(&quiet)
@@ -315,7 +315,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 		},
 		Spec: v1alpha1.CephBenchmarkSpec{
 			ClusterRef: spec.ClusterRef,
-			// It says in the child what it is for: block, attempt, slot and try.
+			// The child's runID shows block, attempt, slot and try.
 			RunID:        v1alpha1.RunID(fmt.Sprintf("%d.%d.%d.%d", c.Slot.Block, c.Slot.Attempt, c.Slot.Position, c.Slot.Repeat)),
 			Repetitions:  1,
 			Template:     template,
@@ -326,11 +326,11 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	}, nil
 }
 
-// maxChildName leaves room for what children add to their names in a label.
+// maxChildName leaves room for the suffix that a child adds to its name in a label.
 const maxChildName = 52
 
-// ChildName is the name of the child of a run, counted from 1 within the sweep's run
-// ID. Another run ID, and another sweep of that name, have other children.
+// ChildName returns the name of a run's child; runs count from 1 within the sweep's run ID.
+// The name differs for another run ID, and for another sweep with the same name.
 func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	suffix := fmt.Sprintf("-%s-%03d", sessionOf(s), run)
 	name := s.Name
@@ -340,12 +340,13 @@ func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	return name + suffix
 }
 
-// SessionName is that of the ConfigMap that keeps a session of the design Interleaved.
+// SessionName returns the name of the ConfigMap that stores a session of the design
+// Interleaved.
 func SessionName(s *v1alpha1.CephTuningSweep, number int) string {
 	return ChildName(s, number) + "-windows"
 }
 
-// SweepLabel is the same for all children of one run ID of a sweep.
+// SweepLabel returns the label value that all children of one run ID of a sweep share.
 func SweepLabel(s *v1alpha1.CephTuningSweep) string { return sessionOf(s) }
 
 func sessionOf(s *v1alpha1.CephTuningSweep) string {

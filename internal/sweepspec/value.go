@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// checkValues refuses values that a schema cannot check: those in configurations and
-// baselines, which are apart from their parameters.
+// checkValues checks values that a schema cannot check, because configurations and baselines are
+// separate from the parameters.
 func checkValues(spec *Spec, c sweep.Bundle) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
@@ -26,7 +26,7 @@ func checkValues(spec *Spec, c sweep.Bundle) error {
 	return nil
 }
 
-// wanted says what a value should be instead; "" if it will do.
+// wanted describes the valid values for a parameter if the value is invalid; "" if it is valid.
 func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 	switch {
 	case p.Workload != nil:
@@ -57,12 +57,11 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 	return wantedOfPool(spec.Template.Target.ScratchPool, p, value)
 }
 
-// wantedOfPool is wanted for an option of a pool: of a scratch pool, or if that is nil of one
-// that exists.
+// wantedOfPool does the same for a pool option; scratch is nil for an existing pool.
 func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value sweep.Value) string {
 	switch p.PoolOption.Option {
 	case optionPGNum:
-		// A scratch pool without a number has Ceph's default.
+		// A scratch pool without a number uses Ceph's default.
 		if !isWithin(value, 1, 99999) && (value.IsSet || scratch == nil) {
 			return "a whole number between 1 and 99999"
 		}
@@ -84,7 +83,7 @@ func isWithin(value sweep.Value, low, high int) bool {
 	return err == nil && low <= n && n <= high
 }
 
-// bound is the range of a field of the load, as its schema has it.
+// bound is the schema's range of a load field.
 type bound struct {
 	low, high int64
 	text      string
@@ -112,16 +111,17 @@ func wantedOfLoad(p v1alpha1.Parameter, value sweep.Value) string {
 	return ""
 }
 
-// IsBlockSize reports whether tools may be asked for blocks of that many bytes: whole sectors, and
-// not what a decimal suffix makes of it. The schema has the same rule.
+// IsBlockSize reports whether an engine may use blocks of that many bytes. A block size is a
+// multiple of the sector size, and not a multiple of 1000, which a decimal suffix would give. The
+// schema has the same rule.
 func IsBlockSize(bytes int64) bool { return bytes%512 == 0 && bytes%1000 != 0 }
 
-// isSize reports whether a field is a quantity and not a count.
+// isSize reports whether a field is a quantity rather than a count.
 func isSize(field v1alpha1.WorkloadField) bool {
 	return field == v1alpha1.WorkloadBlockSize || field == v1alpha1.WorkloadObjectSize || field == v1alpha1.WorkloadIOSize
 }
 
-// loadNumber is the number that a value of the load stands for.
+// loadNumber parses a load value as a number.
 func loadNumber(p v1alpha1.Parameter, value v1alpha1.ParameterValue) (int64, bool) {
 	if p.Workload == nil || value == "" {
 		return 0, false

@@ -8,12 +8,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// WindowAt reports whether changes to Ceph may start at a moment, and when that changes
-// next. Without a window they always may, and next is the zero time.
+// WindowAt reports whether changes to Ceph may start at the given time, and when the window next
+// opens or closes. Without a window it is always open, and next is the zero time.
 //
-// Windows are times of day in the user's time zone. When the clock changes, a window around that
-// moment is an hour longer or shorter; a skipped time counts as an hour later, and a repeated time
-// as one of the two. It fails for an unknown time zone.
+// Windows are times of day in the user's time zone. When daylight saving time begins or ends, a
+// window around that moment is an hour shorter or longer. A skipped time counts as an hour later,
+// and a repeated time as one of the two. It fails for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
 	if w == nil {
 		return true, time.Time{}, nil
@@ -31,7 +31,7 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 		return false, time.Time{}, refuse("window.end: %v", err)
 	}
 	today := now.In(zone)
-	// One that began yesterday may still be open, and a week later there is another.
+	// A window that began yesterday may still be open, and within a week another one opens.
 	for day := -1; day <= 8; day++ {
 		at := func(clock time.Time, offset int) time.Time {
 			return time.Date(today.Year(), today.Month(), today.Day()+day+offset, clock.Hour(), clock.Minute(), 0, 0, zone)
