@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CacheBytes is what OSDs together may keep in memory, by the osd_memory_target that they
-// run with: one of each device class is asked.
+// CacheBytes returns how many bytes the OSDs together may keep in memory: the sum of their
+// osd_memory_target. It asks one OSD of each device class.
 func CacheBytes(ctx context.Context, from Client, at Connection, osds []OSD) (int64, error) {
 	byClass := map[string]int64{}
 	total := int64(0)

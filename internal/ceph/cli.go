@@ -16,16 +16,16 @@ type CLI struct {
 	connections *connections
 	fences      *fences
 	gathering   *gathering
-	// programs is the folder of the programs; empty, they are looked for in PATH.
+	// programs is the folder of the programs. Empty means to look in PATH.
 	programs string
-	// permit is asked before a setting is changed; nil permits all.
+	// permit is called before a setting is changed; nil permits all.
 	permit Permit
 }
 
 var _ Client = (*CLI)(nil)
 
-// NewCLI returns one that keeps keys in files below folder while they are used, and
-// removes what an earlier one left there.
+// NewCLI returns a CLI that keeps the keys in use in files below folder. It removes files that
+// an earlier process left there.
 func NewCLI(folder string) (*CLI, error) {
 	kept, err := newConnections(folder)
 	if err != nil {
@@ -34,18 +34,18 @@ func NewCLI(folder string) (*CLI, error) {
 	return &CLI{connections: kept, fences: newFences(), gathering: &gathering{open: map[gatherKey]*round{}}}, nil
 }
 
-// Ask has the CLI ask for permission before it changes a setting, unless that is restored. It is
-// to be called before the first verb.
+// Ask makes the CLI call permit before it changes a setting, except to restore it. Call Ask
+// before the first verb.
 func (c *CLI) Ask(permit Permit) { c.permit = permit }
 
-// RemoveIdle removes the keys that were not used for some minutes. It is to be
-// called from time to time.
+// RemoveIdle removes the files of keys that were not used for some minutes. Call it
+// periodically.
 func (c *CLI) RemoveIdle() error { return c.connections.removeIdle() }
 
 func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p)) }
 
-// ask executes a ceph command, together with those that others ask for, and reads the
-// JSON that it prints.
+// ask executes a ceph command, if possible in one process with the commands of other callers,
+// and decodes its JSON output.
 func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse func([]byte) (T, error)) (T, error) {
 	var none T
 	if out, ok := c.together(ctx, at, verb); ok {
@@ -64,7 +64,7 @@ func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse f
 	return answer, nil
 }
 
-// ceph executes the ceph command that has the words of the verb.
+// ceph executes the ceph command that the verb names.
 func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...string) ([]byte, error) {
 	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
 }
@@ -137,7 +137,7 @@ func (c *CLI) ConfigShow(ctx context.Context, at Connection, osd int, option str
 	if osd < 0 {
 		return "", &InvalidError{fmt.Sprintf("there is no OSD %d", osd)}
 	}
-	// The value is printed as it is, whatever format is asked for.
+	// Ceph prints the plain value, whatever format is requested.
 	out, err := c.ceph(ctx, at, "config show", fmt.Sprintf("osd.%d", osd), option)
 	return strings.TrimSpace(string(out)), err
 }
@@ -253,14 +253,14 @@ func (c *CLI) RemoveObjects(ctx context.Context, at Connection, pool, namespace 
 	return nil
 }
 
-// removeBatch removes objects in order. rados stops at the first that is not there,
-// so it is executed again for those behind it.
+// removeBatch removes objects in order. rados stops at the first missing object, so it is
+// executed again for the objects after that.
 func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace string, batch []string) error {
 	for len(batch) > 0 {
 		_, err := c.run(ctx, at, command{
 			program: radosProgram, verb: "rados rm",
-			// Without --force-full, rados waits for room where an OSD is full: for ever, if it
-			// is these objects that fill it.
+			// Without --force-full, rados waits for space while an OSD is full: forever, if
+			// these objects fill it.
 			args: append([]string{"--pool=" + pool, "--namespace=" + namespace, "--force-full", "rm", "--"}, batch...),
 		})
 		answer, answered := errors.AsType[*Error](err)
@@ -276,7 +276,7 @@ func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace st
 	return nil
 }
 
-// isRemovalOf reports whether rados complains about that object: "error removing
+// isRemovalOf reports whether a message of rados is about the named object: "error removing
 // POOL>NAMESPACE/NAME: (2) No such file or directory".
 func isRemovalOf(message, name string) bool {
 	before, _, found := strings.Cut(message, name+": (")

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// dialTime is enough for a Unix socket with a process behind it.
+// dialTime is ample for a Unix socket that a process listens on.
 const dialTime = 2 * time.Second
 
-// Sidecar is a Client that has the verbs carried out by the server on a Unix socket.
-// It is safe for concurrent use.
+// Sidecar is a Client that sends the verbs to the server on a Unix socket. It is safe for
+// concurrent use.
 type Sidecar struct {
 	socket  string
 	http    *http.Client
@@ -27,7 +27,7 @@ type Sidecar struct {
 
 var _ Client = (*Sidecar)(nil)
 
-// NewSidecar returns one. The socket need not be there yet.
+// NewSidecar returns a Sidecar. The socket need not exist yet.
 func NewSidecar(socket string) *Sidecar {
 	dialer := &net.Dialer{Timeout: dialTime}
 	return &Sidecar{socket: socket, refused: func(Connection) {}, http: &http.Client{Transport: &http.Transport{
@@ -38,16 +38,15 @@ func NewSidecar(socket string) *Sidecar {
 	}}}
 }
 
-// WithTransport has requests go through what wrap makes of the way to the socket, such as
-// something that measures them.
+// WithTransport wraps the HTTP transport to the socket, for example to measure requests.
 //
 // It is for before the first request.
 func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) {
 	s.http.Transport = wrap(s.http.Transport)
 }
 
-// OnRefusal has the function called with each connection that Ceph refuses a permission to: its
-// key may have been replaced.
+// OnRefusal sets a function that is called with each connection to which Ceph refuses a
+// permission: its key may have been replaced.
 //
 // It is for before the first request.
 func (s *Sidecar) OnRefusal(told func(Connection)) { s.refused = told }
@@ -76,7 +75,7 @@ func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, r
 	if err != nil {
 		return s.unanswered(ctx, verb, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // there is nothing to lose in reading
+	defer answer.Body.Close() //nolint:errcheck // an error after reading loses nothing
 	if err := readAnswer(answer, result); err != nil {
 		err = s.unanswered(ctx, verb, err)
 		if errors.Is(err, fs.ErrPermission) {
@@ -95,8 +94,8 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, DefaultTimeout)
 }
 
-// encode makes the body of a request. The sidecar gets a little less time than there
-// is: its answer, which says what was waited for, is to arrive before the deadline.
+// encode makes the body of a request. The sidecar gets a little less time than the caller has,
+// so that its error, which names what Ceph waited for, arrives before the deadline.
 func encode(ctx context.Context, to request, args any) ([]byte, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -109,7 +108,7 @@ func encode(ctx context.Context, to request, args any) ([]byte, error) {
 	return json.Marshal(to)
 }
 
-// readAnswer reads the result, or returns the error that is in the answer.
+// readAnswer decodes the result, or returns the error in the answer.
 func readAnswer(answer *http.Response, result any) error {
 	body := io.LimitReader(answer.Body, maxOutput)
 	if answer.StatusCode == http.StatusOK {
@@ -125,7 +124,8 @@ func readAnswer(answer *http.Response, result any) error {
 // answered is an error that the sidecar sent.
 type answered struct{ error }
 
-// unanswered says whose error it is when the sidecar sent none.
+// unanswered turns a failed exchange without an answer of the sidecar into an error that names
+// the cause.
 func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error {
 	if sent, is := errors.AsType[*answered](err); is {
 		return sent.error

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// maxOutput is more than the osd dump of a cluster of ten thousand OSDs.
+	// maxOutput exceeds the size of `osd dump` for ten thousand OSDs.
 	maxOutput = 64 << 20
-	// maxMessage keeps a command that complains without end from filling memory.
+	// maxMessage limits what is kept of error output, so that a command cannot fill memory.
 	maxMessage = 16 << 10
-	// killedFor is how long a command that was killed may hold its pipes open.
+	// killedFor is how long the pipes of a killed command may stay open.
 	killedFor = 2 * time.Second
 )
 
-// program is one of Ceph's.
+// program is the name of a command-line program of Ceph.
 type program string
 
 const (
@@ -40,9 +40,9 @@ type command struct {
 	verb    string
 	args    []string
 	stdin   string
-	// stdout gets the output, of any length; without it, it is returned.
+	// stdout, if set, receives output of any length. Otherwise run returns the output.
 	stdout io.Writer
-	// stderr gets what it complains of though it may succeed, as far as that is kept.
+	// stderr, if set, receives the kept part of standard error, also when the command succeeds.
 	stderr *bytes.Buffer
 }
 
@@ -61,12 +61,12 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
 	}
 	args := append(patience(ctx, do.program), "--conf="+conf, "--id="+at.User, "--keyring="+keyring)
-	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // argv, of names that were checked
+	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // arguments, not a shell line; names were checked
 	cmd.Env = environment(os.Environ())
 	cmd.Stdin = strings.NewReader(do.stdin)
 	cmd.Stdout = do.stdout
 	cmd.Stderr = &limited{to: stderr, left: maxMessage}
-	// A group of its own, so that what it started dies with it.
+	// A process group of its own lets its child processes be killed with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killedFor
@@ -92,9 +92,9 @@ func inTime(ctx context.Context, verb string) error {
 	return nil
 }
 
-// patience makes Ceph's libraries give up before the command is killed, because
-// then they say what they waited for. By default they wait for five minutes for
-// monitors, and forever for an OSD, even for one that refuses the key.
+// patience returns options that make Ceph's libraries give up before the command is killed,
+// because only then do they report what they waited for. By default they wait five minutes for
+// monitors, and forever for an OSD, even if it refuses the key.
 func patience(ctx context.Context, p program) []string {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -109,7 +109,7 @@ func patience(ctx context.Context, p program) []string {
 	return args
 }
 
-// environment leaves out what changes Ceph's commands: CEPH_ARGS, CEPH_CONF, …
+// environment leaves out variables that change Ceph's commands: CEPH_ARGS, CEPH_CONF, …
 func environment(environ []string) []string {
 	kept := []string{"LC_ALL=C.UTF-8"}
 	for _, entry := range environ {
@@ -120,7 +120,7 @@ func environment(environ []string) []string {
 	return kept
 }
 
-// failure is what to say about a command that failed.
+// failure returns the error of a command that failed.
 func failure(ctx context.Context, verb string, err error, stderr string, stdout []byte) error {
 	message := withoutLog(stderr)
 	if message == "" {
@@ -143,11 +143,11 @@ func failure(ctx context.Context, verb string, err error, stderr string, stdout 
 	return &Error{Verb: verb, Errno: errnoOf(exit.ExitCode(), message), Message: message}
 }
 
-// logLine is a line that a library of Ceph's logs although logging is off. Messages end up in
-// conditions, which must not change with the time of day.
+// logLine matches a line that Ceph's libraries log although logging is off. Such a line begins
+// with a time, but messages end up in conditions, which must not change with the time of day.
 var logLine = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\S+ [0-9a-f]+ +-?\d+ .*(?:\n|$)`)
 
-// withoutLog leaves out log lines, unless they are all there is.
+// withoutLog removes log lines, unless nothing else is left.
 func withoutLog(stderr string) string {
 	if rest := strings.TrimSpace(logLine.ReplaceAllString(stderr, "")); rest != "" {
 		return rest
@@ -159,8 +159,8 @@ func withoutLog(stderr string) string {
 // "error opening pool nope: (2) No such file or directory".
 var messageErrno = regexp.MustCompile(`\[errno (\d+)\]|: \((\d+)\) `)
 
-// errnoOf returns the error number. `ceph` and `rbd` exit with it; `rados` exits with 1
-// whatever it is, and so does `ceph` when it cannot connect.
+// errnoOf returns the error number. `ceph` and `rbd` exit with the number. `rados` always exits
+// with 1, and so does `ceph` when it cannot connect.
 func errnoOf(status int, message string) int {
 	if status > 1 && status < 128 {
 		return status
@@ -181,7 +181,7 @@ func errnoOf(status int, message string) int {
 	return 0
 }
 
-// limited passes on a number of bytes. It drops or refuses the rest.
+// limited passes on a limited number of bytes, and drops or refuses the rest.
 type limited struct {
 	to     io.Writer
 	left   int

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// idleFor is how long the files of a connection stay after their last use.
+// idleFor is how long the files of a connection are kept after their last use.
 const idleFor = 10 * time.Minute
 
-// connections keeps a ceph.conf and a keyring for each connection in use, below a
-// folder that only this process may read and that is best in memory.
+// connections keeps a ceph.conf and a keyring for each connection in use, below a folder that
+// only this process may read. The folder should be in memory.
 type connections struct {
 	folder string
 
@@ -28,8 +28,8 @@ type usage struct {
 	last  time.Time
 }
 
-// newConnections makes a folder of its own in one that is given, and removes keys
-// that a process before left there.
+// newConnections creates a folder within the given one, and removes keys that an earlier process
+// left there.
 func newConnections(within string) (*connections, error) {
 	folder := filepath.Join(within, "connections")
 	if err := os.RemoveAll(folder); err != nil {
@@ -41,7 +41,7 @@ func newConnections(within string) (*connections, error) {
 	return &connections{folder: folder, used: map[string]*usage{}}, nil
 }
 
-// use returns the paths of the files, which stay until release was called.
+// use returns the paths of the files. They are kept until release is called.
 func (c *connections) use(at Connection) (conf, keyring string, release func(), err error) {
 	if err := at.valid(); err != nil {
 		return "", "", nil, err
@@ -84,9 +84,9 @@ func (c *connections) removeIdle() error {
 	return errors.Join(errs...)
 }
 
-// write makes the two files. A ceph.conf whose last line does not end is refused by
-// librados. Without admin_socket and log files set to nothing, the tools would try to
-// create both below /var.
+// write creates the two files. librados refuses a ceph.conf without a newline at its end. The
+// admin socket and the log files are set to nothing, as the tools would otherwise try to create
+// both below /var.
 func write(at Connection, conf, keyring string) error {
 	content := fmt.Sprintf(`[global]
 mon_host = %s

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// fences admit one change at a time to a Ceph cluster, none with an epoch below the highest
-// seen, and none past its deadline. Epochs are forgotten when the process ends, and each
-// manager has its own sidecar. The deadline protects against other processes: their changes
-// have ended LongestChange after they verified their lock, and a process that takes the lock
-// waits as long.
+// fences admits one change at a time to a Ceph cluster. It refuses an epoch below the highest
+// seen, and a change past its deadline. The epochs are lost when the process ends, and each
+// manager has its own sidecar, so epochs do not protect against other processes. The deadline
+// does: every change ends at most LongestChange after its process requested the lock, and a
+// process that takes the lock waits as long.
 type fences struct {
 	mu    sync.Mutex
 	known map[string]*fenced // by FSID
 }
 
 type fenced struct {
-	// turn has room for the change that is being made.
+	// turn is a semaphore: it holds one item while a change is being made.
 	turn chan struct{}
-	// epoch is the highest that was seen.
+	// epoch is the highest epoch seen.
 	epoch int64
 }
 
 func newFences() *fences { return &fences{known: map[string]*fenced{}} }
 
-// enter waits for the turn of a change and checks its fence. The context that it
-// returns is for the change, and leave ends it.
+// enter waits for the turn of a change and checks its fence. The returned context is for the
+// change, and leave ends it.
 func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, leave func(), err error) {
 	if err := fence.valid(); err != nil {
 		return nil, nil, err
@@ -47,7 +47,7 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 		return nil, nil, fmt.Errorf("another change to the Ceph cluster %s was being made: %w", fence.FSID, ctx.Err())
 	}
 	leave = func() { <-cluster.turn; cancel() }
-	// A higher epoch may have come while this one waited, and time has passed.
+	// While this change waited, a higher epoch may have arrived or its deadline passed.
 	if _, err = f.see(fence); err == nil {
 		err = fence.inTime(time.Now())
 	}
@@ -58,8 +58,8 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 	return ctx, leave, nil
 }
 
-// changing is the context of a change. It ends when the fence does, whatever time the
-// caller has.
+// changing returns the context of a change. It ends with the fence, even if the caller's
+// deadline is later.
 func changing(ctx context.Context, fence Fence) (context.Context, context.CancelFunc) {
 	latest := time.Now().Add(LongestChange)
 	if fence.Until.Before(latest) {
@@ -68,7 +68,8 @@ func changing(ctx context.Context, fence Fence) (context.Context, context.Cancel
 	return context.WithDeadline(ctx, latest)
 }
 
-// see remembers an epoch, or refuses it.
+// see records the epoch of a fence. It refuses the fence if a higher epoch was seen or its
+// deadline has passed.
 func (f *fences) see(fence Fence) (*fenced, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

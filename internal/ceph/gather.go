@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// gatherFor is how long a question waits for others to be asked together with.
+// gatherFor is how long a question waits for others to share a process with.
 const gatherFor = 5 * time.Millisecond
 
-// serverOf says who answers a question that can be asked together with others; false, if it
-// cannot. Those of monitors do not wait for a manager daemon that is away.
+// serverOf returns which daemon answers a question, and false if the question cannot share a
+// process. Questions to monitors and to the manager daemon are kept apart, so that the former
+// need not wait while the manager daemon is away.
 func serverOf(verb string) (string, bool) {
 	switch verb {
 	case "status", "osd dump", "osd tree", "df detail", "versions", "config dump":
@@ -27,15 +28,15 @@ func serverOf(verb string) (string, bool) {
 	return "", false
 }
 
-// gathering has questions that are asked at the same time answered by one process. To start
-// `ceph` takes a core a third of a second, which is more than most answers do, and which is
-// taken from what is measured. Without a command, `ceph` reads one from each line of its
-// standard input, and prints each answer as a JSON document; what a command complains of it
-// only prints, so that answers count only if there is one for each question and nothing
-// else. If not, everybody asks alone.
+// gathering answers questions that arrive at the same time with one process. Starting `ceph`
+// takes a third of a second of a core: more than most answers take, and time that the measured
+// load may need. Without a command, `ceph` reads one from each line of its standard input, and
+// prints each answer as a JSON document. It only prints the error of a command, so the answers
+// count only if the output has one for each question and nothing else. Otherwise, each caller
+// asks again in a process of its own.
 type gathering struct {
 	mu   sync.Mutex
-	open map[gatherKey]*round // not begun yet
+	open map[gatherKey]*round // rounds that have not begun
 }
 
 type gatherKey struct {
@@ -43,18 +44,18 @@ type gatherKey struct {
 	server string
 }
 
-// round is what is asked together.
+// round is a group of questions for one process.
 type round struct {
 	verbs   []string
 	askers  int
-	until   time.Time // the latest of the askers' deadlines
+	until   time.Time // the latest deadline of its callers
 	answers map[string][]byte
 	done    chan struct{}
 	stop    context.CancelFunc
 }
 
-// together returns the answer to a question that was asked with others, and false if it
-// has to be asked alone.
+// together asks a question together with others and returns the answer, or false if the caller
+// has to ask in a process of its own.
 func (c *CLI) together(ctx context.Context, at Connection, verb string) ([]byte, bool) {
 	server, ok := serverOf(verb)
 	if !ok {
@@ -67,11 +68,11 @@ func (c *CLI) together(ctx context.Context, at Connection, verb string) ([]byte,
 		answer, ok := r.answers[verb]
 		return answer, ok
 	case <-ctx.Done():
-		return nil, false // Asked alone there is no time left either, and that says so.
+		return nil, false // The deadline has passed. The caller's own process fails with an error that says so.
 	}
 }
 
-// join adds a question to the round that is open, or opens one.
+// join adds a question to the open round, or opens a round.
 func (g *gathering) join(ctx context.Context, key gatherKey, verb string, ask func(context.Context, Connection, []string) map[string][]byte) *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,7 +80,7 @@ func (g *gathering) join(ctx context.Context, key gatherKey, verb string, ask fu
 	if r == nil {
 		r = &round{done: make(chan struct{})}
 		g.open[key] = r
-		time.AfterFunc(gatherFor, func() { g.begin(key, r, ask) }) //nolint:contextcheck // It is for others too, who may wait for longer.
+		time.AfterFunc(gatherFor, func() { g.begin(key, r, ask) }) //nolint:contextcheck // The round serves other callers too, whose deadlines may be later.
 	}
 	r.askers++
 	deadline, bounded := ctx.Deadline()
@@ -95,7 +96,7 @@ func (g *gathering) join(ctx context.Context, key gatherKey, verb string, ask fu
 	return r
 }
 
-// begin closes a round to others, and asks.
+// begin closes a round and asks its questions.
 func (g *gathering) begin(key gatherKey, r *round, ask func(context.Context, Connection, []string) map[string][]byte) {
 	defer close(r.done)
 	g.mu.Lock()
@@ -110,7 +111,7 @@ func (g *gathering) begin(key gatherKey, r *round, ask func(context.Context, Con
 	}
 }
 
-// leave ends a round without waiters.
+// leave ends a round when its last waiting caller has left.
 func (g *gathering) leave(r *round) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,8 +120,8 @@ func (g *gathering) leave(r *round) {
 	}
 }
 
-// askRound asks several questions of one process, and returns nothing if it is not sure
-// which answer belongs to which.
+// askRound asks several questions in one process. It returns nothing if it cannot tell which
+// answer belongs to which question.
 func (c *CLI) askRound(ctx context.Context, at Connection, verbs []string) map[string][]byte {
 	var complaints bytes.Buffer
 	out, err := c.run(ctx, at, command{
@@ -141,7 +142,7 @@ func (c *CLI) askRound(ctx context.Context, at Connection, verbs []string) map[s
 	return answers
 }
 
-// documentsIn returns the JSON documents that follow one another.
+// documentsIn splits output into its consecutive JSON documents.
 func documentsIn(out []byte) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(out))

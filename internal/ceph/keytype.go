@@ -13,19 +13,18 @@ import (
 	"strings"
 )
 
-// keyTypeAES is what the first two bytes of a key say that every Ceph can read. Ceph 20 makes
-// others, of type AES256K.
+// keyTypeAES is the number in the first two bytes of a key that every Ceph release can read.
+// Ceph 20 also creates keys of type AES256K.
 const keyTypeAES = 1
 
-// UnreadableKeyError is a key that the ceph commands of the sidecar are too old for. Ceph was
-// not asked for anything.
+// UnreadableKeyError reports a key that the ceph commands of the sidecar are too old to read. No
+// request reached the cluster.
 type UnreadableKeyError struct {
-	// User is whose key it is, without "client.".
+	// User is the user of the key, without "client.".
 	User string `json:"user"`
 	// Version is the Ceph version of the commands, such as 18.2.7; empty if unknown.
 	Version string `json:"version,omitempty"`
-	// Image is the image of Ceph that the cluster runs, which can read its keys; empty if that
-	// is not known.
+	// Image is the Ceph image that the cluster runs, which can read its keys; empty if unknown.
 	Image string `json:"image,omitempty"`
 }
 
@@ -42,7 +41,8 @@ func NewerKey(key string) bool {
 	return err == nil && len(raw) >= 2 && binary.LittleEndian.Uint16(raw) > keyTypeAES
 }
 
-// malformedKey is how commands that do not know the type of a key complain of its keyring.
+// malformedKey is the error that commands print for a keyring whose key has a type that they do
+// not know.
 const malformedKey = "error setting modifier for ["
 
 // unreadableKey reports whether a command failed because it cannot read the key of its
@@ -56,9 +56,9 @@ func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) e
 
 var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)
 
-// version is that of the ceph command; empty if unknown.
+// version returns the version of the ceph command; empty if unknown.
 func (c *CLI) version(ctx context.Context) string {
-	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the program of every command
+	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the same program as for every command
 	cmd.Env = environment(os.Environ())
 	var stdout bytes.Buffer
 	cmd.Stdout = &limited{to: &stdout, left: maxMessage}
@@ -73,6 +73,6 @@ func (c *CLI) version(ctx context.Context) string {
 	return found[1]
 }
 
-// withoutKey removes a key from a command's output: Ceph's libraries repeat one that they
+// withoutKey removes a key from a command's output: Ceph's libraries print a key that they
 // cannot read.
 func withoutKey(said, key string) string { return strings.ReplaceAll(said, key, "…") }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// ownPrefix begins the names of all images, objects, RADOS namespaces and keys that
-// may be listed for removal or removed: nothing that others made can be hit. Objects
-// outside of such a namespace may have the prefix of rados bench before it, without
-// which the tool does not clean up.
+// ownPrefix begins the names of all images, objects, RADOS namespaces and keys that may be
+// listed for removal or removed, which protects everything that others created. Objects outside
+// of such a namespace may have the prefix of rados bench before it, because the tool only cleans
+// up objects with that prefix.
 const (
 	ownPrefix   = "cephtune"
 	benchPrefix = "benchmark_data_"
-	// scratchPrefix begins the names of scratch pools, which come and go with benchmarks.
+	// scratchPrefix begins the names of scratch pools, which benchmarks create and remove.
 	scratchPrefix = ownPrefix + "-scratch"
 )
 
@@ -27,20 +27,21 @@ var (
 	optionName = regexp.MustCompile(`^[a-z][a-z0-9_/]{0,127}$`)
 	userName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	monHost    = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9\[\]:.,/ _-]*$`)
-	// Options that are changed have no slash, as a manager module's have.
+	// A slash is not allowed: only options of manager modules have one, and no verb changes
+	// those.
 	poolOptionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
 	maskForm       = regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 	fsidForm       = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	// A value may begin with a minus where a number follows, which Ceph takes as the
-	// argument that it is.
+	// A value may begin with a minus only before a digit: Ceph does not take that for a flag.
 	valueForm = regexp.MustCompile(`^(-[0-9]|[A-Za-z0-9/_.])[A-Za-z0-9._:,+/=-]*$`)
-	// Credentials, logs that fill disks, and what decides over full OSDs and dead ones.
+	// neverOption matches credentials, logs that fill disks, and options that decide when an OSD
+	// is full or dead.
 	neverOption = regexp.MustCompile(`^(auth_|cephx_|debug_|mon_|ms_|key|log_)|full_ratio|heartbeat|min_alloc_size|_path$|_dir$`)
 
 	cephxKey = regexp.MustCompile(`^[A-Za-z0-9+/]{1,254}={0,2}$`)
 )
 
-// named refuses what is not a name of the kind.
+// named refuses a name that does not have the form of its kind.
 func named(kind, name string, form *regexp.Regexp) error {
 	if !form.MatchString(name) {
 		return &InvalidError{fmt.Sprintf("%q is not the name of %s", name, kind)}
@@ -48,8 +49,7 @@ func named(kind, name string, form *regexp.Regexp) error {
 	return nil
 }
 
-// ownImage refuses images, and beginnings of their names, that are not the
-// operator's.
+// ownImage refuses images, and prefixes of image names, that do not belong to the operator.
 func ownImage(name string) error {
 	if err := named("an image", name, imageName); err != nil {
 		return err
@@ -60,8 +60,8 @@ func ownImage(name string) error {
 	return nil
 }
 
-// ownObjects refuses objects that are not the operator's: those are in a RADOS
-// namespace of its own, or have a name of its own.
+// ownObjects refuses objects that do not belong to the operator. The operator's objects have its
+// prefix in their RADOS namespace or in their name.
 func ownObjects(namespace, name string) error {
 	if namespace != "" {
 		if err := named("a RADOS namespace", namespace, poolName); err != nil {
@@ -75,12 +75,12 @@ func ownObjects(namespace, name string) error {
 	return nil
 }
 
-// OwnImage refuses what RemoveImage never removes.
+// OwnImage refuses an image that RemoveImage never removes.
 func OwnImage(pool, image string) error {
 	return errors.Join(named("a pool", pool, poolName), ownImage(image))
 }
 
-// OwnObjects refuses what RemoveObjects never removes.
+// OwnObjects refuses objects that RemoveObjects never removes.
 func OwnObjects(pool, namespace string, objects []string) error {
 	if err := named("a pool", pool, poolName); err != nil {
 		return err
@@ -93,7 +93,7 @@ func OwnObjects(pool, namespace string, objects []string) error {
 	return nil
 }
 
-// scratchPool refuses pools that hold anything but what a benchmark has made.
+// scratchPool refuses a pool that is not a benchmark's scratch pool.
 func scratchPool(name string) error {
 	if err := named("a pool", name, poolName); err != nil {
 		return err
@@ -119,12 +119,12 @@ func (c Connection) valid() error {
 }
 
 const (
-	// maxObjects bounds what one call lists.
+	// maxObjects limits how many objects one call lists.
 	maxObjects = 10000
-	// maxArguments bounds what one command is given, below the kernel's limit for
-	// names of any length.
+	// maxArguments limits the arguments of one command. It stays below the kernel's limit
+	// whatever the length of the names.
 	maxArguments = 256
-	// maxLine is more than the longest name of an object that Ceph can be set to
-	// allow, beyond what a pipe holds.
+	// maxLine exceeds the longest object name that Ceph can be configured to allow, plus the
+	// capacity of a pipe.
 	maxLine = 128 << 10
 )

@@ -17,11 +17,11 @@ import (
 // maxStrayLines bounds how many lines before the JSON are tried as its beginning.
 const maxStrayLines = 64
 
-// bareNumber is a number that Ceph prints although JSON has none such.
+// bareNumber matches a number that Ceph prints although JSON does not allow it.
 var bareNumber = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
 
-// decode reads the JSON document in what a command printed. Ceph puts an empty line
-// before it, and warnings on lines of their own before and after.
+// decode reads the JSON document in the output of a command. Ceph puts an empty line before it,
+// and warnings on lines of their own before and after.
 func decode(out []byte, into any) error {
 	err := decodeFirst(out, into)
 	if err == nil || !bareNumber.Match(out) {
@@ -121,7 +121,7 @@ type rawStatus struct {
 	} `json:"mgrmap"`
 }
 
-// rawIO is what clients do. Ceph leaves out what is zero.
+// rawIO holds the rates of client I/O. Ceph leaves out fields that are zero.
 type rawIO struct {
 	ReadOpPerSec  int64 `json:"read_op_per_sec"`
 	WriteOpPerSec int64 `json:"write_op_per_sec"`
@@ -216,7 +216,7 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 	return m, nil
 }
 
-// osdFlags are those among the states of an OSD that keep it from changing its state.
+// osdFlags returns those states of an OSD that are flags, such as noup.
 func osdFlags(states []string) []string {
 	var flags []string
 	for _, state := range states {
@@ -229,8 +229,8 @@ func osdFlags(states []string) []string {
 	return flags
 }
 
-// stamp reads a moment as Ceph prints it. One that never was is a number of seconds,
-// 0.000000: it is the zero time, and so is what cannot be read.
+// stamp reads a moment as Ceph prints it. For a moment that never was, Ceph prints 0.000000.
+// That and unreadable text give the zero time.
 func stamp(text string) time.Time {
 	for _, layout := range []string{"2006-01-02T15:04:05.999999-0700", "2006-01-02 15:04:05.999999"} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -240,7 +240,8 @@ func stamp(text string) time.Time {
 	return time.Time{}
 }
 
-// ratio takes back that Ceph widens a float of 32 bits: 0.85000002384185791 is 0.85.
+// ratio undoes the error that Ceph makes when it widens a 32-bit float: 0.85000002384185791 is
+// 0.85.
 func ratio(widened float64) float64 {
 	shortest, err := strconv.ParseFloat(strconv.FormatFloat(widened, 'g', -1, 32), 64)
 	if err != nil {
@@ -249,7 +250,7 @@ func ratio(widened float64) float64 {
 	return shortest
 }
 
-// setFlags leaves out the flags that every cluster has since Nautilus.
+// setFlags leaves out the flags that every cluster has had since Nautilus.
 func setFlags(names string) []string {
 	var flags []string
 	for flag := range strings.SplitSeq(names, ",") {
@@ -302,7 +303,7 @@ func (r rawPool) pool() Pool {
 	for name, value := range r.Options {
 		p.Options[name] = plain(value)
 	}
-	if r.FastRead { // the only such option that is a field of its own
+	if r.FastRead { // the only such option that has a field of its own
 		p.Options["fast_read"] = "1"
 	}
 	return p
@@ -425,7 +426,7 @@ func parseOSDPerf(out []byte) ([]OSDLatency, error) {
 	return latencies, nil
 }
 
-// parseOSDIO leaves out OSDs that are not up: the rates that Ceph has of them are old.
+// parseOSDIO leaves out OSDs that are not up: Ceph reports outdated rates for those.
 func parseOSDIO(out []byte) ([]OSDIO, error) {
 	var raw struct {
 		OSDs []struct {
@@ -497,11 +498,11 @@ func parsePGsOn(out []byte) ([]PG, error) {
 
 // parseStrays compares what OSDs hold with what is mapped to them.
 //
-// Both are of the same moment, and late in the right order: the manager forgets the PGs of a
-// deleted pool, and where those that move were, with the next OSD map, while an OSD goes on
-// to count them until it has removed them and, some seconds later, reported. Strays are thus
-// seen too long rather than too late. An OSD that holds less than is mapped to it has not
-// reported since a pool was made.
+// Both come from the same dump, and the OSDs' counts lag behind. The manager forgets the PGs of
+// a deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts
+// them until it has removed them and, some seconds later, reported. Strays may thus be reported
+// for too long, but are never missed. An OSD that holds fewer PGs than are mapped to it has not
+// reported since a pool was created.
 func parseStrays(out []byte) (*Strays, error) {
 	var raw struct {
 		PGs []struct {
@@ -551,7 +552,7 @@ type treeNode struct {
 func parseOSDTree(out []byte) ([]OSDLocation, error) {
 	var raw struct {
 		Nodes []treeNode `json:"nodes"`
-		// Stray are the OSDs that are in no bucket.
+		// Stray holds the OSDs that are in no bucket.
 		Stray []treeNode `json:"stray"`
 	}
 	if err := decode(out, &raw); err != nil {
@@ -586,14 +587,14 @@ func parseOSDTree(out []byte) ([]OSDLocation, error) {
 	return osds, nil
 }
 
-// noOSD is CRUSH_ITEM_NONE: a place in an acting set for which there is no OSD.
+// noOSD is CRUSH_ITEM_NONE: a position in an acting set without an OSD.
 const noOSD = 0x7fffffff
 
 func onOSDs(acting []int) []int {
 	return slices.DeleteFunc(acting, func(osd int) bool { return osd == noOSD })
 }
 
-// seconds prefers nanoseconds, which round less, and not every version has.
+// seconds prefers nanoseconds, which are more precise but missing in some versions.
 func seconds(nanoseconds, milliseconds int64) float64 {
 	if nanoseconds > 0 {
 		return float64(nanoseconds) / 1e9
@@ -767,7 +768,7 @@ func parseImages(out []byte) ([]string, error) {
 	return names, nil
 }
 
-// unreadable wraps what a parser says about the output of a verb that succeeded.
+// unreadable wraps a parser's error about the output of a verb that succeeded.
 func unreadable(verb string, err error) error {
 	return fmt.Errorf("ceph %s: its output cannot be read: %w", verb, err)
 }

@@ -20,10 +20,10 @@ const unknownPG PGState = "unknown"
 // of a later Ceph, makes it unclean:
 //
 //   - stale says that its primary has not reported for a while, so its other states are old: most of the time, from before its OSD went down.
-//   - remapped says that others than those that CRUSH has chosen serve it. Ceph moves it as
-//     soon as it can, also where it calls it clean meanwhile.
-//   - laggy and wait say that its clients wait for a lease; inconsistent, repair,
-//     failed_repair and snaptrim_error that it needs an administrator.
+//   - remapped says that OSDs other than those chosen by CRUSH serve it. Ceph moves the
+//     placement group as soon as it can, even if it also calls it clean.
+//   - laggy and wait say that its clients wait for a lease. inconsistent, repair, failed_repair
+//     and snaptrim_error say that it needs an administrator.
 func (s PGState) IsClean() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {
@@ -45,17 +45,17 @@ func (s PGState) IsInactive() bool {
 	return !s.IsUnknown() && (!s.has("active") || s.has("stale"))
 }
 
-// IsUnknown reports whether the manager does not know its state yet.
+// IsUnknown reports whether the manager does not know the state yet.
 func (s PGState) IsUnknown() bool { return s == unknownPG }
 
-// IsScrubbing reports whether it is being scrubbed.
+// IsScrubbing reports whether the placement group is being scrubbed.
 func (s PGState) IsScrubbing() bool { return s.has("scrubbing") }
 
-// IsTrimming reports whether its snapshots are being trimmed.
+// IsTrimming reports whether snapshots of the placement group are being trimmed.
 func (s PGState) IsTrimming() bool { return s.has("snaptrim") }
 
-// IsRecovering reports whether its data is moved, or about to be. Some unclean states move no
-// data, such as inconsistent and peering.
+// IsRecovering reports whether data of the placement group is being moved, or is about to be.
+// Some unclean states move no data, such as inconsistent and peering.
 func (s PGState) IsRecovering() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {
@@ -78,7 +78,7 @@ func (s *Status) AllClean() bool {
 	return len(s.PGsByState) > 0 && s.CountPGs(PGState.IsUnclean) == 0
 }
 
-// CountPGs counts the placement groups that are such.
+// CountPGs counts the placement groups whose state satisfies a condition.
 func (s *Status) CountPGs(are func(PGState) bool) int {
 	total := 0
 	for state, n := range s.PGsByState {
@@ -89,7 +89,8 @@ func (s *Status) CountPGs(are func(PGState) bool) int {
 	return total
 }
 
-// ListPGs lists the placement groups that are such, by state, as "3 active+clean+scrubbing".
+// ListPGs lists the placement groups whose state satisfies a condition, by state, as "3
+// active+clean+scrubbing".
 func (s *Status) ListPGs(are func(PGState) bool) string {
 	var texts []string
 	for _, state := range slices.Sorted(maps.Keys(s.PGsByState)) {

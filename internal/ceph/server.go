@@ -16,7 +16,7 @@ import (
 const (
 	// maxCommands is how many verbs are carried out at a time; others wait.
 	maxCommands = 8
-	// shutdownTime is what commands get to end once the server is to stop.
+	// shutdownTime is how long commands may still run after the server was told to stop.
 	shutdownTime = 5 * time.Second
 	// headerTime and idleTime keep connections of a dead manager from piling up.
 	headerTime = 10 * time.Second
@@ -37,10 +37,10 @@ func NewHandler(to Client, log *slog.Logger) *Handler {
 	return &Handler{to: to, log: log, verbs: verbs(), slots: make(chan struct{}, maxCommands)}
 }
 
-// ServeHTTP implements http.Handler. An answer is 200 with the result, 422 with what
-// Ceph said, 504 if the time was not enough, 400 if Ceph was not asked because of the
-// request, 409 if it was not because of the fence, 412 if its commands cannot read the
-// key, and 500 otherwise.
+// ServeHTTP implements http.Handler. It answers 200 with the result, 422 with the error of Ceph,
+// and 504 after the deadline. Without asking Ceph, it answers 400 to an invalid request, 409 if
+// the fence does not hold, and 412 if Ceph's commands cannot read the key. Any other error is
+// 500.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("verb")
 	do, known := h.verbs[name]
@@ -111,8 +111,8 @@ func (h *Handler) answer(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// Serve answers on a Unix socket, which only its owner may use, until the context
-// ends. Then commands get some seconds to end before they are killed.
+// Serve answers on a Unix socket, which only its owner may use, until the context ends. Then it
+// waits some seconds for commands to end before it kills them.
 func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error {
 	listener, err := listen(ctx, socket)
 	if err != nil {
@@ -151,8 +151,8 @@ func shutdown(ctx context.Context, server *http.Server) error {
 	return err
 }
 
-// listen makes the socket. A socket of a killed process is replaced; one that a process
-// answers on is not.
+// listen creates the socket. It replaces the socket of a killed process, but not one that a
+// process answers on.
 func listen(ctx context.Context, socket string) (net.Listener, error) {
 	info, err := os.Lstat(socket)
 	switch {

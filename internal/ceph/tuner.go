@@ -10,16 +10,16 @@ import (
 )
 
 // Tuner has the verbs that change settings. Each carries a Fence, and is refused with a
-// *FencedError where the fence does not hold. Each can be repeated: setting what is set
-// already and removing what is not there both succeed.
+// *FencedError where the fence does not hold. Each verb is idempotent: setting a value again and
+// removing a missing value both succeed.
 //
-// A verb whose answer was lost may still be carried out, until LongestChange has passed
-// since it was asked for, and no longer.
+// A verb whose answer was lost may still take effect until LongestChange after the request for
+// the lock, and not later.
 type Tuner interface {
 	// SetPoolOption is `ceph osd pool set POOL OPTION VALUE`.
 	SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error
-	// UnsetPoolOption is the same with the value by which Ceph forgets the option. One
-	// that cannot be forgotten, such as pg_num, is refused.
+	// UnsetPoolOption is `ceph osd pool set` with the value that makes Ceph remove the option.
+	// It refuses an option that cannot be removed, such as pg_num.
 	UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error
 	// SetConfig is `ceph config set SECTION[/MASK] OPTION VALUE`.
 	SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error
@@ -30,22 +30,22 @@ type Tuner interface {
 	// SetFlag is `ceph osd set FLAG` or `ceph osd unset FLAG`, for FlagNoScrub and
 	// FlagNoDeepScrub and no other flag.
 	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
-	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced
-	// placement groups of a scratch pool. Those of other pools are refused, and so is a list
-	// that does not have as many OSDs as the pool has copies or chunks. The monitor drops the
-	// entries when the pool is removed.
+	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced placement
+	// groups of a scratch pool. It refuses placement groups of other pools, and a list whose
+	// length is not the pool's number of copies or chunks. The monitor drops the entries when
+	// the pool is removed.
 	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
-	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`:
-	// an OSD that has the flag is not taken up once it is down, and comes up by itself
-	// when it loses it.
+	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`: an OSD
+	// with the flag cannot come up once it is down. It comes up by itself when the flag is
+	// unset.
 	SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error
-	// MarkOSDsDown is `ceph osd down osd.ID…`. Their processes go on, and come up again
-	// at once unless they have the flag noup.
+	// MarkOSDsDown is `ceph osd down osd.ID…`. Their processes keep running, and the OSDs come
+	// up again at once unless they have the flag noup.
 	MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error
 }
 
-// MaxPlaced is how many placement groups one call of PlacePGs places: as many as a slow
-// cluster takes within LongestChange.
+// MaxPlaced is how many placement groups one call of PlacePGs may place: as many as a slow
+// cluster accepts within LongestChange.
 const MaxPlaced = 32
 
 // The flags that SetFlag knows.
@@ -59,40 +59,41 @@ const FlagNoUp = "noup"
 
 const (
 	// LongestChange is how long after a request for the lock a change may still take effect
-	// under it. A process that takes over waits as long, and so does one that got no answer to
-	// a change; then both read the settings again.
+	// under that lock. A process that takes over the lock, or that got no answer to a change,
+	// waits this long and then reads the settings again.
 	LongestChange = 30 * time.Second
-	// ChangeTime is the part of it after which the command is killed. The rest is for requests
-	// that monitors received right before that.
+	// ChangeTime is the part of LongestChange after which the command is killed. The rest is for
+	// requests that monitors received right before that.
 	ChangeTime = LongestChange - 5*time.Second
-	// maxValue bounds the value of an option.
+	// maxValue is the greatest length of the value of an option, in bytes.
 	maxValue = 1024
 )
 
-// Fence keeps who has lost the lock from changing anything.
+// Fence prevents changes by a process that has lost the lock.
 type Fence struct {
 	// FSID is the Ceph cluster that is locked.
 	FSID string
-	// Epoch is that of the holding. A verb with a lower epoch than an earlier one is
-	// refused.
+	// Epoch is the epoch in which the lock is held. A verb is refused if an earlier verb had a
+	// higher epoch.
 	Epoch int64
-	// Until is the deadline of the change. It counts from the request for the lock, and not
-	// from the request for the change: a process that was paused in between is refused,
-	// because the lock may have another holder by then.
+	// Until is the deadline of the change. It counts from the request for the lock, not from the
+	// request for the change. A process that was paused in between is thus refused, as the lock
+	// may have another holder by then.
 	Until time.Time
-	// Restores says that the change returns a setting to the original in the journal. That must
-	// always be possible: bounds, and the lists of options that are never changed, do not apply
-	// to it.
+	// Restores says that the change restores the original from the journal. Restoring must
+	// always be possible, so bounds and the lists of options that are never changed do not
+	// apply.
 	Restores bool
 }
 
-// Setting is a value that the central configuration, or a pool, is to have.
+// Setting is a change of one option, of the central configuration or of a pool.
 type Setting struct {
-	// Pool is empty for an option of the central configuration, and Who for one of a pool.
+	// Pool is empty for an option of the central configuration. Who is empty for an option of a
+	// pool.
 	Pool   string
 	Who    ConfigWho
 	Option string
-	// Set is false where the option is to be unset.
+	// Set is false if the option is to be unset.
 	Set   bool
 	Value string
 }
@@ -100,15 +101,14 @@ type Setting struct {
 // Permit returns an error if the administrator does not allow a setting.
 type Permit func(ctx context.Context, at Connection, setting Setting) error
 
-// FencedError is a change that was refused because of its Fence, without Ceph having
-// been asked.
+// FencedError reports a change that was refused because of its Fence, before Ceph was asked.
 type FencedError struct{ Message string }
 
 // Error implements error.
 func (e *FencedError) Error() string { return e.Message }
 
-// Unsure reports whether a change that ended with an error may have been made all the same,
-// or may still be. Where Ceph has refused it, or was not asked, it was not.
+// Unsure reports whether a change that ended with an error may have taken effect, or still may.
+// It cannot if Ceph refused the change or was not asked.
 func Unsure(err error) bool {
 	if err == nil {
 		return false
@@ -121,8 +121,8 @@ func Unsure(err error) bool {
 	return !invalid && !fenced && !unsent && !unreadable && (!answered || !answer.refuses())
 }
 
-// refuses reports whether Ceph has answered, and not that it lost its connection. A command
-// that was killed, or broke, has no number.
+// refuses reports whether Ceph itself answered, rather than that the connection was lost. A
+// command that was killed or crashed has no error number.
 func (e *Error) refuses() bool {
 	return !slices.Contains([]syscall.Errno{
 		0, syscall.ETIMEDOUT, syscall.EINTR, syscall.EIO, syscall.EPIPE, syscall.ECONNRESET,
@@ -130,7 +130,7 @@ func (e *Error) refuses() bool {
 	}, syscall.Errno(e.Errno))
 }
 
-// unsentError is a request that did not reach the sidecar.
+// unsentError reports a request that did not reach the sidecar.
 type unsentError struct {
 	socket string
 	err    error
@@ -141,18 +141,19 @@ func (e *unsentError) Error() string {
 	return fmt.Sprintf("the ceph sidecar does not answer on %s: %v", e.socket, e.err)
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *unsentError) Unwrap() error { return e.err }
 
-// ConfigWho is where an option of the central configuration holds.
+// ConfigWho names the daemons that an entry of the central configuration applies to.
 type ConfigWho struct {
-	// Section is such as "osd".
+	// Section is a section of the configuration, such as "osd".
 	Section string `json:"section"`
-	// Mask limits it, as "class:ssd" or "host:node-1"; empty, it holds for all.
+	// Mask narrows the section, such as "class:ssd" or "host:node-1". Empty means the whole
+	// section.
 	Mask string `json:"mask,omitempty"`
 }
 
-// String is the form that `ceph config set` takes.
+// String returns the form that `ceph config set` accepts.
 func (w ConfigWho) String() string {
 	if w.Mask == "" {
 		return w.Section
@@ -160,37 +161,38 @@ func (w ConfigWho) String() string {
 	return w.Section + "/" + w.Mask
 }
 
-// OptionHelp is what `ceph config help` says of an option.
+// OptionHelp is the description of an option by `ceph config help`.
 type OptionHelp struct {
-	// Known reports whether this Ceph has the option. If not, the other fields are empty.
+	// Known reports whether this Ceph release has the option. If not, the other fields are
+	// empty.
 	Known bool   `json:"known"`
 	Name  string `json:"name"`
 	// Type is str, int, uint, float, bool, size, secs, millisecs, uuid, addr or addrvec.
 	Type        string `json:"type,omitempty"`
 	Level       string `json:"level,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Default, Min and Max are as Ceph prints them; empty if missing. DaemonDefault comes
-	// before Default in daemons.
+	// Default, Min and Max are in the form that Ceph prints; empty if missing. In daemons,
+	// DaemonDefault takes precedence over Default.
 	Default       string `json:"default,omitempty"`
 	DaemonDefault string `json:"daemonDefault,omitempty"`
 	Min           string `json:"min,omitempty"`
 	Max           string `json:"max,omitempty"`
-	// Enum are the only values that a str may have, if there are any.
+	// Enum lists the only values that a str may have; empty if any value is allowed.
 	Enum []string `json:"enum,omitempty"`
-	// Services are those that the option is for, if Ceph says so.
+	// Services lists the daemon types that the option is for, if Ceph reports them.
 	Services []string `json:"services,omitempty"`
-	// Runtime reports whether daemons claim to take changes while they run. Ceph calls it a
-	// crude indicator: proof is what a daemon runs with.
+	// Runtime reports whether Ceph claims that daemons apply changes while they run. Ceph calls
+	// it a crude indicator: only RunningConfig proves it.
 	Runtime bool `json:"runtime"`
-	// Flags such as "runtime", "startup" and "no_mon_update".
+	// Flags holds flags such as "runtime", "startup" and "no_mon_update".
 	Flags []string `json:"flags,omitempty"`
 }
 
-// Running is what one OSD runs with.
+// Running holds the option values that one OSD runs with.
 type Running struct {
 	OSD int `json:"osd"`
-	// Error says why nothing is known of it, such as that it is down. Then Options is
-	// empty.
+	// Error says why the values are unknown, for example because the OSD is down. Options is
+	// then empty.
 	Error   string          `json:"error,omitempty"`
 	Options []RunningOption `json:"options,omitempty"`
 }
@@ -199,11 +201,11 @@ type Running struct {
 type RunningOption struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Source is where the value is from: default, mon for the central configuration,
-	// file, env, cmdline, or override for what was set in the daemon itself.
+	// Source names the origin of the value: default, mon (the central configuration), file, env,
+	// cmdline, or override (set in the daemon itself).
 	Source string `json:"source"`
-	// Ignored says that the central configuration has another value, which the daemon cannot
-	// take before it restarts.
+	// Ignored says that the central configuration has another value, which the daemon applies
+	// only after a restart.
 	Ignored bool `json:"ignored,omitempty"`
 }
 
@@ -217,36 +219,37 @@ func (r Running) Option(name string) (RunningOption, bool) {
 	return RunningOption{}, false
 }
 
-// Balancer is what `ceph balancer status` says.
+// Balancer is the result of `ceph balancer status`.
 type Balancer struct {
 	Active bool   `json:"active"`
 	Mode   string `json:"mode"`
-	// Plans are those that wait to be executed.
+	// Plans lists the plans that wait to be executed.
 	Plans []string `json:"plans,omitempty"`
 }
 
-// Stop is what `ceph osd ok-to-stop` says.
+// Stop is the result of `ceph osd ok-to-stop`.
 type Stop struct {
-	// OK reports whether all PGs stay available. It is true of an OSD that does not exist.
+	// OK reports whether all PGs stay available. Ceph also says so of an OSD that does not
+	// exist.
 	OK bool `json:"ok"`
-	// OSDs are those that may be stopped together.
+	// OSDs lists the OSDs that may be stopped together.
 	OSDs []int `json:"osds"`
-	// Reason is what Ceph says where the answer is no.
+	// Reason is Ceph's explanation if OK is false.
 	Reason string `json:"reason,omitempty"`
-	// PGs that are on them and stay available, and that do not. Nothing counts the
-	// second where the answer is no: Reason says it.
+	// PGs counts placement groups on these OSDs that stay available, the next field those that
+	// do not. If OK is false, only Reason names the latter.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
 }
 
-// Recovered is what recovery and backfill have done since the pools that there are were
-// made. It rises, unless a pool goes.
+// Recovered counts what recovery and backfill have done since the existing pools were created.
+// It falls only when a pool is removed.
 type Recovered struct {
 	Objects int64 `json:"objects"`
 	Bytes   int64 `json:"bytes"`
 }
 
-// valid refuses what cannot be one.
+// valid refuses an incomplete fence.
 func (f Fence) valid() error {
 	if !fsidForm.MatchString(f.FSID) {
 		return &InvalidError{fmt.Sprintf("%q is not the FSID of a Ceph cluster", f.FSID)}
@@ -257,8 +260,8 @@ func (f Fence) valid() error {
 	return nil
 }
 
-// inTime refuses a change whose time is over. The clock of a machine can be set, and the
-// one that only goes forward is not known to other processes: both are asked.
+// inTime refuses a change past its deadline. It compares both clocks: the wall clock can be set,
+// and a monotonic time means nothing to another process.
 func (f Fence) inTime(now time.Time) error {
 	if now.Before(f.Until) && now.Round(0).Before(f.Until.Round(0)) {
 		return nil

@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// maxAsked is how many OSDs are asked for their running configuration in one call,
-	// and askedAtOnce how many of them at a time: each costs a process that runs for
-	// half a second.
+	// maxAsked is how many OSDs one call asks for their running configuration, askedAtOnce how
+	// many of them at a time: each OSD takes a process that runs for half a second.
 	maxAsked    = 256
 	askedAtOnce = 4
-	// placedAtOnce is how many placement groups are placed at a time, likewise. Monitors
-	// gather changes for a second, so that several cost no more than one.
+	// placedAtOnce is how many placement groups are placed at a time, each with a process of its
+	// own. Monitors gather changes for a second, so several take no longer than one.
 	placedAtOnce = 4
-	// maxOptions is how many options are asked for.
+	// maxOptions is how many options one call may ask for.
 	maxOptions = 64
 )
 
@@ -80,8 +79,8 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 	return answers, nil
 }
 
-// running asks for one OSD. `config show` alone leaves out what is at its default, and asking
-// for an option by its name does not return the source of its value.
+// running asks for the running configuration of one OSD. `config show` alone leaves out what is
+// at its default, and asking for an option by its name does not return the source of its value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
 	out, err := c.ceph(ctx, at, "config show-with-defaults", fmt.Sprintf("osd.%d", osd), "--format=json")
 	if err != nil {
@@ -120,8 +119,8 @@ func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, erro
 	return slices.CompactFunc(all, func(a, b PG) bool { return a.ID == b.ID }), nil
 }
 
-// OKToStop implements Client. Where the answer is no, the command fails with EBUSY,
-// and the reason is in the error.
+// OKToStop implements Client. If stopping is not safe, the command fails with EBUSY, and the
+// error holds the reason.
 func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
 	if err := validOSDs(osds); err != nil {
 		return nil, err
@@ -144,7 +143,7 @@ func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, 
 	return stop, nil
 }
 
-// change executes a ceph command that changes something, behind a fence.
+// change executes a ceph command that changes something, if its fence holds.
 func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb string, args ...string) error {
 	ctx, leave, err := c.fences.enter(ctx, fence)
 	if err != nil {
@@ -155,8 +154,8 @@ func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb strin
 	return err
 }
 
-// permitted refuses a setting that the administrator does not allow. The journal's originals are
-// exempt.
+// permitted refuses a setting that the administrator does not allow. Restoring originals from
+// the journal is always permitted.
 func (c *CLI) permitted(ctx context.Context, at Connection, fence Fence, setting Setting) error {
 	if err := fence.Tunable(setting); err != nil || fence.Restores || c.permit == nil {
 		return err
@@ -184,9 +183,9 @@ func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, p
 	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
 }
 
-// UnsetBy is the value by which `osd pool set` forgets an option, or false if a pool
-// always has it. Options that are words take "unset", csum_type among them although it
-// is kept as a number; those that are numbers are forgotten when they are set to 0.
+// UnsetBy returns the value with which `osd pool set` removes an option, or false if a pool
+// always has the option. For options whose values are words the value is "unset", also for
+// csum_type, which is stored as a number. For options whose values are numbers it is 0.
 func UnsetBy(option string) (string, bool) {
 	switch option {
 	case "pg_num", "pgp_num", "pg_autoscale_mode", "size", "min_size", "crush_rule":
@@ -243,8 +242,8 @@ func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool str
 		return err
 	}
 	defer leave()
-	// The pool is looked up here, and not named by its number: no caller can mean another
-	// one, and numbers are never given twice.
+	// Callers name the pool, and its number is looked up here: numbers are never reused, so the
+	// change cannot reach another pool.
 	osdMap, err := c.OSDMap(ctx, at)
 	if err != nil {
 		return err
@@ -274,7 +273,8 @@ func mayPlace(pool string, pgs []PGPlacement) error {
 	return nil
 }
 
-// Place returns the pool for whose placement groups PlacePGs asks, or why it does not.
+// Place returns the pool whose placement groups PlacePGs may place, or an error that says why it
+// may not.
 func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	if err := mayPlace(pool, pgs); err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	return &m.Pools[found], nil
 }
 
-// takes refuses a placement that Ceph would refuse, or take and forget.
+// takes refuses a placement that Ceph would refuse, or would accept and drop.
 func (p Pool) takes(pg PGPlacement) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
 	switch {
@@ -342,8 +342,8 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
 
-// Tunable refuses settings that no verb changes under the fence: an invalid one never, and what
-// endangers data or access only to restore it.
+// Tunable refuses settings that no verb may change under the fence: invalid settings always, and
+// settings that endanger data or access unless the fence Restores.
 func (f Fence) Tunable(s Setting) error {
 	err := tunableWho(s.Who)
 	endangers := neverOption.MatchString(s.Option)
@@ -361,7 +361,7 @@ func (f Fence) Tunable(s Setting) error {
 	return err
 }
 
-// TunableFlag refuses what SetFlag never changes.
+// TunableFlag refuses a flag that SetFlag never changes.
 func TunableFlag(flag string) error {
 	if flag != FlagNoScrub && flag != FlagNoDeepScrub {
 		return &InvalidError{fmt.Sprintf("the flag %q is not one that may be changed, which are %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
@@ -369,7 +369,7 @@ func TunableFlag(flag string) error {
 	return nil
 }
 
-// TunableOSDs refuses what MarkOSDsDown and SetNoUp never change.
+// TunableOSDs refuses OSDs that MarkOSDsDown and SetNoUp never change.
 func TunableOSDs(osds ...int) error { return validOSDs(osds) }
 
 // tunablePool refuses invalid names, and Ceph's own pools.
@@ -383,8 +383,8 @@ func tunablePool(pool string) error {
 	return nil
 }
 
-// neverPoolOption names what would move, endanger or resize a pool's data, whatever anybody
-// allowed.
+// neverPoolOption reports whether an option would move, endanger or resize a pool's data. No
+// permission overrides it.
 func neverPoolOption(option string) bool {
 	return slices.Contains([]string{
 		"size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
@@ -392,7 +392,7 @@ func neverPoolOption(option string) bool {
 	}, option)
 }
 
-// tunableWho refuses sections other than that of the OSDs.
+// tunableWho refuses sections other than osd.
 func tunableWho(who ConfigWho) error {
 	if who.Section != "osd" {
 		return &InvalidError{fmt.Sprintf("section %q: options are changed for OSDs and nothing else", who.Section)}
@@ -403,10 +403,10 @@ func tunableWho(who ConfigWho) error {
 	return nil
 }
 
-// ValidValue refuses values that no verb would set, as SetConfig and SetPoolOption do.
+// ValidValue refuses values that SetConfig and SetPoolOption refuse.
 func ValidValue(value string) error { return plainValue(value) }
 
-// plainValue refuses values that could be anything but one word.
+// plainValue refuses values that Ceph might not read as one word.
 func plainValue(value string) error {
 	if len(value) > maxValue || !valueForm.MatchString(value) {
 		return &InvalidError{fmt.Sprintf("%.80q is not a value that options are set to", value)}
@@ -421,10 +421,10 @@ func validOSD(osd int) error {
 	return nil
 }
 
-// maxStopped is how many OSDs one command stops, or is asked about, at most.
+// maxStopped is the largest number of OSDs that one command stops or checks.
 const maxStopped = 16
 
-// validOSDs refuses none at all, and more than anybody means to stop.
+// validOSDs refuses an empty list, and one longer than maxStopped.
 func validOSDs(osds []int) error {
 	if len(osds) == 0 || len(osds) > maxStopped {
 		return &InvalidError{fmt.Sprintf("%d OSDs are named, want 1 to %d", len(osds), maxStopped)}

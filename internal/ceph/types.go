@@ -8,28 +8,27 @@ import (
 	"time"
 )
 
-// Error is what Ceph answered to a verb that it refused or could not carry out.
+// Error is Ceph's answer to a verb that it refused or could not carry out.
 type Error struct {
 	// Verb is the verb, such as "osd pool set".
 	Verb string `json:"verb"`
 	// Errno is the positive error number, such as 13 for EACCES; 0 if it is not known.
 	Errno int `json:"errno,omitempty"`
-	// Message is what Ceph said, verbatim.
+	// Message is Ceph's message, verbatim.
 	Message string `json:"message"`
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	message := e.Message
-	if message == "" || message == "Error ENOENT:" { // Ceph has errors without words
+	if message == "" || message == "Error ENOENT:" { // Ceph returns some errors without a message
 		message = fmt.Sprintf("refused without a message (errno %d)", e.Errno)
 	}
 	return fmt.Sprintf("ceph %s: %s", e.Verb, message)
 }
 
-// Unwrap makes errors.Is work with syscall.EACCES and the like, with fs.ErrPermission
-// and fs.ErrNotExist, and with context.DeadlineExceeded where Ceph itself gave up
-// waiting.
+// Unwrap makes errors.Is work with syscall.EACCES and the like, with fs.ErrPermission and
+// fs.ErrNotExist, and with context.DeadlineExceeded if Ceph itself gave up waiting.
 func (e *Error) Unwrap() []error {
 	switch syscall.Errno(e.Errno) {
 	case 0:
@@ -41,35 +40,35 @@ func (e *Error) Unwrap() []error {
 	}
 }
 
-// Denied reports whether Ceph knows the key and its caps do not allow the verb. It has the
-// same number for a key that it does not know, such as one that was replaced just now.
+// Denied reports whether Ceph knows the key and its caps do not allow the verb. Ceph returns the
+// same number for a key that it does not know, such as one that was just replaced.
 func (e *Error) Denied() bool {
 	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }
 
-// InvalidError is a call that was refused before Ceph was asked, because of its
-// arguments.
+// InvalidError reports a call that was refused because of its arguments, before Ceph was asked.
 type InvalidError struct{ Message string }
 
 // Error implements error.
 func (e *InvalidError) Error() string { return e.Message }
 
-// Status is what `ceph status` says.
+// Status is the result of `ceph status`.
 type Status struct {
 	FSID   string `json:"fsid"`
 	Health Health `json:"health"`
-	// OSDs, in three states.
+	// The OSDs in each of three states.
 	OSDs   int `json:"osds"`
 	UpOSDs int `json:"upOSDs"`
 	InOSDs int `json:"inOSDs"`
-	// OSDsUpSince and OSDsInSince are when an OSD last went up or down, in or out, in seconds
-	// since 1970: they reveal an OSD that restarted between two looks.
+	// OSDsUpSince and OSDsInSince are the times when an OSD last went up or down, and in or out,
+	// in seconds since 1970. They reveal an OSD that restarted between two samples.
 	OSDsUpSince int64 `json:"osdsUpSince"`
 	OSDsInSince int64 `json:"osdsInSince"`
-	// PGs, and how many are in each state, such as "active+clean+scrubbing".
+	// PGs counts all placement groups; the map counts them by state, such as
+	// "active+clean+scrubbing".
 	PGs        int            `json:"pgs"`
 	PGsByState map[string]int `json:"pgsByState"`
-	// Objects by what is wrong with them.
+	// The objects in each kind of bad state.
 	DegradedObjects  int64 `json:"degradedObjects"`
 	MisplacedObjects int64 `json:"misplacedObjects"`
 	UnfoundObjects   int64 `json:"unfoundObjects"`
@@ -82,7 +81,7 @@ type Status struct {
 	RecoveryObjectsPerSecond int64 `json:"recoveryObjectsPerSecond"`
 	// ManagerActive reports whether a ceph-mgr is active.
 	ManagerActive bool `json:"managerActive"`
-	// Monitors counts the monitors, QuorumNames are those in quorum.
+	// Monitors counts the monitors. QuorumNames lists those in quorum.
 	Monitors    int      `json:"monitors"`
 	QuorumNames []string `json:"quorumNames"`
 }
@@ -91,11 +90,11 @@ type Status struct {
 type Health struct {
 	// Status is HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
 	Status string `json:"status"`
-	// Checks are the checks that are not OK, sorted by code.
+	// Checks holds the health checks that are not OK, sorted by code.
 	Checks []HealthCheck `json:"checks,omitempty"`
 }
 
-// HealthCheck is one of them.
+// HealthCheck is one health check of Ceph that is not OK.
 type HealthCheck struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
@@ -106,38 +105,38 @@ type HealthCheck struct {
 	Muted bool `json:"muted,omitempty"`
 }
 
-// OSDMap is what `ceph osd dump` says.
+// OSDMap is the result of `ceph osd dump`.
 type OSDMap struct {
 	FSID  string `json:"fsid"`
 	Epoch int64  `json:"epoch"`
-	// Flags of the cluster, such as "noout", without those that are always there.
+	// Flags holds the flags of the cluster, such as "noout", without those that every cluster
+	// has.
 	Flags []string `json:"flags,omitempty"`
 	Pools []Pool   `json:"pools"`
-	// Full ratios: the shares of an OSD that may be used.
+	// The full ratios: the shares of an OSD that may be used.
 	FullRatio         float64 `json:"fullRatio"`
 	BackfillFullRatio float64 `json:"backfillFullRatio"`
 	NearFullRatio     float64 `json:"nearFullRatio"`
-	// OSDs are all that exist, in order.
+	// OSDs holds all OSDs that exist, in order.
 	OSDs []OSDState `json:"osds,omitempty"`
-	// PGUpmaps are the placement groups that "osd pg-upmap" has put on OSDs, by ID, such as
-	// 3.1f, in the order in which they serve it.
+	// PGUpmaps holds the OSDs that "osd pg-upmap" has assigned to a placement group, by its ID,
+	// such as 3.1f. The primary is first.
 	PGUpmaps map[string][]int `json:"pgUpmaps,omitempty"`
-	// MinCompatClient is the oldest release of clients that the cluster has to serve, such
-	// as "luminous", before which none understands PGUpmaps.
+	// MinCompatClient is the oldest release of clients that the cluster has to serve, such as
+	// "luminous". Older releases than luminous do not understand PGUpmaps.
 	MinCompatClient string `json:"minCompatClient,omitempty"`
 }
 
-// OSDState is what the map says of an OSD.
+// OSDState is the entry of an OSD in the OSD map.
 type OSDState struct {
 	ID int  `json:"id"`
 	Up bool `json:"up"`
-	// UpFrom is the epoch in which it last came up. If that is later than the epoch of its
-	// stop, it has started again.
+	// UpFrom is the epoch in which it last came up. An UpFrom later than the epoch of a stop
+	// shows that the OSD has started again.
 	UpFrom int64 `json:"upFrom"`
-	// Flags are those that this OSD alone has, such as "noup".
+	// Flags holds the flags of this single OSD, such as "noup".
 	Flags []string `json:"flags,omitempty"`
-	// DownSince is when it was last marked down, whether or not it is now; zero if it
-	// never was.
+	// DownSince is when it was last marked down, even if it is up now; zero if it never was.
 	DownSince time.Time `json:"downSince,omitzero"`
 }
 
@@ -160,15 +159,14 @@ type Pool struct {
 	DataChunks          int    `json:"dataChunks,omitempty"`
 	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
 	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`
-	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // its applications, sorted, by commas
-	// Options are the others that `osd pool set` knows and that are set, such as
-	// compression_mode.
+	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // its applications, sorted, separated by commas
+	// Options holds the other options of `osd pool set` that are set, such as compression_mode.
 	Options map[string]string `json:"options,omitempty"`
-	// Flags such as "hashpspool" and "nopgchange".
+	// Flags holds flags such as "hashpspool" and "nopgchange".
 	Flags []string `json:"flags,omitempty"`
 }
 
-// OSD is one OSD as `ceph osd df` has it.
+// OSD is one OSD in the result of `ceph osd df`.
 type OSD struct {
 	ID             int    `json:"id"`
 	DeviceClass    string `json:"deviceClass"`
@@ -179,7 +177,7 @@ type OSD struct {
 	PGs            int    `json:"pgs"`
 }
 
-// DF is the room of a cluster.
+// DF is the capacity of a cluster and its pools, from `ceph df detail`.
 type DF struct {
 	TotalBytes     int64    `json:"totalBytes"`
 	UsedRawBytes   int64    `json:"usedRawBytes"`
@@ -187,12 +185,12 @@ type DF struct {
 	Pools          []PoolDF `json:"pools"`
 }
 
-// PoolDF is what a pool holds.
+// PoolDF is the usage of one pool.
 type PoolDF struct {
 	Name string `json:"name"`
 	ID   int64  `json:"id"`
-	// StoredBytes is what clients wrote, UsedBytes what it takes on the OSDs with
-	// copies, coding and after compression.
+	// StoredBytes counts what clients wrote, UsedBytes what that takes on OSDs: with copies or
+	// coding chunks, and after compression.
 	StoredBytes       int64 `json:"storedBytes"`
 	UsedBytes         int64 `json:"usedBytes"`
 	Objects           int64 `json:"objects"`
@@ -206,10 +204,9 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
-// OSDIO is what an OSD does for clients, as the primary with which they talk: the copies
-// that it keeps for other OSDs, recovery and scrubs are not in it. The manager counts it from
-// the last two reports of the OSD, which come every five seconds (mgr_stats_period), and says
-// 0 of everything where these came within a second, as they do at times.
+// OSDIO is the client I/O of an OSD as primary. It excludes replica writes, recovery and scrubs.
+// The manager computes it from the last two reports of the OSD, which come every five seconds
+// (mgr_stats_period). If the two come within one second, as happens at times, all values are 0.
 type OSDIO struct {
 	ID                       int     `json:"id"`
 	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
@@ -224,45 +221,46 @@ type OSDLocation struct {
 	DeviceClass string `json:"deviceClass,omitempty"`
 	Up          bool   `json:"up"`
 	In          bool   `json:"in"`
-	// Buckets are the names of those that it is in, by their type, such as "host".
+	// Buckets holds the name of each bucket that contains the OSD, by bucket type, such as
+	// "host".
 	Buckets map[string]string `json:"buckets,omitempty"`
 }
 
-// PGPlacement is which OSDs are to serve a placement group.
+// PGPlacement names the OSDs that are to serve a placement group.
 type PGPlacement struct {
 	// Number counts the placement groups of a pool, from 0.
 	Number int `json:"number"`
-	// OSDs are their IDs, that of the primary first.
+	// OSDs holds the IDs of the OSDs, the primary first.
 	OSDs []int `json:"osds"`
 }
 
-// ID is how Ceph names the placement group in a pool.
+// ID returns Ceph's name of the placement group in a pool.
 func (p PGPlacement) ID(pool int64) string { return fmt.Sprintf("%d.%x", pool, p.Number) }
 
 // PG is a placement group.
 type PG struct {
-	// ID is such as 3.1f.
+	// ID is the name of the placement group, such as 3.1f.
 	ID string `json:"id,omitempty"`
-	// State is such as active+clean.
+	// State is its state, such as active+clean.
 	State string `json:"state,omitempty"`
-	// PoolID is that of its pool.
+	// PoolID is the ID of its pool.
 	PoolID int64 `json:"poolID"`
-	// Acting are the IDs of the OSDs that serve it, Primary that of the one that clients talk
-	// to; -1 without one.
+	// Acting holds the IDs of the OSDs that serve it. Primary is the ID of the OSD that clients
+	// talk to; -1 if it has none.
 	Acting  []int `json:"acting"`
 	Primary int   `json:"primary"`
 }
 
-// Strays are PGs that OSDs still hold although none is mapped to them: of pools that were
-// deleted, and copies that were moved away. OSDs remove them in the background.
+// Strays counts PGs that OSDs still hold although they are no longer mapped to them: PGs of
+// deleted pools, and copies that were moved away. OSDs remove strays in the background.
 type Strays struct {
-	// OSDs is how many OSDs hold any.
+	// OSDs is the number of OSDs that hold strays.
 	OSDs int `json:"osds"`
-	// PGs are all of them, each as often as there are OSDs that hold it.
+	// PGs is the number of strays; a PG counts once for each OSD that holds it.
 	PGs int `json:"pgs"`
 }
 
-// PoolIO is what the clients of a pool do at present.
+// PoolIO is the present client I/O of a pool.
 type PoolIO struct {
 	Name                     string `json:"name"`
 	ReadOperationsPerSecond  int64  `json:"readOperationsPerSecond"`
@@ -273,7 +271,7 @@ type PoolIO struct {
 
 // Versions counts daemons by version.
 type Versions struct {
-	// Overall counts all of them, such as {"18.2.7": 7}.
+	// Overall counts all daemons, such as {"18.2.7": 7}.
 	Overall map[string]int `json:"overall"`
 	OSD     map[string]int `json:"osd"`
 }

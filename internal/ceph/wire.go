@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// DefaultTimeout is what a verb gets whose context has no deadline.
+	// DefaultTimeout is the timeout of a verb whose context has no deadline.
 	DefaultTimeout = 15 * time.Second
-	// maxTimeout is what a verb gets at most.
+	// maxTimeout is the longest timeout of a verb.
 	maxTimeout = 30 * time.Minute
 
 	// maxRequest holds a value of config-key and maxPerRequest names of objects.
@@ -26,23 +26,23 @@ const (
 	pathPrefix = "/v1/"
 )
 
-// request is the body of each. The time left is sent, not the moment of the
-// deadline: the clock of a machine can be set meanwhile.
+// request is the body of a request. It carries the time left instead of the deadline, because
+// the wall clock may be set meanwhile.
 type request struct {
 	Connection          Connection      `json:"connection"`
 	TimeoutMilliseconds int64           `json:"timeoutMilliseconds"`
 	Args                json.RawMessage `json:"args,omitempty"`
-	// Fence is that of a verb that changes something.
+	// Fence is set for a verb that changes something.
 	Fence *wireFence `json:"fence,omitempty"`
-	// received is when it was read, from when the times in it count.
+	// received is when the request was read. The times in the request count from then.
 	received time.Time
 }
 
-// failed is the body of an answer that is not 200.
+// failed is the body of an answer other than 200.
 type failed struct {
-	// Ceph is what Ceph said, if it was asked.
+	// Ceph is the error of Ceph, if Ceph was asked.
 	Ceph *Error `json:"ceph,omitempty"`
-	// Message is what else went wrong, and Timeout that it was a deadline.
+	// Message describes any other error. Timeout says that a deadline passed.
 	Message string `json:"message,omitempty"`
 	Timeout bool   `json:"timeout,omitempty"`
 	// Invalid says that Ceph was not asked because of the arguments.
@@ -53,7 +53,7 @@ type failed struct {
 	UnreadableKey *UnreadableKeyError `json:"unreadableKey,omitempty"`
 }
 
-// failedBy is the form of an error on the wire.
+// failedBy returns the form of an error on the wire.
 func failedBy(err error) failed {
 	if ceph, is := errors.AsType[*Error](err); is {
 		return failed{Ceph: ceph}
@@ -66,7 +66,7 @@ func failedBy(err error) failed {
 	return failed{Message: err.Error(), Timeout: errors.Is(err, context.DeadlineExceeded), Invalid: invalid, Fenced: fenced}
 }
 
-// err is the original error of a failure, as far as callers distinguish them.
+// err returns an error of the original type, for the types that callers distinguish.
 func (f failed) err() error {
 	switch {
 	case f.Ceph != nil:
@@ -84,13 +84,13 @@ func (f failed) err() error {
 	}
 }
 
-// timeoutError is a context.DeadlineExceeded that happened in the sidecar.
+// timeoutError stands for a context.DeadlineExceeded in the sidecar.
 type timeoutError struct{ message string }
 
 // Error implements error.
 func (e *timeoutError) Error() string { return e.message }
 
-// Unwrap lets errors.Is identify it.
+// Unwrap makes errors.Is work with context.DeadlineExceeded.
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 type (
@@ -131,10 +131,10 @@ type (
 	nothing struct{}
 )
 
-// verb carries out a request.
+// verb is a function that carries out a request.
 type verb func(ctx context.Context, to Client, r request) (any, error)
 
-// verbs are by the last part of their path.
+// verbs maps the last part of a path to its verb.
 func verbs() map[string]verb {
 	all := readingVerbs()
 	maps.Copy(all, keepingVerbs())
@@ -142,7 +142,7 @@ func verbs() map[string]verb {
 	return all
 }
 
-// readingVerbs leave everything as it is.
+// readingVerbs returns the verbs that change nothing.
 func readingVerbs() map[string]verb {
 	return map[string]verb{
 		"status":     read(Client.Status),
@@ -177,7 +177,7 @@ func readingVerbs() map[string]verb {
 	}
 }
 
-// keepingVerbs are about the operator's own records, images and objects.
+// keepingVerbs returns the verbs for the operator's own records, images and objects.
 func keepingVerbs() map[string]verb {
 	return map[string]verb{
 		"dropOSDCaches": with(func(ctx context.Context, to Client, at Connection, _ nothing) (nothing, error) {
@@ -208,7 +208,7 @@ func keepingVerbs() map[string]verb {
 	}
 }
 
-// with is a verb with arguments.
+// with returns a verb that has arguments.
 func with[A, T any](do func(context.Context, Client, Connection, A) (T, error)) verb {
 	return func(ctx context.Context, to Client, r request) (any, error) {
 		args, err := arguments[A](r)
@@ -219,7 +219,7 @@ func with[A, T any](do func(context.Context, Client, Connection, A) (T, error)) 
 	}
 }
 
-// arguments reads those of a request.
+// arguments decodes the arguments of a request.
 func arguments[A any](r request) (args A, err error) {
 	if len(r.Args) == 0 {
 		return args, nil
@@ -230,12 +230,12 @@ func arguments[A any](r request) (args A, err error) {
 	return args, nil
 }
 
-// read is a verb without arguments.
+// read returns a verb that has no arguments.
 func read[T any](do func(Client, context.Context, Connection) (T, error)) verb {
 	return with(func(ctx context.Context, to Client, at Connection, _ nothing) (T, error) { return do(to, ctx, at) })
 }
 
-// decodeStrictly reads one document, without unknown fields and with nothing behind.
+// decodeStrictly reads one JSON document. It refuses unknown fields and trailing data.
 func decodeStrictly(from io.Reader, into any) error {
 	decoder := json.NewDecoder(from)
 	decoder.DisallowUnknownFields()
@@ -248,7 +248,7 @@ func decodeStrictly(from io.Reader, into any) error {
 	return nil
 }
 
-// timeout is the time that a request has.
+// timeout returns the time left for a request.
 func (r request) timeout() (time.Duration, error) {
 	if r.TimeoutMilliseconds < 1 {
 		return 0, &InvalidError{fmt.Sprintf("the timeout is %d ms", r.TimeoutMilliseconds)}

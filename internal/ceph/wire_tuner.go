@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// wireFence is a Fence in a request. It has its end twice, and the earlier one counts. The
-// moment is for a request that was held up on its way: both processes have the clock of one
-// machine. The time left is for a clock that is set back meanwhile.
+// wireFence is a Fence in a request. It carries both the deadline and the time left, and the
+// earlier end counts. The deadline guards against a request that was delayed on its way: both
+// processes share the clock of one machine. The time left guards against a clock that is set
+// back meanwhile.
 type wireFence struct {
 	FSID                  string `json:"fsid"`
 	Epoch                 int64  `json:"epoch"`
@@ -57,7 +58,7 @@ type (
 	}
 )
 
-// changingVerbs are those of a Tuner.
+// changingVerbs returns the verbs of a Tuner.
 func changingVerbs() map[string]verb {
 	return map[string]verb{
 		"setPoolOption": change(func(ctx context.Context, to Tuner, at Connection, f Fence, a poolOptionArgs) error {
@@ -90,7 +91,7 @@ func changingVerbs() map[string]verb {
 	}
 }
 
-// change is a verb of a Tuner.
+// change returns a verb of a Tuner.
 func change[A any](do func(context.Context, Tuner, Connection, Fence, A) error) verb {
 	return func(ctx context.Context, to Client, r request) (any, error) {
 		tuner, is := to.(Tuner)
@@ -114,7 +115,7 @@ func change[A any](do func(context.Context, Tuner, Connection, Fence, A) error) 
 
 var _ Tuner = (*Sidecar)(nil)
 
-// changed calls a verb of a Tuner, until the end of the fence and no longer.
+// changed calls a verb of a Tuner. The call ends at the deadline of the fence.
 func (s *Sidecar) changed(ctx context.Context, verb string, at Connection, fence Fence, args any) error {
 	if err := fence.valid(); err != nil {
 		return err

@@ -32,7 +32,7 @@ func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, f
 	}, args...)
 }
 
-// NewSidecar has the epochs forgotten that were seen, as another sidecar has not seen them.
+// NewSidecar forgets the highest epoch, as a new sidecar process would.
 func (c *Cluster) NewSidecar() { c.Act(func(c *Cluster) { c.epoch = 0 }) }
 
 // SetConfig implements ceph.Tuner.
@@ -170,8 +170,8 @@ func (c *Cluster) setPGNum(pool *ceph.Pool, value string) error {
 	return nil
 }
 
-// Tick lets time pass: OSDs, the autoscaler and Rook do what they do, and the manager
-// takes each pool a step nearer to its target. Data follows one tick later.
+// Tick advances time by one step: OSDs, the autoscaler and Rook act, and the manager moves
+// pg_num of each pool a step nearer to its target. Data moves one tick later.
 func (c *Cluster) Tick() {
 	c.Change(func(a *Answers) {
 		if c.MClock {
@@ -179,7 +179,7 @@ func (c *Cluster) Tick() {
 		}
 		for pool, options := range c.Rook {
 			for option, value := range options {
-				_ = c.setPool(pool, option, value) // Rook goes on too
+				_ = c.setPool(pool, option, value) // Rook does not stop at an error either
 			}
 		}
 		for i := range a.OSDMap.Pools {
@@ -194,7 +194,7 @@ func (c *Cluster) Tick() {
 	})
 }
 
-// step moves one pool.
+// step moves pg_num of one pool towards its target.
 func (c *Cluster) step(pool *ceph.Pool) {
 	if !c.Answers.Status.ManagerActive {
 		return
@@ -206,9 +206,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert does what OSDs do with options that were set while their scheduler locked them: they
-// remove them from section osd, even if a mask was set too or the option was unlocked meanwhile.
-// They leave options alone that were set before the lock.
+// revert imitates OSDs whose scheduler locks an option: they remove every value that was set
+// while the lock held from section osd, even if a mask was set too or the lock has ended. They
+// keep values that were set before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)
@@ -251,7 +251,7 @@ func (c *Cluster) countPGs() {
 	}
 }
 
-// store is the form in which Ceph keeps a value, as its Option::parse_value makes it.
+// store returns the form in which Ceph keeps a value, as its Option::parse_value does.
 func (c *Cluster) store(help ceph.OptionHelp, value string) (string, error) {
 	stored, err := c.parse(help, value)
 	if err != nil {
@@ -267,7 +267,7 @@ func (c *Cluster) store(help ceph.OptionHelp, value string) (string, error) {
 	return stored, nil
 }
 
-// parse takes more than cephtune does: some texts mean something else to Ceph than they say.
+// parse accepts more than cephtune does: Ceph reads some texts in a surprising way.
 func (c *Cluster) parse(help ceph.OptionHelp, value string) (string, error) {
 	switch help.Type {
 	case cephvalue.Bool:
@@ -295,15 +295,15 @@ func (c *Cluster) parse(help ceph.OptionHelp, value string) (string, error) {
 	return cephvalue.Canonical(help.Type, value)
 }
 
-// since reports whether the version is a release or a later one.
+// since reports whether the cluster runs the given release or a later one.
 func (c *Cluster) since(release int) bool {
 	major, _, _ := strings.Cut(c.Version, ".")
 	number, err := strconv.Atoi(major)
 	return err == nil && number >= release
 }
 
-// binaryBytes is a form that Ceph 18 refuses.
+// binaryBytes matches a form of byte sizes that Ceph 18 refuses.
 var binaryBytes = regexp.MustCompile(`^\d+[KMGTPE]iB$`)
 
-// digits are all that Ceph 18 reads of milliseconds.
+// digits matches the only part of a value in milliseconds that Ceph 18 reads.
 var digits = regexp.MustCompile(`^\d+`)

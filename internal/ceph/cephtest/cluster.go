@@ -12,27 +12,27 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// FSID is that of every Cluster.
+// FSID is the fsid of every Cluster.
 const FSID = "11111111-2222-3333-4444-555555555555"
 
-// ErrKilled is what the hooks of a Cluster return for a process that was killed.
+// ErrKilled is the error that hooks of a Cluster return to simulate a killed process.
 var ErrKilled = errors.New("killed")
 
-// Cluster is a Ceph cluster in memory that takes time to change, whose parts have a
-// mind of their own, and that loses answers. The Answers of the Fake are its state; it changes
-// by itself only in Tick.
+// Cluster is a Ceph cluster in memory. Changes take time, daemons change settings by themselves,
+// and answers can be lost. The Answers of the Fake hold its state. The state changes by itself
+// only in Tick.
 type Cluster struct {
 	Fake
 	Behaviour
 
-	// boot has the running values of options that only a restart changes, local the values set
-	// in one OSD. Their keys have the form "osd.0 option".
+	// boot holds the running values of options that only a restart changes; local holds the
+	// values set in one OSD. Their keys have the form "osd.0 option".
 	boot, local map[string]string
-	// reverting are the options that OSDs will have removed by the next tick.
+	// reverting holds the options that OSDs remove in the next tick.
 	reverting map[string]bool
-	// moving are pools whose data was still on its way at the last tick.
+	// moving holds pools whose data was still moving at the last tick.
 	moving map[string]bool
-	// late are changes whose answer was lost and that are still to be carried out.
+	// late holds changes whose answer was lost. Land carries them out.
 	late []func() error
 	// epoch is the highest epoch seen so far.
 	epoch int64
@@ -40,36 +40,35 @@ type Cluster struct {
 	recovering int
 }
 
-// Behaviour is what a Cluster does by itself. It is changed as Answers are.
+// Behaviour configures what a Cluster does by itself. Like Answers, it is changed through Act.
 type Behaviour struct {
-	// PGStep is by how many PGs the manager takes a pool nearer to its target in a tick.
+	// PGStep is the number of PGs by which the manager changes a pool in one tick.
 	PGStep int
 	// MaxPGs is the number of PGs above which pg_num is refused with ERANGE.
 	MaxPGs int
-	// Autoscaler is the number of PGs that the autoscaler wants a pool to have, if it is
-	// on for that pool.
+	// Autoscaler holds the number of PGs that the autoscaler sets for a pool, if the pool has it
+	// on.
 	Autoscaler map[string]int
-	// MClock makes OSDs remove the options from the central configuration that are set
-	// while their scheduler locks them.
+	// MClock makes OSDs remove options from the central configuration that are set while the
+	// mClock scheduler locks them.
 	MClock bool
-	// Rook is what Rook sets in each tick, by pool and option.
+	// Rook holds the values that Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
-	// Version is that of Ceph, such as "20.2.4"; empty, it is 18.2.7.
+	// Version is the Ceph version, such as "20.2.4". Empty means 18.2.7.
 	Version string
-	// Inactive are PGs that are not active, by ID, with their states.
+	// Inactive holds the states of PGs that are not active, by PG ID.
 	Inactive map[string]string
-	// StayDown are OSDs that do not come up again by themselves.
+	// StayDown holds the OSDs that do not come up again by themselves.
 	StayDown map[int]bool
-	// Now is the clock by which OSDs go down; nil for that of the machine.
+	// Now returns the time at which OSDs go down; nil means time.Now.
 	Now func() time.Time
 	// RecoveryLooks is the number of status calls that report recovery after an OSD came up.
 	RecoveryLooks int
-	// Before and After are called for each verb, outside of any lock, by the name of the
-	// method. An error of Before prevents the verb; an error of After becomes the answer of
-	// a verb that was carried out.
+	// Before and After are called for each verb with the name of its method, without any lock
+	// held. An error of Before prevents the verb. An error of After is returned for a verb that
+	// was carried out.
 	Before, After func(verb string) error
-	// Lose makes the next change of that verb end without an answer. It is carried out
-	// by Land.
+	// Lose names a verb. Its next change is not answered, and is carried out only by Land.
 	Lose string
 }
 
@@ -108,7 +107,7 @@ func NewCluster(pools ...string) *Cluster {
 	return c
 }
 
-// Options are options as Ceph 18 has them, one or more of each kind.
+// Options returns options as Ceph 18 describes them, at least one of each type.
 func Options() map[string]ceph.OptionHelp {
 	all := map[string]ceph.OptionHelp{}
 	for _, o := range []ceph.OptionHelp{
@@ -137,7 +136,8 @@ func Options() map[string]ceph.OptionHelp {
 	return all
 }
 
-// Act changes what the cluster is or does while others ask.
+// Act changes the state or the behaviour of the cluster. Other goroutines may use the cluster
+// meanwhile.
 func (c *Cluster) Act(act func(*Cluster)) { c.Change(func(*Answers) { act(c) }) }
 
 // Pool returns a copy of a pool.
@@ -153,7 +153,7 @@ func (c *Cluster) Pool(name string) (found ceph.Pool) {
 	return found
 }
 
-// Central returns what the central configuration has, and whether it has it.
+// Central returns a value of the central configuration, and whether it is set.
 func (c *Cluster) Central(who ceph.ConfigWho, option string) (value string, set bool) {
 	c.Change(func(*Answers) { value, set = c.central(who, option) })
 	return value, set
@@ -173,7 +173,7 @@ func (c *Cluster) SetLocally(osd int, option, value string) {
 	c.Change(func(*Answers) { c.local[key(osd, option)] = value })
 }
 
-// Restart lets an OSD take the options that only a restart changes.
+// Restart makes an OSD use the new values of options that only a restart changes.
 func (c *Cluster) Restart(osd int) {
 	c.Change(func(a *Answers) {
 		a.OSDMap.Epoch++
@@ -250,7 +250,8 @@ func (c *Cluster) running(osd int, options []string) ceph.Running {
 	return answer
 }
 
-// wanted is what the central configuration has for an OSD: the narrowest entry counts.
+// wanted returns the value that the central configuration gives an OSD: the narrowest entry
+// counts.
 func (c *Cluster) wanted(osd int, help ceph.OptionHelp) (value string, set bool, source string) {
 	value, source = help.Default, "default"
 	for _, who := range []ceph.ConfigWho{
@@ -278,7 +279,7 @@ func (c *Cluster) class(osd int) string {
 
 func key(osd int, option string) string { return fmt.Sprintf("osd.%d %s", osd, option) }
 
-// verb carries out a verb between its hooks.
+// verb calls the hook Before, carries out a verb, and calls the hook After.
 func (c *Cluster) verb(ctx context.Context, name string, at ceph.Connection, do func() error, args ...any) error {
 	if before := c.hook(func(b Behaviour) func(string) error { return b.Before }); before != nil {
 		if err := before(name); err != nil {
@@ -301,7 +302,7 @@ func (c *Cluster) hook(of func(Behaviour) func(string) error) (hook func(string)
 	return hook
 }
 
-// The verbs of the Fake, between the hooks.
+// The methods below wrap the verbs of the Fake in the hooks.
 
 // OSDMap implements ceph.Client.
 func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMap, err error) {

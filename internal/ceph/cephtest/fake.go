@@ -1,4 +1,4 @@
-// Package cephtest has a Ceph cluster in memory, for tests of code that uses one.
+// Package cephtest provides a Ceph cluster in memory, for tests of code that uses Ceph.
 package cephtest
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Call is a call that a Fake got.
+// Call records one call of a method of a Fake.
 type Call struct {
 	// Verb is the name of the method.
 	Verb string
-	// At is who asked.
+	// At is the connection that the caller passed.
 	At ceph.Connection
-	// Args are the other arguments, as fmt prints them, by spaces.
+	// Args holds the other arguments as fmt prints them, separated by spaces.
 	Args string
 }
 
-// Fake is a ceph.Client that answers with its fields. It is safe for concurrent use,
-// as long as fields are changed within Change.
+// Fake is a ceph.Client that answers with its fields. It is safe for concurrent use if fields
+// are changed only within Change.
 type Fake struct {
 	Answers
 
@@ -32,7 +32,7 @@ type Fake struct {
 	calls []Call
 }
 
-// Answers are what a Fake knows.
+// Answers holds the data that a Fake answers with.
 type Answers struct {
 	Status     ceph.Status
 	OSDMap     ceph.OSDMap
@@ -46,41 +46,41 @@ type Answers struct {
 	PoolIO     []ceph.PoolIO
 	Versions   ceph.Versions
 	ConfigDump []ceph.ConfigEntry
-	// ConfigShow is by "osd.0 osd_memory_target".
+	// ConfigShow has keys such as "osd.0 osd_memory_target".
 	ConfigShow map[string]string
-	// ConfigHelp is by option. One that is not in it is not known.
+	// ConfigHelp is keyed by option. A missing option is unknown to Ceph.
 	ConfigHelp map[string]ceph.OptionHelp
-	// RunningConfig is by OSD.
+	// RunningConfig is keyed by OSD.
 	RunningConfig map[int]ceph.Running
 	Balancer      ceph.Balancer
-	// OKToStop is by OSD. One that is not in it may be stopped.
+	// OKToStop is keyed by OSD. A missing OSD may be stopped.
 	OKToStop  map[int]ceph.Stop
 	Recovered ceph.Recovered
-	// Keys are those of config-key.
+	// Keys holds the entries of config-key.
 	Keys map[string]string
-	// Images are by pool, Objects by "pool/namespace".
+	// Images is keyed by pool, Objects by "pool/namespace".
 	Images, Objects map[string][]string
-	// Errors are by verb, such as "Status": that verb fails with it.
+	// Errors is keyed by verb, such as "Status", and makes the verb fail.
 	Errors map[string]error
 }
 
 var _ ceph.Client = (*Fake)(nil)
 
-// Change changes answers while others ask.
+// Change changes answers. Other goroutines may call verbs meanwhile.
 func (f *Fake) Change(change func(*Answers)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.Answers)
 }
 
-// Calls returns those of a verb so far, or all for "".
+// Calls returns the calls of a verb so far. The verb "" stands for all.
 func (f *Fake) Calls(verb string) []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return verb != "" && c.Verb != verb })
 }
 
-// answer records a call, and carries it out unless it is to fail.
+// answer records a call. It carries the call out unless Errors makes the verb fail.
 func (f *Fake) answer(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,13 +128,13 @@ func (f *Fake) OSDTree(ctx context.Context, at ceph.Connection) (osds []ceph.OSD
 	return osds, err
 }
 
-// PlacePGs has placement groups where they are to be, as ceph.Tuner has them.
+// PlacePGs places placement groups at once, with the checks of ceph.Tuner.
 func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
 	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.place(pool, pgs) }, pool, pgs)
 	return errors.Join(failed, err)
 }
 
-// place notes upmaps, and has OSDs follow at once.
+// place records upmaps and moves the placement groups at once.
 func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
 	into, err := a.OSDMap.Place(pool, pgs)
 	if err != nil {

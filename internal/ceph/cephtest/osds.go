@@ -47,7 +47,7 @@ func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ce
 	}, osds)
 }
 
-// LoseOSD has an OSD go down, and stay down until BringUp.
+// LoseOSD takes an OSD down. It stays down until BringUp.
 func (c *Cluster) LoseOSD(osd int) {
 	c.Act(func(c *Cluster) {
 		if c.StayDown == nil {
@@ -60,7 +60,7 @@ func (c *Cluster) LoseOSD(osd int) {
 	})
 }
 
-// BringUp has an OSD come up that stayed down.
+// BringUp brings up an OSD that stayed down.
 func (c *Cluster) BringUp(osd int) {
 	c.Act(func(c *Cluster) {
 		delete(c.StayDown, osd)
@@ -100,8 +100,8 @@ func (c *Cluster) comeUp(state *ceph.OSDState) {
 	c.recovering = c.RecoveryLooks
 }
 
-// Status implements ceph.Client: what there is without OSDs that are down, and with
-// those that came back.
+// Status implements ceph.Client. It accounts for OSDs that are down and for the recovery of OSDs
+// that came back.
 func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Status, err error) {
 	err = c.verb(ctx, "Status", at, func() error {
 		seen := c.Answers.Status
@@ -118,7 +118,7 @@ func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Statu
 	return s, err
 }
 
-// PGs implements ceph.Client: those of the answers, and those that are not active.
+// PGs implements ceph.Client. It returns the PGs of the answers and the inactive PGs.
 func (c *Cluster) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
 	err = c.verb(ctx, "PGs", at, func() error {
 		pgs = slices.Clone(c.Answers.PGs)
@@ -130,7 +130,7 @@ func (c *Cluster) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, e
 	return pgs, err
 }
 
-// Objects of a cluster: while an OSD is down, and while it recovers.
+// These are the numbers of degraded objects: while an OSD is down, and while it recovers.
 const (
 	objectsWithout    = 1000
 	objectsRecovering = 100

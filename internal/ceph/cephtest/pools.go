@@ -9,12 +9,12 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// poolOption is what `osd pool set` takes for an option.
+// poolOption describes the values that `osd pool set` accepts for an option.
 type poolOption struct {
 	valueType string
-	// words are all that there are, if there are any.
+	// words lists the accepted words, for an option whose values are words.
 	words []string
-	// bounds, where there are two, are the smallest and the largest value.
+	// bounds holds the smallest and the largest value, or nothing.
 	bounds []float64
 }
 
@@ -48,12 +48,13 @@ func poolOptions() map[string]poolOption {
 	}
 }
 
-// csumTypes are in the order of their numbers.
+// csumTypes returns the checksum types in the order of their numbers.
 func csumTypes() []string {
 	return []string{"unset", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}
 }
 
-// storePool is the form in which a pool keeps the value of an option, or why it does not.
+// storePool returns the form in which a pool keeps the value of an option, or an error if the
+// pool refuses the value.
 func storePool(pool *ceph.Pool, option, value string) (string, error) {
 	if option == "fast_read" {
 		return fastRead(pool, value)
@@ -83,7 +84,7 @@ func storePool(pool *ceph.Pool, option, value string) (string, error) {
 	return stored, nil
 }
 
-// fastRead is for erasure-coded pools alone.
+// fastRead sets fast_read, which only erasure-coded pools have.
 func fastRead(pool *ceph.Pool, value string) (string, error) {
 	switch {
 	case pool.Type == "replicated":

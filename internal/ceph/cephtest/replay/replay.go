@@ -1,5 +1,5 @@
-// Package replay makes the same changes to a real Ceph cluster and to cephtest's, and records
-// the answers and the state of each.
+// Package replay makes the same changes to a real Ceph cluster and to the cluster of cephtest,
+// and records the answers and the state of both.
 package replay
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// Pool is the pool that is changed, replicated over the OSDs 0, 1 and 2, with 16 PGs and
-// the autoscaler off. Object and Image are to be in it.
+// Pool is the pool that the rounds change. It must be replicated over the OSDs 0, 1 and 2, have
+// 16 PGs and the autoscaler off, and contain Object and Image.
 const (
 	Pool   = "cephtune-scratch-e2e-replay"
 	Image  = "cephtune-replay-image"
@@ -24,33 +24,33 @@ const (
 	Key    = "cephtune/e2e-replay"
 )
 
-// verbTime is how long one verb may take.
+// verbTime is the timeout of one verb.
 const verbTime = 25 * time.Second
 
-// Masks that stand for the class and the host of OSD 0.
+// These masks stand for the class and the host of OSD 0.
 const (
 	ofClass = "class:CLASS"
 	ofHost  = "host:HOST"
 )
 
-// Ceph has all verbs.
+// Ceph combines the interfaces with all verbs.
 type Ceph interface {
 	ceph.Client
 	ceph.Tuner
 }
 
-// World is a cluster that is changed.
+// World is a cluster to make the changes to.
 type World struct {
 	Ceph
 	At   ceph.Connection
 	FSID string
-	// Class and Host are those of OSD 0.
+	// Class and Host are the device class and the host of OSD 0.
 	Class, Host string
 }
 
-// Call is a call of a verb that changes something.
+// Call is one call of a verb that changes something.
 type Call struct {
-	// Verb is the name of the method, and Args are what follows the Fence.
+	// Verb is the name of the method. Args holds the arguments after the Fence.
 	Verb string
 	Args []any
 }
@@ -58,23 +58,24 @@ type Call struct {
 // String names the call in records.
 func (c Call) String() string { return strings.TrimSpace(c.Verb + " " + fmt.Sprintln(c.Args...)) }
 
-// Round is some calls after which the cluster is looked at.
+// Round is a group of calls, after which the state of the cluster is recorded.
 type Round struct {
 	Name  string
 	Calls []Call
-	// Hold is for how long the cluster has to show the same: what OSDs do takes a while.
+	// Hold is how long the state has to stay the same: OSDs act with a delay.
 	Hold time.Duration
 }
 
-// Seen is what became of a round.
+// Seen is the outcome of a round.
 type Seen struct {
-	// Answers are by call: "" for a success, else what was wrong.
+	// Answers is keyed by call: "" means success, other values name the error.
 	Answers map[string]string `json:"answers"`
-	// Shows is what the cluster shows, by what it is.
+	// Shows holds the observed state, by the name of each observation.
 	Shows map[string]string `json:"shows"`
 }
 
-// NewFake is the cluster in memory as rounds want it, as a version of Ceph has it.
+// NewFake returns a cluster in memory that has what the rounds need and behaves like the given
+// version of Ceph.
 func NewFake(version string) (*cephtest.Cluster, World) {
 	fake := cephtest.NewCluster(Pool)
 	fake.Act(func(c *cephtest.Cluster) {
@@ -100,7 +101,8 @@ func (w World) Make(ctx context.Context, round Round) map[string]string {
 	return answers
 }
 
-// call makes one: the connection, the fence of a Tuner's verb, and the arguments.
+// call calls one method. It passes the connection, a fence if the verb belongs to Tuner, and the
+// arguments.
 func (w World) call(ctx context.Context, call Call) error {
 	in := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(w.At)}
 	if tunes(call.Verb) {
@@ -122,7 +124,7 @@ func tunes(verb string) bool {
 	return is
 }
 
-// who replaces what stands for the class and the host.
+// who replaces the masks that stand for the class and the host of OSD 0.
 func (w World) who(who ceph.ConfigWho) ceph.ConfigWho {
 	switch who.Mask {
 	case ofClass:
@@ -133,7 +135,8 @@ func (w World) who(who ceph.ConfigWho) ceph.ConfigWho {
 	return who
 }
 
-// answer is what can be compared of an error: Ceph's words differ by its version.
+// answer returns the part of an error that can be compared: Ceph's messages differ between
+// versions.
 func answer(err error) string {
 	if err == nil {
 		return ""
@@ -169,7 +172,7 @@ func (w World) Look(ctx context.Context, round Round) (map[string]string, error)
 	return shows, nil
 }
 
-// looksAt is by what read what a verb changes is seen.
+// looksAt maps each verb that changes something to the verb that reads the result.
 func looksAt() map[string]string {
 	return map[string]string{
 		"SetConfig": "ConfigDump", "RemoveConfig": "ConfigDump",
@@ -210,7 +213,7 @@ func (w World) lookAt(ctx context.Context, what string, shows map[string]string)
 	return nil
 }
 
-// lookAtConfig shows what is set, and what OSD 0 runs with where it is up.
+// lookAtConfig records the values that are set, and the values that OSD 0 runs with if it is up.
 func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error {
 	entries, err := w.ConfigDump(ctx, w.At)
 	if err != nil {
@@ -231,8 +234,7 @@ func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error 
 	if err != nil {
 		return err
 	}
-	// Not what OSDs ignore: the manager of 20.2.4 was seen to hear of it in one run, and not
-	// to in another.
+	// Ignored is left out: the manager of 20.2.4 reported it in one run and not in another.
 	for _, option := range running[0].Options {
 		shows["osd.0 runs with "+option.Name] = strings.TrimSpace(fmt.Sprintf("%s from %s", option.Value, option.Source))
 	}
@@ -264,7 +266,7 @@ func lookAtPool(pool ceph.Pool, upmaps map[string][]int, shows map[string]string
 		shows["pool option "+option] = value
 	}
 	for _, flag := range pool.Flags {
-		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // what a pool has for its own
+		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // every pool has these
 			shows["pool flag "+flag] = "set"
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// At is a place of the central configuration.
+// At is one entry of the central configuration.
 type At struct {
 	Who    ceph.ConfigWho
 	Option string
 }
 
-// Touched are the places that rounds change, so that they can be restored.
+// Touched lists the entries that rounds change, so that they can be restored.
 func Touched() []At {
 	var all []At
 	for _, round := range slices.Concat(Rounds(), MClock()) {
@@ -31,7 +31,7 @@ func Touched() []At {
 	return all
 }
 
-// Who is the place as a cluster has it.
+// Who returns the section and mask of an entry for this cluster.
 func (w World) Who(at At) ceph.ConfigWho { return w.who(at.Who) }
 
 func osds() ceph.ConfigWho { return ceph.ConfigWho{Section: "osd"} }
@@ -52,7 +52,7 @@ func setPool(option, value string) Call { return Call{"SetPoolOption", []any{Poo
 
 func unsetPool(option string) Call { return Call{"UnsetPoolOption", []any{Pool, option}} }
 
-// Rounds are all verbs that change something, with options of every type.
+// Rounds covers all verbs that change something, with options of every type.
 func Rounds() []Round {
 	return slices.Concat(configRounds(), poolRounds(), otherRounds())
 }
@@ -240,7 +240,8 @@ func otherRounds() []Round {
 			{"RemoveObjects", []any{Pool, "", []string{"others"}}},
 			{"DropOSDCaches", nil},
 		}},
-		// Ceph forgets those that CRUSH places like that anyway, and with so many some stay.
+		// Ceph drops an upmap that equals the placement by CRUSH. With this many upmaps, some
+		// stay.
 		{Name: "placement groups are placed", Calls: []Call{
 			place(Pool, pg(0, 2, 1, 0), pg(1, 2, 1, 0), pg(2, 2, 1, 0), pg(3, 2, 1, 0), pg(4, 2, 1, 0), pg(15, 2, 1, 0)),
 		}},
@@ -252,11 +253,11 @@ const (
 	override = "osd_mclock_override_recovery_settings"
 	weight   = "osd_mclock_scheduler_client_wgt"
 	limit    = "osd_max_backfills"
-	// watched is for how long it is watched that OSDs leave a value alone.
+	// watched is how long OSDs must leave a value unchanged.
 	watched = 4 * time.Second
 )
 
-// MClock are changes of options that mClock locks.
+// MClock returns changes of options that mClock locks.
 func MClock() []Round {
 	return []Round{
 		{Name: "custom, and then the weight", Calls: []Call{set(profile, "custom"), set(weight, "5")}, Hold: watched},
