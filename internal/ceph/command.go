@@ -61,7 +61,7 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
 	}
 	args := append(patience(ctx, do.program), "--conf="+conf, "--id="+at.User, "--keyring="+keyring)
-	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // arguments, not a shell line; names were checked
+	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // argv, of names that were checked
 	cmd.Env = environment(os.Environ())
 	cmd.Stdin = strings.NewReader(do.stdin)
 	cmd.Stdout = do.stdout

@@ -58,7 +58,7 @@ var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)
 
 // version returns the version of the ceph command; empty if unknown.
 func (c *CLI) version(ctx context.Context) string {
-	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the same program as for every command
+	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the program of every command
 	cmd.Env = environment(os.Environ())
 	var stdout bytes.Buffer
 	cmd.Stdout = &limited{to: &stdout, left: maxMessage}

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Arguments for an engine that runs until it is stopped: more than any run takes.
+// Limits for an engine that runs until it is stopped: they exceed any run.
 const (
 	// endless is the longest time that a runner lets a tool run.
 	endless = 7 * 24 * time.Hour
@@ -24,9 +24,9 @@ const (
 // backgroundName is what fio calls the job of a background load.
 const backgroundName = "background"
 
-// BackgroundOf returns the load of a background load that was admitted, defaults included.
-// Its tasks end when they are cancelled, and not before. The error says what is
-// missing or out of range, should it not have been.
+// BackgroundOf returns the Load of a background load that was admitted and has its defaults. Its
+// tasks end only when they are cancelled. The error names a field that is missing or out of
+// range, in case it was not admitted.
 func BackgroundOf(b v1alpha1.BackgroundLoad) (Load, error) {
 	phase := v1alpha1.Phase{Name: backgroundName}
 	made := background{}
@@ -70,5 +70,5 @@ func (b background) Task(p place.Place, run Run) (task.Task, error) {
 	return made, nil
 }
 
-// Timing implements [Load]. How long it takes is for the phases to say.
+// Timing implements [Load]. It is zero: the phases decide how long a background load runs.
 func (background) Timing() Timing { return Timing{} }

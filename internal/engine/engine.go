@@ -1,5 +1,4 @@
-// Package engine knows the benchmark tools: which there are, and which of their
-// formats an output is of.
+// Package engine lists the benchmark tools, and recognises the tool and format of an output.
 package engine
 
 import (
@@ -20,21 +19,20 @@ import (
 type (
 	// Format is one output format of one tool.
 	Format = parse.Format
-	// Options is what the caller knows about a run and its output may not say.
+	// Options holds facts about a run that its output may lack.
 	Options = parse.Options
-	// SyntaxError says that an output is not of the format that it should be of.
+	// SyntaxError says that an output does not have the expected format.
 	SyntaxError = parse.SyntaxError
 	// IncompleteError says that a run failed, was stopped, or did nothing.
 	IncompleteError = parse.IncompleteError
 )
 
-// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter
-// than it was asked to be.
+// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter than
+// requested.
 const EndedEarly = parse.EndedEarly
 
-// Formats lists all formats, in the order in which they are tried: no output is
-// taken for that of another tool, but fio's JSON may follow the head of its plain
-// output. Each engine has one line here.
+// Formats lists all formats, in the order in which Detect tries them. The order matters only for
+// fio, whose JSON may follow the head of its plain output. Each engine has one line here.
 func Formats() []Format {
 	return slices.Concat(
 		radosbench.Formats(),
@@ -63,8 +61,8 @@ func find(matches func(Format) bool) (Format, bool) {
 	return formats[i], true
 }
 
-// Parse recognises the format of an output and reads it. The result's source says
-// which format it was. For the errors see [Format].
+// Parse recognises the format of an output and reads it. The result's Source names the format.
+// For the errors see [Format].
 func Parse(r io.Reader, options Options) (*result.Result, error) {
 	reader := bufio.NewReaderSize(r, parse.HeadBytes)
 	head, err := reader.Peek(parse.HeadBytes)

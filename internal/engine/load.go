@@ -18,9 +18,9 @@ import (
 type (
 	// Load is a phase, ready to be turned into command lines.
 	Load = load.Load
-	// Piloted is a Load that may have to find out how many bytes to move.
+	// Piloted is a Load that may need pilots to choose how many bytes to move.
 	Piloted = load.Piloted
-	// Pilot is a short run that was made for that.
+	// Pilot is a short run that measures how fast a client is.
 	Pilot = load.Pilot
 	// Run is one execution of a phase.
 	Run = load.Run
@@ -30,9 +30,9 @@ type (
 	Timing = load.Timing
 )
 
-// LoadOf returns the load of a phase that was admitted, defaults included. The error
-// says what is missing or out of range, should it not have been. Each engine has one
-// line here.
+// LoadOf returns the load of a phase that was admitted and has its defaults. The error names a
+// field that is missing or out of range, in case it was not admitted. Each engine has one line
+// here.
 func LoadOf(phase v1alpha1.Phase) (Load, error) {
 	made, err := makeLoad(phase)
 	if err != nil {
@@ -53,9 +53,9 @@ func makeLoad(phase v1alpha1.Phase) (Load, error) {
 	return nil, errors.New("set radosBench, rbdBench or fio")
 }
 
-// Cleanup removes everything that any of the loads may have left on behalf of this
-// client: what runs wrote, then datasets, unless other runs work on those, too. It can be repeated; see [load.Dataset] for
-// when it has to be.
+// Cleanup returns commands that remove everything that the loads may have left for this client:
+// data that runs wrote, then datasets, except datasets shared with other runs. The commands can
+// be repeated; [load.Dataset] says when they have to be.
 func Cleanup(p place.Place, loads []Load) []task.Command {
 	var commands []task.Command
 	for _, l := range loads {
@@ -77,19 +77,18 @@ func Cleanup(p place.Place, loads []Load) []task.Command {
 	return once
 }
 
-// Traces is where to look for what a client may have left in Ceph.
+// Traces names the places in Ceph where a client may have left objects or images.
 type Traces struct {
-	// Namespaces are RADOS namespaces of the place's ObjectPool in which there must
-	// be nothing at all.
+	// Namespaces lists RADOS namespaces of the place's ObjectPool that must be empty.
 	Namespaces []string
-	// InDefault says that there may be objects in the default namespace of that pool, whose
-	// names begin with [place.ObjectPrefix] and the place's owner. To look there is to list
-	// everything that others have in it.
+	// InDefault says that the default namespace of that pool may contain objects whose names
+	// begin with [place.ObjectPrefix] and the place's owner. Checking that lists all objects of
+	// others in the namespace too.
 	InDefault bool
 }
 
-// TracesOf returns where to look for what a client of these loads may have left. The
-// images that all clients share are those of client 0.
+// TracesOf returns the places where a client of these loads may have left something. Images that
+// all clients share belong to client 0.
 func TracesOf(p place.Place, loads []Load) Traces {
 	var namespaces []string
 	for _, l := range loads {
@@ -103,8 +102,8 @@ func TracesOf(p place.Place, loads []Load) Traces {
 	return traces
 }
 
-// DatasetBytes is what a client prefills for some phases, in bytes. Data that several of them
-// share counts once, and data that an earlier run has prefilled counts nothing.
+// DatasetBytes returns how many bytes a client prefills for the given phases. Data that several
+// phases share counts once. Data that an earlier run has prefilled does not count.
 func DatasetBytes(p place.Place, loads []Load) int64 {
 	var bytes int64
 	var keys []string

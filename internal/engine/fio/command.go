@@ -25,12 +25,11 @@ const (
 
 // phase is a phase of fio.
 //
-// All options are on the command line: in a job file, a line break in a value would
-// begin another option. Each copy of a job is a section of its own, with its own
-// data where it writes. The sections report as one group, so that fio itself adds
-// them up.
-// The seed depends on the run. With a fixed one, such as fio's default, each run would visit the
-// same blocks in the same order, and find them in the caches that the run before has filled.
+// All options are on the command line: in a job file, a line break in a value would begin
+// another option. Each copy of a job is a section of its own, with its own data if it writes.
+// The sections report as one group, so that fio itself adds them up. The seed depends on the
+// run. With a fixed seed, such as fio's default, each run would visit the same blocks in the
+// same order, and find them in the caches that the previous run filled.
 type phase struct {
 	spec          v1alpha1.Fio
 	jobs          []section
@@ -65,7 +64,7 @@ func (f *phase) Timing() load.Timing {
 	return load.Timing{RampSeconds: f.ramp, MeasuredSeconds: f.seconds}
 }
 
-// Namespaces implements load.Load: fio's engine knows the default one only.
+// Namespaces implements load.Load: fio's rados engine uses only the default namespace.
 func (f *phase) Namespaces(p place.Place) []string {
 	if f.medium(p) == prefill.Objects {
 		return []string{""}
@@ -73,7 +72,7 @@ func (f *phase) Namespaces(p place.Place) []string {
 	return nil
 }
 
-// Tidy implements load.Load: a run writes over what was there.
+// Tidy implements load.Load. It has no commands, because a run overwrites existing data.
 func (*phase) Tidy(place.Place, load.Run) []task.Command { return nil }
 
 // Datasets implements load.Load.
@@ -129,7 +128,7 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 	return made, nil
 }
 
-// globalOptions are the options of fio itself and those of all sections.
+// globalOptions returns the options of fio itself and the options that all sections share.
 func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []string {
 	engine, _ := f.engineName(p)
 	argv := append(reportOptions(run),
@@ -164,8 +163,9 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	return argv
 }
 
-// reportOptions write the report into a file, so that standard output has only a status line
-// each second. If settings are switched, it has a report each second instead.
+// reportOptions returns the options of the report. It goes into a file, and standard output gets
+// only a status line each second. If settings are switched during the run, standard output gets
+// a report each second instead.
 func reportOptions(run load.Run) []string {
 	if run.Switched {
 		return []string{"fio", "--eta=never", "--status-interval=1", "--output-format=json+"}
@@ -181,8 +181,8 @@ const (
 	maxLoggedSeconds = 1800
 )
 
-// logOptions are those of the course. A log of every operation says everything that the
-// means of each second do.
+// logOptions returns the options of the logs. A log of every operation replaces the logs of the
+// means of each second.
 func (f *phase) logOptions(run load.Run) []string {
 	if operations, limited := f.offered(); run.EveryOperation && limited && operations <= maxLogged && f.seconds <= maxLoggedSeconds {
 		return []string{"--write_lat_log=" + run.ID, "--per_job_logs=1"}
@@ -193,7 +193,8 @@ func (f *phase) logOptions(run load.Run) []string {
 	}
 }
 
-// offered is how many operations a client does at most, if each of its jobs is limited.
+// offered returns the largest number of operations that a client can do, if all its jobs have a
+// rate limit.
 func (f *phase) offered() (operations float64, limited bool) {
 	jobs := f.spec.Jobs
 	if len(jobs) == 0 {
@@ -223,7 +224,8 @@ func (f *phase) offered() (operations float64, limited bool) {
 	return operations * f.seconds, true
 }
 
-// medium is the image, file or device that the jobs use. Without an engine, the place decides.
+// medium returns the kind of data that the jobs use. If the spec names no engine, it follows
+// from the place.
 func (f *phase) medium(p place.Place) prefill.Medium {
 	switch {
 	case f.spec.Engine == v1alpha1.FioEngineRADOS:
@@ -236,8 +238,8 @@ func (f *phase) medium(p place.Place) prefill.Medium {
 	return prefill.File
 }
 
-// engineName is fio's name of the engine; the error is for a place where it cannot
-// work.
+// engineName returns fio's name of the engine, or an error if the engine cannot work at the
+// place.
 func (f *phase) engineName(p place.Place) (string, error) {
 	name := map[v1alpha1.FioEngine]string{
 		v1alpha1.FioEngineRBD:     "rbd",
@@ -292,7 +294,7 @@ func syncName(sync v1alpha1.FioSync) string {
 	return ""
 }
 
-// timeOption writes seconds as fio reads them, exactly.
+// timeOption formats seconds for fio without loss.
 func timeOption(seconds float64) string {
 	if whole := math.Trunc(seconds); whole == seconds {
 		return strconv.FormatFloat(whole, 'f', 0, 64) + "s"

@@ -12,23 +12,22 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// courseWindow is log_avg_msec of the logs that AttachLogs reads, in milliseconds.
-// It cannot be taken from the shortest step: the last window of a run is often a
-// few milliseconds long, and would make stalls of all others.
+// courseWindow is log_avg_msec of the logs that AttachLogs reads, in milliseconds. The shortest
+// step in a log is no substitute: the last window of a run is often only a few milliseconds
+// long, and all other windows would look like stalls.
 const courseWindow = 1000
 
-// maxLogs bounds how many logs a run may have: three kinds of each of many jobs.
+// maxLogs is the largest number of logs of a run: three kinds for each of many jobs.
 const maxLogs = 3 * 1024
 
-// AttachLogs adds the course of a run to its result, from the logs of bandwidth,
-// operations and latency, with log_avg_msec=1000, of all its jobs. They are in dir,
-// and their names begin with prefix, which may lead into a subfolder.
+// AttachLogs adds the time series of a run to its result. It reads the logs of bandwidth,
+// operations and latency of all jobs, written with log_avg_msec=1000. The logs are in dir, and
+// their names begin with prefix, which may contain a subfolder.
 //
-// The sum over some of the jobs would look like a course of the whole run. So a log
-// that cannot be read costs all logs of its kind, and is a warning of the result.
-// fio itself often leaves out the last second of bandwidth and operations.
-// The error says that the folder cannot be read, or holds no log or too many; the
-// result is then as it was.
+// The sum over some of the jobs would look like a series of the whole run. An unreadable log
+// therefore discards all logs of its kind, with a warning in the result. fio itself often leaves
+// out the last second of bandwidth and operations. The error says that the folder cannot be
+// read, or holds no log or too many. The result is then unchanged.
 func AttachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	names, err := courseLogs(dir, prefix)
 	if err != nil {
@@ -52,14 +51,14 @@ func AttachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	for _, d := range res.Directions() {
 		d.Series = addJobs(d.Name, jobs, broken)
 		if d.LatencyWindows, err = addWindows(d.Name, jobs); err != nil || broken[LatencyLog] {
-			d.LatencyWindows = nil // Some would look like all.
+			d.LatencyWindows = nil // A sum over some jobs would look complete.
 		}
 	}
 	return nil
 }
 
-// addWindows adds up the latencies of all jobs that did I/O in a direction, where their
-// logs have each operation.
+// addWindows adds up the latency histograms of all jobs that did I/O in a direction, if their
+// logs have every operation.
 func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]result.LatencyWindow, error) {
 	var sum []result.LatencyWindow
 	for i, job := range slices.Sorted(maps.Keys(jobs)) {
@@ -76,7 +75,7 @@ func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]resul
 			continue
 		}
 		if len(own) == 0 {
-			continue // It did nothing in this direction.
+			continue // The job did nothing in this direction.
 		}
 		var err error
 		if sum, err = result.AddLatencyWindows(sum, own); err != nil {
@@ -86,16 +85,15 @@ func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]resul
 	return sum, nil
 }
 
-// jobOf is the number of the job in the name of its log, such as "2" in
-// run_bw.2.log; it is the same for the logs of one job.
+// jobOf returns the number of the job from the name of a log, such as "2" for run_bw.2.log. All
+// logs of one job have the same number.
 func jobOf(name string) string {
 	name = strings.TrimSuffix(name, ".log")
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// addJobs adds up the courses of all jobs that did I/O in a direction. The logs of
-// each job are put side by side before: the mean latency of all is known only if
-// it is known how many operations of each job it is the mean of.
+// addJobs adds up the series of all jobs that did I/O in a direction. It first joins the logs of
+// each job: the mean latency over all jobs must be weighted by the operations of each job.
 func addJobs(direction result.DirectionName, jobs map[string][]*Log, broken map[LogKind]bool) *result.Series {
 	var courses []*result.Series
 	for _, job := range slices.Sorted(maps.Keys(jobs)) {
@@ -109,7 +107,7 @@ func addJobs(direction result.DirectionName, jobs map[string][]*Log, broken map[
 	return reduce(courses, result.AddSeries)
 }
 
-// courseLogs lists the logs in the order of their names.
+// courseLogs lists the logs of a run, sorted by name.
 func courseLogs(dir fs.FS, prefix string) ([]string, error) {
 	folder, base := path.Split(prefix)
 	folder = path.Clean(folder)

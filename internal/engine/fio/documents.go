@@ -8,11 +8,10 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// documents splits an output into JSON documents and the messages around, between
-// and within them. fio writes warnings and errors to the same place as the JSON,
-// even with --output (fio#731), and with --status-interval one document behind
-// the other. Only the last complete document is kept, so the memory needed is
-// that of two of them.
+// documents splits an output into JSON documents and the messages around, between and within
+// them. fio writes warnings and errors to the same place as the JSON, even with --output
+// (fio#731). With --status-interval it writes several documents in succession. Only the last
+// complete document is kept, so memory holds at most two documents.
 type documents struct {
 	lines *parse.Lines
 	notes parse.Notes
@@ -24,7 +23,7 @@ type documents struct {
 	open     bytes.Buffer // The document that is being read,
 	openLine int          // which begins on this line; 0 outside of one.
 
-	killedLine int // The line about the signal that stopped fio, or 0.
+	killedLine int // The number of the line about the signal that stopped fio, or 0.
 }
 
 func readDocuments(r io.Reader) (*documents, error) {
@@ -37,16 +36,15 @@ func readDocuments(r io.Reader) (*documents, error) {
 	return d, d.lines.Err()
 }
 
-// take handles one line. A document begins with a line that begins with "{" and
-// ends with the line "}", since all between is indented, unless it is all on one
-// line.
+// take handles one line. A document either fits on one line, or begins with a line that starts
+// with "{" and ends with the line "}": all lines between are indented.
 func (d *documents) take(line []byte) error {
 	switch inside := d.openLine > 0; {
 	case inside && len(line) > 0 && line[0] == ' ': // Nearly all lines.
 		return d.add(line)
 	case inside && isMessage(line):
 		d.message(line)
-		return d.add(nil) // So that the lines of the document keep their numbers.
+		return d.add(nil) // An empty line keeps the numbers of the document's lines.
 	case !inside && !bytes.HasPrefix(line, []byte("{")):
 		d.message(line)
 		return nil
@@ -59,7 +57,7 @@ func (d *documents) take(line []byte) error {
 	}
 	line = bytes.TrimSpace(line)
 	if onOneLine := d.openLine == d.lines.Number() && len(line) > 1; onOneLine || string(line) == "}" {
-		d.last, d.open = d.open, d.last // The memory of the one before is used again.
+		d.last, d.open = d.open, d.last // The buffer of the previous document is reused.
 		d.lastLine, d.openLine = d.openLine, 0
 		d.complete++
 	}
@@ -91,11 +89,12 @@ func (d *documents) message(line []byte) {
 	d.notes.Add(result.WarnToolMessage, d.lines.Number(), line)
 }
 
-// isPlainOutput recognises what --output-format=normal,json writes around the JSON.
+// isPlainOutput recognises the plain lines that --output-format=normal,json writes around the
+// JSON.
 func isPlainOutput(line []byte) bool {
 	return len(bytes.TrimSpace(line)) == 0 || line[0] == ' ' || isProgress(line) || detectText(line) || isFIO3(line) ||
 		bytes.HasPrefix(line, []byte("Run status group "))
 }
 
-// isKill recognises what fio says when it gets a signal.
+// isKill recognises the line that fio writes when it gets a signal.
 func isKill(line []byte) bool { return bytes.HasPrefix(line, []byte("fio: terminating on signal")) }

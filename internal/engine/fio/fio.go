@@ -3,8 +3,8 @@
 // --write_hist_log, as fio's stat.c and iolog.c write them and its HOWTO describes
 // them.
 //
-// JSON+ is the form to ask for: it alone has the histograms without which the
-// percentiles of several clients cannot be combined.
+// Runs should request JSON+: only it has histograms, which are needed to combine the percentiles
+// of several clients.
 package fio
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // The names of the formats.
 const (
-	JSONFormat = "fio-json" // JSON+ is the same with bins.
+	JSONFormat = "fio-json" // JSON+ is the same format plus bins.
 	TextFormat = "fio-normal"
 	LogFormat  = "fio-log"
 )
@@ -24,7 +24,8 @@ const (
 // Formats lists the formats of fio.
 func Formats() []parse.Format {
 	return []parse.Format{
-		// JSON first: --output-format=normal,json writes the head of the one before the other.
+		// JSON comes first: --output-format=normal,json writes the head of the plain output
+		// before the JSON.
 		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON, NewLive: newLive},
 		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, NewLive: newLive},
 		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},

@@ -16,20 +16,19 @@ import (
 // maxJobs bounds the number of jobs in one output.
 const maxJobs = 4096
 
-// A job is what fio reports of one job, or of all members of a group as one if
-// group_reporting was set.
+// A job is fio's report of one job, or of a whole group if group_reporting was set.
 type job struct {
 	name  string
-	line  int // Where its report begins.
+	line  int // The line on which its report begins.
 	group int
-	// errorCode is fio's "error", and errorCount the number of those that it went on
-	// from (continue_on_error).
+	// errorCode is fio's "error". errorCount counts the errors after which the job continued
+	// (continue_on_error).
 	errorCode, errorCount int64
 	options               map[string]string
 	directions            map[result.DirectionName]*direction
 }
 
-// A direction is what fio reports of one direction of a job.
+// A direction is fio's report of one direction of a job.
 type direction struct {
 	result.Direction
 	shortIOs, droppedIOs int64
@@ -44,7 +43,7 @@ type report struct {
 	warnings     []result.Warning
 }
 
-// result makes one result of all jobs of one group: they started together.
+// result makes one result from all jobs of one group, which started together.
 func (r *report) result(options parse.Options) (*result.Result, error) {
 	jobs, err := r.selectGroup(options)
 	if err != nil {
@@ -66,7 +65,7 @@ func (r *report) result(options parse.Options) (*result.Result, error) {
 	if err != nil {
 		return nil, &parse.SyntaxError{Want: "jobs that can be added up", Found: err.Error()}
 	}
-	merged.Clients = 1 // The jobs of one fio.
+	merged.Clients = 1 // One process of fio ran all jobs.
 	merged.Warnings = append(r.warnings, merged.Warnings...)
 	if incomplete != nil {
 		return nil, withPartial(incomplete, merged)
@@ -74,7 +73,7 @@ func (r *report) result(options parse.Options) (*result.Result, error) {
 	return merged, nil
 }
 
-// withPartial lets an error carry all that was measured, not that of one job.
+// withPartial makes an error carry the measurements of all jobs, not just of one.
 func withPartial(err error, partial *result.Result) error {
 	if incomplete, ok := errors.AsType[*parse.IncompleteError](err); ok {
 		incomplete.Partial = partial
@@ -82,8 +81,8 @@ func withPartial(err error, partial *result.Result) error {
 	return err
 }
 
-// selectGroup returns the jobs of the group asked for, or of the only one. Groups
-// are not added up, since those behind a stonewall run one after the other.
+// selectGroup returns the jobs of the requested group, or of the only group. It does not add up
+// groups, because groups separated by a stonewall run one after the other.
 func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	groups := map[int]bool{}
 	var selected []*job
@@ -105,7 +104,7 @@ func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	return selected, nil
 }
 
-// jobResult makes a result of one job, or fails if the job did.
+// jobResult makes a result from one job. It returns an error if the job failed.
 func (r *report) jobResult(j *job) (*result.Result, error) {
 	if j.errorCode != 0 || j.errorCount != 0 {
 		return nil, &parse.IncompleteError{
@@ -152,7 +151,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 	return res, nil
 }
 
-// checkHistograms warns where the counts of the bins are not those of the moments.
+// checkHistograms warns if the bins and the moments have different numbers of samples.
 func checkHistograms(res *result.Result, name result.DirectionName, d *result.Direction, line int) {
 	for _, l := range []*result.Latency{d.Latency, d.SubmissionLatency, d.CompletionLatency} {
 		if l != nil && l.Histogram != nil && l.Histogram.Count() != l.Moments.Count {
@@ -164,8 +163,8 @@ func checkHistograms(res *result.Result, name result.DirectionName, d *result.Di
 	}
 }
 
-// check compares how long a job lasted with what was requested, or else with the
-// runtime among its own options, unless another limit has ended it.
+// check compares the duration of a job with the requested one, or with the runtime in the job's
+// options if none was requested. It ignores a job that another limit ended.
 func (j *job) check(res *result.Result, options parse.Options) error {
 	var seconds float64
 	var done int64
@@ -189,9 +188,8 @@ func (j *job) check(res *result.Result, options parse.Options) error {
 	return nil
 }
 
-// endedByItself reports whether a job may have ended before its runtime because it
-// had done all that it was to do. Whether it is time_based does not show: fio does
-// not list options without a value.
+// endedByItself reports whether a job may have ended before its runtime because its work was
+// done. time_based cannot be checked: fio does not list options without a value.
 func (j *job) endedByItself(done int64) bool {
 	for _, limit := range []string{"number_ios", "steadystate", "ss", "exitall", "loops", "exit_what"} {
 		if _, ok := j.options[limit]; ok {
@@ -203,7 +201,7 @@ func (j *job) endedByItself(done int64) bool {
 		size = parseBytes(j.options["size"])
 	}
 	members, _ := strconv.ParseInt(j.options["numjobs"], 10, 32)
-	// Up to a hundredth is lost where the size is not a multiple of the block size.
+	// If the size is not a multiple of the block size, up to 1 % of it is not done.
 	near := func(whole float64) bool { return float64(done) <= whole && float64(done) >= 0.99*whole }
 	return size > 0 && (near(float64(size)) || near(float64(size)*float64(members)))
 }
@@ -226,8 +224,8 @@ func (j *job) settings() map[string]string {
 	return settings
 }
 
-// parseSeconds reads one of fio's times, such as "60", "60s" or "5m"; 0 if it is
-// not one.
+// parseSeconds reads a time in a form of fio, such as "60", "60s" or "5m". It returns 0 for
+// other text.
 func parseSeconds(text string) float64 {
 	number, unit := cutUnit(text)
 	value, ok := parse.Float([]byte(number))
@@ -251,8 +249,8 @@ func parseSeconds(text string) float64 {
 	return 0
 }
 
-// parseBytes reads one of fio's sizes, with its default of kb_base=1024, in which
-// "k", "kb" and "kib" are all 1024; 0 if it is not one.
+// parseBytes reads a size in a form of fio, with the default kb_base=1024: "k", "kb" and "kib"
+// all mean 1024. It returns 0 for other text.
 func parseBytes(text string) int64 {
 	number, unit := cutUnit(text)
 	value, ok := parse.Float([]byte(number))

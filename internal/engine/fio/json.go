@@ -67,8 +67,8 @@ func (d *documents) warnings() []result.Warning {
 	return noted.Warnings
 }
 
-// check adds errors that show outside of the document: a signal stopped fio, or a later report
-// was cut off.
+// check adds errors that only the text outside of the document shows: a signal stopped fio, or a
+// later report was cut off.
 func (d *documents) check(res *result.Result, err error) error {
 	var incomplete *parse.IncompleteError
 	if err != nil && !errors.As(err, &incomplete) {
@@ -88,7 +88,8 @@ func (d *documents) check(res *result.Result, err error) error {
 	return nil
 }
 
-// killed is the error for a run that a signal stopped; its shorter time is only a consequence.
+// killed returns the error for a run that a signal stopped. It replaces an error about the short
+// duration, which only follows from the signal.
 func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
 	if inner != nil {
 		res = inner.Partial
@@ -96,20 +97,20 @@ func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
 	return &parse.IncompleteError{Reason: parse.Killed, Line: line, Detail: "fio was told to stop", Partial: res}
 }
 
-// decoder reads one document. Its methods return errors that say where they are.
+// decoder reads one document. The errors of its methods contain the line.
 type decoder struct {
 	*jsontext.Decoder
 	document  []byte
 	firstLine int
 
-	// Lines are counted as far as they were asked for: from the start each time, a
-	// document of many jobs would take quadratic time.
+	// Lines are counted on from the last position asked for. Counting from the start each time
+	// would take quadratic time in a document of many jobs.
 	countedBytes, countedLines int
 }
 
 func (d *decoder) failed(err error) error { return parse.JSONError(err, d.document, d.firstLine) }
 
-// line is the line that has been read to.
+// line returns the current line number.
 func (d *decoder) line() int {
 	offset := int(d.InputOffset())
 	d.countedLines += bytes.Count(d.document[d.countedBytes:offset], []byte("\n"))
@@ -121,7 +122,7 @@ func (d *decoder) unexpected(want string, found []byte) error {
 	return &parse.SyntaxError{Line: d.line(), Want: want, Found: parse.Quote(found)}
 }
 
-// object reads an object, calling member with each name, at its value. The name is
+// object reads an object. It calls member with each name, positioned at the value. The name is
 // valid until the next read.
 func (d *decoder) object(member func(name []byte) error) error {
 	if err := d.open('{', "an object"); err != nil {
@@ -256,7 +257,7 @@ func (d *decoder) report(r *report) error {
 	return err
 }
 
-// nothingElse makes sure that a document on one line is the only one on it.
+// nothingElse returns an error if a document on one line is followed by more text.
 func (d *decoder) nothingElse() error {
 	value, err := d.ReadValue()
 	switch {
@@ -357,8 +358,8 @@ func (d *decoder) direction(into *direction) error {
 	})
 }
 
-// latency reads the figures of one latency. It leaves out one without samples: fio prints zeros
-// then, among others for all latencies that gtod_reduce turns off.
+// latency reads the figures of one latency. It leaves out a latency without samples, for which
+// fio prints zeros. gtod_reduce, for example, turns all latencies off.
 func (d *decoder) latency(into **result.Latency) error {
 	var count int64
 	var mean, stddev, minimum, maximum float64
@@ -388,7 +389,7 @@ func (d *decoder) latency(into **result.Latency) error {
 	l.Moments = result.MomentsFromStddev(count, mean, stddev)
 	l.Moments.MinSeconds, l.Moments.MaxSeconds = &minimum, &maximum
 	if l.Histogram != nil {
-		l.Percentiles = nil // They follow from it.
+		l.Percentiles = nil // The histogram yields them.
 	}
 	*into = l
 	return nil
@@ -416,7 +417,7 @@ func (d *decoder) percentiles(into *result.Latency) error {
 	return err
 }
 
-// usualBins is the expected number of bins: most of the output.
+// usualBins is the expected number of bins. Bins are most of the output.
 const usualBins = 256
 
 // bins reads an object of nanoseconds and counts.

@@ -7,8 +7,8 @@ import (
 )
 
 // liveRate reads fio's status line: "Jobs: 1 (f=1): [m(1)][50.0%][r=136MiB/s,w=58MiB/s]
-// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". Reads and writes are added up: the line is
-// about all that goes on. It says nothing of latencies.
+// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". Reads and writes are added up, because the line covers
+// all jobs. The line has no latencies.
 func liveRate(line []byte) (parse.Rate, bool) {
 	if !bytes.HasPrefix(line, []byte("Jobs: ")) {
 		return parse.Rate{}, false
@@ -29,8 +29,8 @@ func liveRate(line []byte) (parse.Rate, bool) {
 	return rate, bandwidth && operations
 }
 
-// nextBracket returns what the next brackets hold, and what is behind them; nil at the
-// end.
+// nextBracket returns the text inside the next pair of brackets and the text behind it; nil at
+// the end.
 func nextBracket(line []byte) (inside, behind []byte) {
 	_, line, _ = bytes.Cut(line, []byte("["))
 	inside, behind, found := bytes.Cut(line, []byte("]"))
@@ -40,7 +40,7 @@ func nextBracket(line []byte) (inside, behind []byte) {
 	return inside, behind
 }
 
-// sumOf adds up "r=136MiB/s,w=58MiB/s", trims too.
+// sumOf adds up the values in "r=136MiB/s,w=58MiB/s", including trims.
 func sumOf(text []byte, read func([]byte) (float64, bool)) (float64, bool) {
 	sum := 0.0
 	for part := range bytes.SplitSeq(text, []byte(",")) {

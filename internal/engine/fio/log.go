@@ -14,15 +14,15 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// LogKind is what a log of fio records. The log itself does not say; its file name
-// does.
+// LogKind is the quantity that a log of fio records. Only the file name tells it, not the log
+// itself.
 type LogKind string
 
 // The kinds of logs.
 const (
 	BandwidthLog         LogKind = "bw"        // KiB/s
 	OperationsLog        LogKind = "iops"      // 1/s
-	LatencyLog           LogKind = "lat"       // ns, as the next two
+	LatencyLog           LogKind = "lat"       // ns, like the next two
 	SubmissionLatencyLog LogKind = "slat"      //
 	CompletionLatencyLog LogKind = "clat"      //
 	HistogramLog         LogKind = "clat_hist" // completion latency
@@ -45,14 +45,14 @@ func KindOfLog(fileName string) (LogKind, bool) {
 	return "", false
 }
 
-// LogOptions is what the caller knows about a log.
+// LogOptions holds facts about a log that its text lacks.
 type LogOptions struct {
-	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log); 0 if it
-	// is not known, and then taken from the shortest step in the log.
+	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log). 0 means unknown:
+	// the shortest step in the log then stands in.
 	WindowMilliseconds int64
 }
 
-// Log is what a log of one job says.
+// Log is the content of one log of one job.
 type Log struct {
 	Kind LogKind
 	// Directions has the directions that occur.
@@ -60,14 +60,14 @@ type Log struct {
 	Warnings   []result.Warning
 }
 
-// LogDirection holds a log's figures of one direction. Those that its kind of log lacks are nil.
+// LogDirection holds a log's figures of one direction. Fields that this kind of log lacks are
+// nil.
 type LogDirection struct {
-	// Series has the bandwidth, the operations or the mean total latency, and for a
-	// log of single operations (without log_avg_msec) both of the first.
+	// Series has the bandwidth, the operations or the mean total latency. A log of single
+	// operations (without log_avg_msec) yields both bandwidth and operations.
 	Series *result.Series
-	// Histogram counts the completion latencies of the whole log, and Windows those
-	// of each window. Of a log of single operations' total latencies, Windows are of five
-	// seconds.
+	// Histogram counts the completion latencies of the whole log, Windows those of each window.
+	// For a log with the total latency of each operation, a window has five seconds.
 	Histogram *result.Histogram
 	Windows   []HistogramWindow
 }
@@ -80,12 +80,11 @@ type HistogramWindow struct {
 
 // ParseLog reads one log of one job.
 //
-// A windowed log, with log_avg_msec, has a line for each window and direction, the
-// time being that of its end. Windows in which nothing completed have no line; for
-// bandwidth and operations that is what the gap says, so they are put in with 0.
-// A log without windows has a line for each operation. The error is a
-// [*parse.SyntaxError], an [*parse.IncompleteError] where the last line is cut off,
-// or that of the reader.
+// A windowed log, with log_avg_msec, has a line for each window and direction, with the time at
+// which the window ended. A window in which nothing completed has no line. For bandwidth and
+// operations, ParseLog fills such a gap with 0. A log without windows has a line for each
+// operation. The error is a [*parse.SyntaxError], an [*parse.IncompleteError] if the last line
+// is cut off, or an error of the reader.
 func ParseLog(r io.Reader, kind LogKind, options LogOptions) (*Log, error) {
 	p := &logParser{kind: kind, options: options, lines: parse.NewLines(r), directions: map[result.DirectionName]*logLines{}}
 	read := p.sample
@@ -106,7 +105,7 @@ func ParseLog(r io.Reader, kind LogKind, options LogOptions) (*Log, error) {
 	return p.log()
 }
 
-// Bounds for the memory of a log: a week of seconds, and 4 million bins.
+// These limits bound the memory for a log: a week of seconds, and 4 million bins.
 const (
 	maxLogSeconds = 7 * 24 * 3600
 	maxLogBins    = 4 << 20
@@ -118,16 +117,16 @@ type logParser struct {
 	lines   *parse.Lines
 
 	directions map[result.DirectionName]*logLines
-	windowed   *bool // Whether lines are of windows; nil before the first.
+	windowed   *bool // Whether each line is a window; nil before the first line.
 	bins       int
 	duplicates int
 }
 
 type logLines struct {
-	windows []logWindow     // Of a windowed log,
-	seconds []logSeconds    // of one of single operations,
-	last    int64           // whose last line is of this millisecond,
-	bins    []map[int]int64 // and, of latencies, by window and bin,
+	windows []logWindow     // The windows of a windowed log.
+	seconds []logSeconds    // The seconds of a log of single operations,
+	last    int64           // the millisecond of its last line,
+	bins    []map[int]int64 // and its latencies by window and bin.
 	hist    []HistogramWindow
 }
 
@@ -229,8 +228,8 @@ func (p *logParser) operation(d *logLines, milliseconds, blockBytes, value int64
 	return nil
 }
 
-// latencyWindow is the length of the windows by which the latencies of a log of single
-// operations are counted, in seconds.
+// latencyWindow is the length in seconds of the windows in which the latencies of a log of
+// single operations are counted.
 const latencyWindow = 5
 
 func (d *logLines) count(window, bin int) {
@@ -240,7 +239,7 @@ func (d *logLines) count(window, bin int) {
 	d.bins[window][bin]++
 }
 
-// latencyWindows are those that the log covers whole.
+// latencyWindows returns the windows that the log covers completely.
 func (d *logLines) latencyWindows() ([]HistogramWindow, error) {
 	var windows []HistogramWindow
 	for i, counts := range d.bins {
@@ -340,8 +339,8 @@ func (p *logParser) log() (*Log, error) {
 	return log, nil
 }
 
-// windowMilliseconds is the length of a window: as the caller says, or the
-// shortest step.
+// windowMilliseconds returns the length of a window: the caller's value, or the shortest step in
+// the log.
 func (p *logParser) windowMilliseconds() int64 {
 	if p.options.WindowMilliseconds > 0 {
 		return p.options.WindowMilliseconds
@@ -395,7 +394,7 @@ func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Seri
 	case OperationsLog:
 		column, unit = &s.OperationsPerSecond, 1
 	default:
-		return nil // A series has the total latency only.
+		return nil // A series only takes the total latency.
 	}
 	add := func(start, end int64, value float64) {
 		s.StartSeconds = append(s.StartSeconds, float64(start)/1e3)
@@ -419,8 +418,8 @@ func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Seri
 	return s
 }
 
-// windowStart returns when a window began, in milliseconds: where the one before
-// ended, since windows are a little late, unless there were others between.
+// windowStart returns when a window began, in milliseconds. Windows end a little late, so this
+// is the end of the previous window, unless windows are missing in between.
 func windowStart(last, end, length int64) int64 {
 	if start := end - length; start-last >= length/2 {
 		return start
@@ -428,8 +427,8 @@ func windowStart(last, end, length int64) int64 {
 	return last
 }
 
-// operationSeries turns counted operations into intervals of a second; the last
-// one ends with the last operation.
+// operationSeries turns counted operations into intervals of a second. The last interval ends
+// with the last operation.
 func (p *logParser) operationSeries(d *logLines) *result.Series {
 	s := &result.Series{Boundaries: result.MeasuredBoundaries}
 	for i, second := range d.seconds {
@@ -446,14 +445,14 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 		}
 	}
 	if len(s.MeanLatencySeconds) != s.Len() {
-		s.MeanLatencySeconds = nil // Some second lacks one.
+		s.MeanLatencySeconds = nil // A second without operations has no latency.
 	}
 	return s
 }
 
-// AttachSeries sets the series of a result from the logs of its jobs: logs of one
-// kind are added up second by second, those of different kinds put side by side,
-// if the later kinds know the seconds that the first one knows.
+// AttachSeries sets the series of a result from the logs of its jobs. It adds up logs of one
+// kind second by second, and joins the sums of different kinds as columns. A kind is left out if
+// it lacks a second that the first kind has.
 func AttachSeries(res *result.Result, logs ...*Log) {
 	for _, d := range res.Directions() {
 		var kinds []*result.Series
@@ -474,8 +473,8 @@ func AttachSeries(res *result.Result, logs ...*Log) {
 	}
 }
 
-// joinWithoutLoss joins b to a if b knows all seconds that a knows. A log of
-// latencies does not know the stalled ones, and they must not get lost.
+// joinWithoutLoss joins b to a if b has all seconds of a. A log of latencies lacks the seconds
+// of a stall, which must not get lost.
 func joinWithoutLoss(a, b *result.Series) *result.Series {
 	if a = a.PerSecond(); a == nil {
 		return b
@@ -487,7 +486,7 @@ func joinWithoutLoss(a, b *result.Series) *result.Series {
 	return joined
 }
 
-// reduce combines series from left to right; nil without any.
+// reduce combines series from left to right. It returns nil for an empty list.
 func reduce(series []*result.Series, combine func(a, b *result.Series) *result.Series) *result.Series {
 	if len(series) == 0 {
 		return nil
@@ -516,7 +515,7 @@ func detectLog(head []byte) bool {
 	return true
 }
 
-// refuseLog is what parsing a log as a result comes to.
+// refuseLog returns the error for an attempt to parse a log as a result.
 func refuseLog(io.Reader, parse.Options) (*result.Result, error) {
 	return nil, &parse.SyntaxError{
 		Want:  "a report with totals (fio --output-format=json+)",

@@ -14,17 +14,17 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// section is a job; options that it does not set come from its phase.
+// section is a job, with options from its phase where the job sets none.
 type section struct {
 	name                        string
-	pattern                     string // As fio names it.
+	pattern                     string // In fio's spelling.
 	random, reads, writes       bool
 	copies                      int
 	smallestBlock, largestBlock int64
 	size                        int64 // 0 for all.
 	compressible, dedupe        int32
 
-	// options are those that all copies share.
+	// options holds the options that all copies share.
 	options []string
 }
 
@@ -103,8 +103,8 @@ func (s *section) setPattern(pattern v1alpha1.FioPattern) error {
 	return nil
 }
 
-// setBlocks notes the sizes of blocks and returns fio's option for them. A size of
-// the job's own replaces all that the phase says about sizes.
+// setBlocks records the block sizes and returns fio's option for them. A size set in the job
+// replaces all block sizes of the phase.
 func (s *section) setBlocks(spec v1alpha1.Fio, job v1alpha1.FioJob) string {
 	size := func(bytes int64) string { return strconv.FormatInt(bytes, 10) }
 	s.smallestBlock = spec.BlockSize.Value()
@@ -129,8 +129,8 @@ func (s *section) setBlocks(spec v1alpha1.Fio, job v1alpha1.FioJob) string {
 	return "--bs=" + size(s.smallestBlock)
 }
 
-// rateOptions are the limits. fio knows one of the two, so that a job's own replaces
-// the phase's whichever it is.
+// rateOptions returns the rate limits. fio accepts only one kind of limit, so a limit in the job
+// replaces any limit of the phase.
 func rateOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
 	operations, bandwidth := job.RateIOPS, job.RateBandwidth
 	if operations == nil && bandwidth == nil {
@@ -167,21 +167,21 @@ func randomOptions(spec v1alpha1.Fio) ([]string, error) {
 	return options, nil
 }
 
-// slot is one copy of a job and what it works on.
+// slot is one copy of a job and the data it works on.
 type slot struct {
 	job          section
 	copy         int
 	data         prefill.Set
 	part         int
 	offset, size int64
-	objects      int64 // Where that is what it works on.
+	objects      int64 // If it works on objects.
 }
 
-// slots are the copies of all jobs.
+// slots returns the copies of all jobs.
 //
-// Copies that write have a part of their own. Those that read share one, from which
-// those that read in order take turns: side by side, all but the first would find
-// in the OSDs' caches what the first has just read.
+// Each copy that writes has a part of the data of its own. Copies that read share one part.
+// Copies that read sequentially divide this part into stretches: if all read the same stretch,
+// all but the first would find the data in the OSDs' caches.
 func (f *phase) slots(p place.Place) []slot {
 	readers, writers := 0, 0
 	for _, job := range f.jobs {
@@ -217,7 +217,7 @@ func (f *phase) slots(p place.Place) []slot {
 	return slots
 }
 
-// largestBlock is the largest block of all jobs, so that they can share objects.
+// largestBlock returns the largest block of all jobs. Objects of that size can be shared by all.
 func (f *phase) largestBlock() int64 {
 	var largest int64
 	for _, job := range f.jobs {
@@ -246,8 +246,8 @@ func (s *slot) share(i, n int, writes bool) {
 	s.limit(int64(i), s.data.PartBytes()/int64(n))
 }
 
-// limit sets offset and size to the i-th stretch of a length, in whole blocks, and of
-// that to what the job is to work on.
+// limit sets offset and size to the i-th stretch of the given length, in whole blocks, and cuts
+// the size to the job's own limit.
 func (s *slot) limit(i, length int64) {
 	length -= length % s.job.largestBlock
 	s.offset = s.data.OffsetBytes(s.part) + i*length
@@ -255,14 +255,15 @@ func (s *slot) limit(i, length int64) {
 	if s.job.size > 0 {
 		s.size = min(s.size, s.job.size)
 	}
-	if s.data.Medium == prefill.Objects { // In whole ones, all of one size.
+	if s.data.Medium == prefill.Objects { // Only whole objects, all of one size.
 		s.objects = max(s.size/s.data.ObjectBytes(), 1)
 		s.size = s.objects * s.data.ObjectBytes()
 	}
 }
 
-// options are those of the section. Its name does not begin with what the user has
-// named the job: fio takes all that begins with "global" for options of all.
+// options returns the options of the section. The section's name does not begin with the user's
+// name of the job, because fio treats every section whose name begins with "global" as options
+// for all.
 func (s *slot) options(seed uint32) []string {
 	argv := append([]string{"--name=job-" + s.job.name + "-" + strconv.Itoa(s.copy)}, s.job.options...)
 	argv = append(argv, s.data.Options(s.part)...)
@@ -282,7 +283,7 @@ func (s *slot) options(seed uint32) []string {
 	return argv
 }
 
-// check is what has to be done or seen before the copy is measured.
+// check returns the command that has to succeed before the copy is measured, if any.
 func (s *slot) check() (task.Command, bool) {
 	switch {
 	case s.data.Medium == prefill.Objects:
@@ -293,9 +294,9 @@ func (s *slot) check() (task.Command, bool) {
 	return task.Command{}, false
 }
 
-// seed is one that the same copy has in no other run.
+// seed returns a seed that the same copy has in no other run.
 func seed(run string, client, slot int) uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, slot) // A hash takes everything.
+	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, slot) // Writing to a hash never fails.
 	return h.Sum32()
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxSnapshot is more than a report of one group has, with all bins of reads and writes.
+	// maxSnapshot exceeds the size of a report of one group with all bins of reads and writes.
 	maxSnapshot = 1 << 20
 	// shortestSnapshot is the least time between two distinct reports: fio prints the last one
 	// twice.
@@ -18,17 +18,17 @@ const (
 	maxDelay = 5 * time.Second
 )
 
-// live reads what fio prints meanwhile: status lines, and with --status-interval and the JSON+ form
-// reports that count from the beginning. The differences of those are exact, bins included. fio waits for each job
-// to have an operation finished before it reports, so that a stall of all of a job's operations makes
-// the report late. The time of a report is taken after that wait.
+// live reads the output of a running fio: status lines or, with --status-interval and JSON+,
+// cumulative reports. The differences between reports are exact, including bins. Before fio
+// reports, it waits until each job has finished an operation, so a stall of all operations of a
+// job delays the report. fio takes the time of a report after that wait.
 type live struct {
 	open   []byte
 	inside bool
 	last   *snapshot
 }
 
-// snapshot is what fio has counted so far.
+// snapshot holds fio's counters at one moment.
 type snapshot struct {
 	milliseconds int64 // since 1970
 	parts        map[result.DirectionName]direction
@@ -55,7 +55,7 @@ func (l *live) Line(line []byte) (parse.Rate, bool) {
 	return parse.Rate{}, false
 }
 
-// report takes a document, which says what was done since the one before.
+// report takes a document and returns the rate since the previous one.
 func (l *live) report(document []byte) (parse.Rate, bool) {
 	next, err := readSnapshot(document)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *live) report(document []byte) (parse.Rate, bool) {
 	l.last = next
 	counted, ok := next.since(before)
 	if !ok || seconds < 0 {
-		return parse.Rate{}, false // Counters begin anew after the ramp, and a clock may be set.
+		return parse.Rate{}, false // fio resets its counters after the ramp, and a clock may be set.
 	}
 	counted.Seconds, counted.Taken = seconds, time.UnixMilli(next.milliseconds)
 	rate := parse.Rate{BytesPerSecond: counted.Bytes / seconds, OperationsPerSecond: counted.Operations / seconds, Counted: counted}
@@ -83,7 +83,7 @@ func (l *live) report(document []byte) (parse.Rate, bool) {
 	return rate, true
 }
 
-// readSnapshot reads a report, all jobs together.
+// readSnapshot reads a report and adds up all jobs.
 func readSnapshot(document []byte) (*snapshot, error) {
 	r := &report{format: JSONFormat}
 	d := &decoder{Decoder: parse.NewJSONDecoder(document), document: document, firstLine: 1}
@@ -103,7 +103,7 @@ func readSnapshot(document []byte) (*snapshot, error) {
 	return s, nil
 }
 
-// addCounts adds up what differences are made of.
+// addCounts adds up the counters of two directions.
 func addCounts(a, b direction) (sum direction, err error) {
 	sum.Operations, sum.Bytes = a.Operations+b.Operations, a.Bytes+b.Bytes
 	switch {
@@ -124,7 +124,7 @@ func addCounts(a, b direction) (sum direction, err error) {
 
 func waitedIn(l *result.Latency) float64 { return l.Moments.MeanSeconds * float64(l.Moments.Count) }
 
-// since is what was done since an earlier report; false where counters began anew.
+// since returns the work since an earlier report, or false if counters were reset in between.
 func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 	var own [2]*result.Done
 	for i, name := range []result.DirectionName{result.Read, result.Write} {
@@ -150,11 +150,12 @@ func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 	return counted, true
 }
 
-// done is the difference of two counts. Operations are those whose latency was noted, so that the parts
-// of a row belong together: the sums of one report may be a few operations apart.
+// done returns the difference of two counts. It counts the operations with a recorded latency,
+// so that operations and latencies agree: different totals in one report may differ by a few
+// operations.
 func done(before, after direction) (*result.Done, bool) {
 	d := &result.Done{Operations: float64(after.Operations - before.Operations), Bytes: float64(after.Bytes - before.Bytes)}
-	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // In a ramp latencies are not noted.
+	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // fio records no latencies in a ramp.
 	if d.Operations < 0 || d.Bytes < 0 || begun || (after.Latency == nil && before.Latency != nil) {
 		return nil, false
 	}
@@ -210,8 +211,8 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	return difference, true
 }
 
-// Delay is how long ago a report was made that is read now: at most some seconds, and 0 where the
-// clock was set back.
+// Delay returns the age of a report that is read now. It is at most maxDelay, and 0 if the clock
+// was set back.
 func Delay(taken, now time.Time) time.Duration {
 	if d := now.Sub(taken); d > 0 && d <= maxDelay {
 		return d
@@ -219,8 +220,8 @@ func Delay(taken, now time.Time) time.Duration {
 	return 0
 }
 
-// Keeper keeps the last report of several, and passes on what is around them. It holds two of them
-// at most, and never fails.
+// Keeper keeps the last of several reports, and passes on the text around them. It holds two
+// reports at most, and never fails.
 type Keeper struct {
 	// Around gets the lines outside of reports.
 	Around interface{ Write(p []byte) (int, error) }
@@ -251,7 +252,7 @@ func (k *Keeper) take(line []byte) {
 		k.inside, k.tooLong, k.open = true, false, append(k.open[:0], line...)
 		return
 	case !k.inside:
-		_, _ = k.Around.Write(line) // It does not fail either.
+		_, _ = k.Around.Write(line) // Around must not fail either.
 		return
 	case isMessage(line):
 		_, _ = k.Around.Write(line)
@@ -268,7 +269,7 @@ func (k *Keeper) take(line []byte) {
 	}
 }
 
-// Last is the last report that is complete, with what there is of one behind it.
+// Last returns the last complete report, followed by the beginning of an incomplete one, if any.
 func (k *Keeper) Last() []byte {
 	if k.inside {
 		return append(append(bytes.Clone(k.last), k.open...), k.line...)

@@ -13,11 +13,10 @@ import (
 
 // ParseText reads the plain output of fio 3, --output-format=normal.
 //
-// It is made for people: bytes and latencies are rounded, which the result warns
-// of. Operations and run times are exact, and so are bytes where all operations
-// have the same size. There are no histograms, so percentiles of several jobs are
-// lost; and no number of latency samples, for which that of operations has to
-// stand in. For the errors see [parse.Format].
+// This output is for people: bytes and latencies are rounded, and the result has a warning about
+// that. Operations and run times are exact, and so are bytes if all operations have the same
+// size. There are no histograms, so percentiles of several jobs are lost. The number of latency
+// samples is missing too; the number of operations stands in. For the errors see [parse.Format].
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{
 		lines:      parse.NewLines(r),
@@ -39,27 +38,27 @@ func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 // maxPercentiles bounds a list of percentiles; fio's own bound is 20.
 const maxPercentiles = 64
 
-// jobKey is what the head of a job and its report have in common.
+// jobKey holds the fields by which the head of a job and its report are matched.
 type jobKey struct {
 	name  string
 	group int
 }
 
-// head is what fio says of a job before it starts.
+// head is the line that fio prints about a job before the job starts.
 type head struct {
 	settings   map[string]string
-	blockBytes [3]int64 // Of reads, writes and trims; 0 if it varies.
+	blockBytes [3]int64 // For reads, writes and trims; 0 if the size varies.
 }
 
-// A jobReport is a job as it is printed.
+// A jobReport is the printed report of a job.
 type jobReport struct {
 	*job
 	pid        string // Distinguishes the members of a group.
 	directions map[result.DirectionName]*printedDirection
-	issued     *issued // nil until the report has come to it.
+	issued     *issued // nil before that line of the report.
 }
 
-// A printedDirection is a direction as it is printed: rounded.
+// A printedDirection is the printed report of a direction, with rounded numbers.
 type printedDirection struct {
 	size                          size
 	milliseconds                  int64
@@ -69,9 +68,9 @@ type printedDirection struct {
 // A printedLatency is a line of latencies and its list of percentiles.
 type printedLatency struct {
 	seconds        [4]float64 // Minimum, maximum, mean and standard deviation,
-	known          bool       // if there were any.
+	known          bool       // whether they were printed.
 	percentiles    []result.Percentile
-	unitsPerSecond float64 // Of the percentiles.
+	unitsPerSecond float64 // The unit of the percentiles.
 }
 
 // issued has the exact numbers of reads, writes and trims.
@@ -84,8 +83,8 @@ type textParser struct {
 	report
 	heads      map[jobKey]*head
 	reports    []*jobReport
-	snapshots  int          // Reports that later ones have replaced.
-	openGroups map[int]bool // Groups whose summary has not come yet.
+	snapshots  int          // The number of reports that later ones have replaced.
+	openGroups map[int]bool // Groups whose summary was not read yet.
 	anySummary bool
 	killedLine int
 
@@ -121,7 +120,7 @@ func (p *textParser) line(line []byte) error {
 	return nil
 }
 
-// isProgress recognises what fio prints before and after the reports.
+// isProgress recognises the lines that fio prints before and after the reports.
 func isProgress(line []byte) bool {
 	for _, start := range []string{"...", "Starting ", "Jobs: ", "Disk stats (", "  "} {
 		if bytes.HasPrefix(line, []byte(start)) {
@@ -131,8 +130,8 @@ func isProgress(line []byte) bool {
 	return bytes.Contains(line, []byte(": Laying out IO file"))
 }
 
-// headLine reads "name: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B,
-// (T) 4096B-4096B, ioengine=libaio, iodepth=32". Equal jobs share one.
+// headLine reads "name: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T)
+// 4096B-4096B, ioengine=libaio, iodepth=32". Equal jobs share one such line.
 func (p *textParser) headLine(line []byte) error {
 	name, rest, _ := bytes.Cut(line, []byte(": (g="))
 	group, rest, _ := bytes.Cut(rest, []byte("): "))
@@ -158,7 +157,7 @@ func (p *textParser) headLine(line []byte) error {
 	}
 	key := jobKey{parse.Excerpt(name), int(number)}
 	if other := p.heads[key]; other != nil && other.blockBytes != h.blockBytes {
-		h.blockBytes = [3]int64{} // The report does not show which of the two it belongs to.
+		h.blockBytes = [3]int64{} // The report does not show which of the two heads it belongs to.
 	}
 	if len(p.heads) < maxJobs {
 		p.heads[key] = h
@@ -166,7 +165,7 @@ func (p *textParser) headLine(line []byte) error {
 	return nil
 }
 
-// blockBytes reads "4096B-4096B"; 0 if the two differ, so the size varies.
+// blockBytes reads "4096B-4096B". It returns 0 if the two sizes differ.
 func blockBytes(text []byte) int64 {
 	from, to, _ := bytes.Cut(text, []byte("-"))
 	size, ok := parseSize(from)
@@ -256,13 +255,13 @@ func (p *textParser) within(text []byte) error {
 		return p.latencyLine(string(what), rest)
 	}
 	if bytes.Contains(text, []byte("percentiles (")) || bytes.HasPrefix(text, []byte("fsync/")) {
-		p.percentilesOf = nil // Of syncs, or of a priority.
+		p.percentilesOf = nil // These belong to syncs, or to a priority.
 	}
 	return nil
 }
 
-// directionLine reads ": IOPS=36.1k, BW=141MiB/s (148MB/s)(1200MiB/8508msec)". The
-// rates follow from the totals, which stand in the last pair of parentheses.
+// directionLine reads ": IOPS=36.1k, BW=141MiB/s (148MB/s)(1200MiB/8508msec)". Rates are
+// computed from the totals, which are in the last pair of parentheses.
 func (p *textParser) directionLine(name result.DirectionName, rest []byte) error {
 	totals, _, ok := bytes.Cut(rest, []byte("msec)"))
 	totals = totals[bytes.LastIndexByte(totals, '(')+1:]
@@ -277,9 +276,9 @@ func (p *textParser) directionLine(name result.DirectionName, rest []byte) error
 	return nil
 }
 
-// latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or
-// "percentiles (usec):". The line "lat (usec) : 50=0.25%, …", a coarse
-// distribution over all directions, is not of use.
+// latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or "percentiles
+// (usec):". The line "lat (usec) : 50=0.25%, …", a coarse distribution over all directions, is
+// ignored.
 func (p *textParser) latencyLine(what string, rest []byte) error {
 	if after, ok := bytes.CutPrefix(rest, []byte("percentiles (")); ok {
 		return p.percentilesHead(what, after)
@@ -400,7 +399,7 @@ func (p *textParser) unexpected(want string) error {
 	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
 }
 
-// result turns what was read into a result, or into the error that it amounts to.
+// result turns the parsed output into a result or an error.
 func (p *textParser) result(options parse.Options) (*result.Result, error) {
 	noted := &result.Result{}
 	for _, j := range p.reports {
@@ -448,7 +447,7 @@ func (p *textParser) incomplete(partial *result.Result) error {
 	}
 }
 
-// complete puts together what stands in different places of the report of a job.
+// complete combines figures from different places in the report of a job.
 func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	h := p.heads[jobKey{j.name, j.group}]
 	if h != nil {
@@ -487,8 +486,8 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	return nil
 }
 
-// count sets the numbers of operations of a direction, and returns the size of each
-// or 0. unified_rw_reporting=mixed counts those of all directions together.
+// count sets the number of operations of a direction. It returns the size of each operation, or
+// 0 if sizes vary. unified_rw_reporting=mixed counts the operations of all directions together.
 func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int64 {
 	blockBytes := int64(-1)
 	for k, kind := range []result.DirectionName{result.Read, result.Write, result.Trim} {
@@ -507,9 +506,9 @@ func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int6
 	return max(blockBytes, 0)
 }
 
-// bytes returns operations by block size, which is exact, where that agrees with
-// the rounded sum that was printed; else the latter, with a warning. The two may be
-// apart by a last block that is not whole, not by more.
+// bytes returns operations times block size, which is exact, if that agrees with the printed,
+// rounded sum. Otherwise it returns the printed sum, with a warning. The two may differ by one
+// incomplete block.
 func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
 	exact := float64(counted.Operations) * float64(blockBytes)
 	off := math.Abs(exact - d.size.bytes)
@@ -525,8 +524,8 @@ func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *
 	return int64(d.size.bytes), warning, nil
 }
 
-// latency returns what was printed, if anything was. The number of samples is not
-// printed; that of operations is the same but for those that failed.
+// latency returns the printed latency, or nil. fio does not print the number of samples. The
+// number of operations stands in; it differs only by failed operations.
 func (l *printedLatency) latency(operations int64) *result.Latency {
 	if l == nil || !l.known || operations == 0 {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// A size is a rounded number of bytes, and by how much it may be off.
+// A size is a rounded number of bytes, and its largest error.
 type size struct{ bytes, slack float64 }
 
-// maxSize bounds a size, so that it fits into 63 bits.
+// maxSize is the largest size; it fits into 63 bits.
 const maxSize = 1 << 62
 
 // parseSize reads a number of bytes as fio's num2str prints it, such as "4096B",

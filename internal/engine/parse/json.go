@@ -9,11 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDocument bounds the size of a JSON document. The largest that is real, fio's
+// MaxDocument is the largest size of a JSON document in bytes. The largest real document, fio's
 // JSON+ of a hundred jobs, has about 30 MiB.
 const MaxDocument = 64 << 20
 
-// ReadDocument reads all of an output of at most [MaxDocument] bytes.
+// ReadDocument reads a whole output of at most [MaxDocument] bytes.
 func ReadDocument(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
@@ -30,15 +30,16 @@ func DocumentTooLong(line int) error {
 	return &SyntaxError{Line: line, Want: fmt.Sprintf("a document of at most %d MiB", MaxDocument>>20), Found: "a longer one"}
 }
 
-// NewJSONDecoder returns a decoder of one document. Names may repeat, and text need
-// not be UTF-8, since job names are whatever the user typed.
+// NewJSONDecoder returns a decoder of one document. It accepts repeated names, and text that is
+// not UTF-8, because users choose job names.
 func NewJSONDecoder(document []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(document),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// JSONError says where in a document, that begins at firstLine, its decoding
-// failed: an [*IncompleteError] if the document just ends, else a [*SyntaxError].
+// JSONError returns an error with the line at which decoding a document failed: an
+// [*IncompleteError] if the document just ends, otherwise a [*SyntaxError]. The document begins
+// at firstLine.
 func JSONError(err error, document []byte, firstLine int) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &IncompleteError{
@@ -54,16 +55,16 @@ func JSONError(err error, document []byte, firstLine int) error {
 	return &SyntaxError{Line: lineAt(document, offset, firstLine), Want: "JSON", Found: Quote(rest)}
 }
 
-// lineAt is the line of an offset in a document that begins at firstLine.
+// lineAt returns the line of an offset in a document that begins at firstLine.
 func lineAt(document []byte, offset, firstLine int) int {
 	return firstLine + bytes.Count(document[:min(offset, len(document))], []byte("\n"))
 }
 
-// LineAt is the line, from 1, of an offset in a document.
+// LineAt returns the line, from 1, of an offset in a document.
 func LineAt(document []byte, offset int64) int { return lineAt(document, int(offset), 1) }
 
-// Unquoted returns the text of a JSON string without escapes, or of a number:
-// what Ceph prints as one and what as the other varies.
+// Unquoted returns the text of a JSON string without escapes, or of a number. Ceph prints some
+// values in either form.
 func Unquoted(value []byte) []byte {
 	if len(value) >= 2 && value[0] == '"' {
 		return value[1 : len(value)-1]

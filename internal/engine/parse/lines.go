@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine is the length of the longest line that a text parser takes. The longest
-// that a tool writes is one of fio's histogram log, at most 22 KiB for counts
-// of ten digits.
+// MaxLine is the length of the longest line that a text parser accepts. The longest line that a
+// tool writes is in fio's histogram log: at most 22 KiB for counts of ten digits.
 const MaxLine = 64 << 10
 
 // bufferSize is enough for nearly all lines; see readLong for the others.
@@ -25,7 +24,7 @@ type Lines struct {
 	trim    func(line []byte) []byte
 	long    []byte // Memory for lines that are longer than the reader's buffer.
 	line    []byte
-	open    bool // The line does not end, the output does.
+	open    bool // The output ended before the line did.
 	number  int
 	err     error
 }
@@ -33,8 +32,8 @@ type Lines struct {
 // NewLines returns a reader of lines of at most [MaxLine] bytes.
 func NewLines(r io.Reader) *Lines { return newLines(r, MaxLine, trimLine) }
 
-// NewDocumentLines returns a reader of lines of at most [MaxDocument] bytes: a JSON
-// document may be all on one line.
+// NewDocumentLines returns a reader of lines of at most [MaxDocument] bytes, since a whole JSON
+// document may be on one line.
 func NewDocumentLines(r io.Reader) *Lines { return newLines(r, MaxDocument, trimEnd) }
 
 func newLines(r io.Reader, maximum int, trim func([]byte) []byte) *Lines {
@@ -61,8 +60,8 @@ func (l *Lines) Next() bool {
 	return true
 }
 
-// unusual handles a line that is longer than the reader's buffer, or that something
-// other than a newline ends. It returns nil without a line.
+// unusual handles a line that is longer than the reader's buffer, or that does not end with a
+// newline. It returns nil if there is no line.
 func (l *Lines) unusual(line []byte, err error) []byte {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = l.readLong(line)
@@ -75,7 +74,7 @@ func (l *Lines) unusual(line []byte, err error) []byte {
 		l.err = &SyntaxError{Line: l.number + 1, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
 		return nil
 	}
-	l.err = err // Reported once this last line has been seen.
+	l.err = err // Next reports it after this last line.
 	return line
 }
 
@@ -89,8 +88,7 @@ func (l *Lines) Explain(err error) error {
 	return &IncompleteError{Reason: Truncated, Line: l.number, Detail: "the output ends within a line: " + syntax.Found}
 }
 
-// readLong gathers a line that is longer than the reader's buffer, until it is
-// longer than it may be.
+// readLong gathers a line that is longer than the reader's buffer, up to the length limit.
 func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	l.long = append(l.long[:0], piece...)
 	err := bufio.ErrBufferFull
@@ -101,11 +99,11 @@ func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	return l.long, err
 }
 
-// trimLine removes the end of a line, and what a terminal would have overwritten:
-// fio's progress line ends in a bare carriage return.
+// trimLine removes the end of a line, and text that a terminal would have overwritten: fio's
+// progress line ends in a bare carriage return.
 func trimLine(line []byte) []byte {
 	line = trimEnd(line)
-	if bytes.IndexByte(line, '\r') < 0 { // Much faster than looking for the last one.
+	if bytes.IndexByte(line, '\r') < 0 { // Much faster than LastIndexByte.
 		return line
 	}
 	return line[bytes.LastIndexByte(line, '\r')+1:]
@@ -123,14 +121,14 @@ func trimEnd(line []byte) []byte {
 // of Next.
 func (l *Lines) Bytes() []byte { return l.trim(l.line) }
 
-// Raw returns the current line as it is but for its newline, carriage returns and
-// all, without looking through it: for who looks at each character anyway.
+// Raw returns the current line without its newline, but with its carriage returns. It does not
+// scan the line, and suits callers that look at each character anyway.
 func (l *Lines) Raw() []byte { return l.line }
 
 // Number returns the number of the current line, from 1.
 func (l *Lines) Number() int { return l.number }
 
-// Err returns the error that ended the reading, if it was not the end.
+// Err returns the error that ended the reading; nil after the end of the input.
 func (l *Lines) Err() error {
 	var syntax *SyntaxError
 	switch {
@@ -142,7 +140,7 @@ func (l *Lines) Err() error {
 	return fmt.Errorf("reading behind line %d: %w", l.number, l.err)
 }
 
-// maxExcerpt bounds how much of a line is quoted.
+// maxExcerpt is the length to which a quoted line is cut.
 const maxExcerpt = 120
 
 // Excerpt quotes the beginning of a line for a message, as valid UTF-8 and
@@ -173,8 +171,8 @@ func Quote(line []byte) string {
 	return "\"" + Excerpt(line) + "\""
 }
 
-// Field cuts the first field, which ends at a space or tab, off a line. It returns nil without a
-// field.
+// Field splits the first field, which ends at a space or tab, from a line. It returns nil if
+// there is no field.
 func Field(line []byte) (field, rest []byte) {
 	start := 0
 	for start < len(line) && isSpace(line[start]) {

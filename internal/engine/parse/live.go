@@ -6,35 +6,35 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Rate is how fast a tool says that it is, while it is at work. It is for people who
-// watch, and never a result: what tools print meanwhile is rounded, and has the ramp
-// in it.
+// Rate is the speed that a running tool prints. It is for people who watch, and never a result:
+// tools print rounded numbers during a run, and include the ramp.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// MeanLatencySeconds is 0 where the tool does not say.
+	// MeanLatencySeconds is 0 if the tool does not print it.
 	MeanLatencySeconds float64
-	// Counted is what the tool has counted since the line before; nil where the rates are means over more,
-	// or rounded.
+	// Counted holds exact counts since the previous line; nil if the tool prints only rounded
+	// rates, or means over a longer time.
 	Counted *Counted
 }
 
-// Counted is what was done in a time, exactly.
+// Counted holds exact counts of the work in an interval.
 type Counted struct {
 	Seconds float64
-	// Taken is when the time ended, by the clock of the machine; zero if that was when the line was printed.
+	// Taken is when the interval ended, by the clock of the machine; zero if it ended when the
+	// line was printed.
 	Taken time.Time
 	result.Done
-	Read, Write *result.Done // of a load that mixes both
+	Read, Write *result.Done // for a load that mixes both
 }
 
-// Live reads what one run of a tool prints to its standard output while it is at work.
+// Live reads the standard output of one run of a tool while it runs.
 type Live interface {
-	// Line takes the next line, without its end, and reports whether that says how
-	// fast the tool is. Whatever it does not understand says nothing.
+	// Line takes the next line, without its end, and reports whether it contains a rate. It
+	// ignores lines that it does not understand.
 	Line(line []byte) (Rate, bool)
 }
 
-// LiveFunc is a [Live] that remembers nothing of earlier lines.
+// LiveFunc is a [Live] without state.
 type LiveFunc func(line []byte) (Rate, bool)
 
 // Line implements [Live].

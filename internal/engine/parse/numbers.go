@@ -20,9 +20,9 @@ func Int(field []byte) (int64, bool) {
 	return n, true
 }
 
-// Float parses a decimal number, with or without an exponent, that is finite and
-// not negative: what every quantity of a benchmark is. It refuses nan, inf and
-// what else C would print for a division by zero.
+// Float parses a finite decimal number that is not negative, with or without an exponent. Every
+// quantity of a benchmark is such a number. Float refuses nan, inf and other output of C for a
+// division by zero.
 func Float(field []byte) (float64, bool) {
 	if len(field) == 0 || !isDecimal(field) {
 		return 0, false
@@ -34,7 +34,7 @@ func Float(field []byte) (float64, bool) {
 	return f, err == nil && f >= 0 && f <= math.MaxFloat64
 }
 
-// isDecimal keeps strconv from taking hexadecimal numbers, underscores and "Inf".
+// isDecimal keeps hexadecimal numbers, underscores and "Inf" from strconv, which accepts them.
 func isDecimal(field []byte) bool {
 	for _, c := range field {
 		switch {
@@ -46,9 +46,9 @@ func isDecimal(field []byte) bool {
 	return true
 }
 
-// shortFloat parses digits and one point, up to 15 digits in all: there the digits
-// and the power of ten are exact, and so is their correctly rounded quotient
-// (Clinger 1990). Most printed numbers are short, and this is several times faster.
+// shortFloat parses digits and one point, up to 15 digits in all. In this range the digits and
+// the power of ten are exact, so their quotient is correctly rounded (Clinger 1990). Most
+// printed numbers are short, and shortFloat is several times faster than strconv.
 func shortFloat(field []byte) (float64, bool) {
 	if len(field) > 16 {
 		return 0, false

@@ -1,5 +1,5 @@
-// Package parse has what the parsers of all engines share: their options, their
-// errors, a reader of bounded lines, and numbers without allocations.
+// Package parse has the parts that the parsers of all engines share: options, errors, a reader
+// of bounded lines, and number parsing without allocations.
 package parse
 
 import (
@@ -9,26 +9,24 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Options is what the caller knows about a run and its output may not say. The
-// zero value knows nothing.
+// Options holds facts about a run that its output may lack. The zero value has no facts.
 type Options struct {
-	// RequestedSeconds is how long the tool was asked to run, without its ramp; 0
-	// if it is not known or the run was bounded in another way. Where it is 0, what
-	// the output says about it is used.
+	// RequestedSeconds is how long the tool was asked to run, without its ramp. It is 0 if
+	// unknown, or if the run had another limit; the parser then uses the duration that the
+	// output mentions.
 	RequestedSeconds float64
-	// RequestedBytes is how much the tool was asked to do; 0 as above.
+	// RequestedBytes is how many bytes the tool was asked to move; 0 as above.
 	RequestedBytes int64
-	// OperationBytes are those of each operation, for an output that may be cut off
-	// before it says so; 0 if they are not known.
+	// OperationBytes is the size of each operation, for an output that may be cut off before it
+	// says so; 0 if unknown.
 	OperationBytes int64
-	// Group selects the jobs of one group of a fio run that has several, which
-	// fio runs one after the other or side by side; nil accepts one group only.
+	// Group selects the jobs of one group of a fio run. fio runs several groups one after the
+	// other or in parallel. With nil, an output with several groups is refused.
 	Group *int
 }
 
-// MinimumShare is the share of the requested time that a run has to last. The
-// tools end a little early or late; one that ends far earlier was stopped, or
-// had nothing left to do.
+// MinimumShare is the share of the requested time that a run has to last. The tools end a little
+// early or late. A tool that ends far earlier was stopped, or had no work left.
 const MinimumShare = 0.95
 
 // Format is one output format of one tool.
@@ -40,23 +38,23 @@ type Format struct {
 	// Detect reports whether the first bytes of an output, [HeadBytes] or all of
 	// it, are of this format.
 	Detect func(head []byte) bool
-	// Parse reads one output. The error is a [*SyntaxError] where the output is not
-	// what it should be, an [*IncompleteError] where it is, but the run is not one
-	// to be compared with others, and otherwise that of the reader.
+	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the
+	// format, an [*IncompleteError] if it has, but the run must not be compared with others, and
+	// otherwise an error of the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
-	// NewLive returns what reads the output of one run while that is at work; nil for
-	// a format that says nothing until the end.
+	// NewLive returns a reader of the output of one run while it runs; nil for a format whose
+	// tool prints nothing until the end.
 	NewLive func() Live
 }
 
-// HeadBytes is how much of an output a format needs to see to be recognised.
+// HeadBytes is how many bytes of an output suffice to recognise its format.
 const HeadBytes = 64 << 10
 
-// SyntaxError says that an output is not of the format that it should be of.
+// SyntaxError says that an output does not have the expected format.
 type SyntaxError struct {
-	// Line is the line, from 1; 0 if it is about the whole output.
+	// Line is the line, from 1; 0 if the error concerns the whole output.
 	Line int
-	// Want says what was expected, Found what was there.
+	// Want describes the expected text, Found the actual text.
 	Want, Found string
 }
 
@@ -68,7 +66,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: want %s, found %s", e.Line, e.Want, e.Found)
 }
 
-// Reason says why a run is not one to be compared with others.
+// Reason says why a run must not be compared with others.
 type Reason string
 
 // The reasons.
@@ -86,16 +84,16 @@ const (
 	ToolError Reason = "ToolError"
 )
 
-// IncompleteError says that an output is in order, but the run that it reports is
-// not: it failed, was stopped, or did nothing. Its numbers may look fine.
+// IncompleteError says that an output is well formed, but that the reported run failed, was
+// stopped, or did nothing. Its numbers may look fine.
 type IncompleteError struct {
 	Reason Reason
-	// Line is the line that shows it, from 1; 0 if it is about the whole output.
+	// Line is the line that shows the fault, from 1; 0 if the error concerns the whole output.
 	Line int
-	// Detail says what was seen.
+	// Detail describes the evidence in the output.
 	Detail string
-	// Partial is what was measured nevertheless, for a diagnosis and never for a
-	// comparison; nil if there is nothing.
+	// Partial holds the measurements so far, for a diagnosis and never for a comparison; nil if
+	// there are none.
 	Partial *result.Result
 }
 
@@ -107,8 +105,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", e.Line, e.Reason, e.Detail)
 }
 
-// CheckDuration returns an [*IncompleteError] if a run was much shorter than
-// requested. Nothing is checked if requestedSeconds is 0.
+// CheckDuration returns an [*IncompleteError] if a run was much shorter than requested. It
+// checks nothing if requestedSeconds is 0.
 func CheckDuration(partial *result.Result, seconds, requestedSeconds float64) error {
 	if seconds >= MinimumShare*requestedSeconds {
 		return nil
@@ -120,7 +118,7 @@ func CheckDuration(partial *result.Result, seconds, requestedSeconds float64) er
 	}
 }
 
-// maxNotes bounds how many lines of an output become warnings.
+// maxNotes limits how many lines of an output become warnings.
 const maxNotes = 16
 
 // Notes gathers warnings about lines, a bounded number of them.
@@ -138,7 +136,7 @@ func (n *Notes) Add(code result.WarningCode, line int, text []byte) {
 	n.warnings = append(n.warnings, result.Warning{Code: code, Message: Excerpt(text), Line: line})
 }
 
-// AppendTo adds what was noted to a result.
+// AppendTo adds the warnings to a result.
 func (n *Notes) AppendTo(r *result.Result) {
 	r.Warnings = append(r.Warnings, n.warnings...)
 	if n.omitted > 0 {

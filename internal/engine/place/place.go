@@ -1,5 +1,5 @@
-// Package place says where a client's load goes: the facts that engines need for command lines,
-// in addition to the phase itself.
+// Package place describes the target of a client's load: the facts that engines need for command
+// lines in addition to the phase itself.
 package place
 
 import (
@@ -13,70 +13,66 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ObjectPrefix is how the names of all objects begin that are not in a namespace of
-// their own. `rados cleanup` removes only what begins with it.
+// ObjectPrefix begins the names of all objects that are not in a namespace of the benchmark.
+// `rados cleanup` removes only objects with this prefix.
 const ObjectPrefix = "benchmark_data_"
 
-// Place is where one client works. Names are chosen such that nothing that others
-// have can be hit: everything that a benchmark creates begins with Owner, objects in
-// the default namespace with ObjectPrefix before it.
+// Place is the target of one client. Its names protect the data of others: the name of
+// everything that a benchmark creates begins with Owner, or, for objects in the default
+// namespace, with ObjectPrefix and Owner.
 type Place struct {
 	// CephUser is the identity without "client.", such as "cephtune-io".
 	CephUser string
-	// CephMajor is the major version of the tools, such as 18, or 0 if it is not
-	// known.
+	// CephMajor is the major version of the tools, such as 18; 0 if unknown.
 	CephMajor int
-	// Pool is the pool of the target; for an erasure-coded one its replicated pool, with the
-	// data in DataPool.
+	// Pool is the pool of the target. For an erasure-coded target it is the replicated pool of
+	// the metadata, and DataPool holds the data.
 	Pool, DataPool string
-	// Namespace is how the RADOS namespaces for objects begin; Owner if it is empty.
-	// Images are in none, and neither are fio's objects, because fio's engines know
-	// none.
+	// Namespace begins the names of the RADOS namespaces for objects; empty means Owner. Images
+	// and fio's objects are in the default namespace: fio's engines do not support others.
 	Namespace string
-	// Directory is the folder of a claim with a file system, Device the path of a
-	// claim in volume mode Block.
+	// Directory is the folder at which a claim with a file system is mounted. Device is the path
+	// of a claim in volume mode Block.
 	Directory, Device string
 
 	// Owner is a word of at most 24 characters that is unique in the cluster, such as
 	// "cephtune-5f3a9c0d21".
 	Owner string
-	// DatasetOwner begins the names of data that other runs work on, too, such as those of a
-	// sweep's block; Owner if it is empty. DatasetThere says that an earlier one has prefilled them.
+	// DatasetOwner begins the names of data that several runs use, such as the runs of a sweep's
+	// block; empty means Owner. DatasetThere says that an earlier run has prefilled the data.
 	DatasetOwner string
 	DatasetThere bool
-	// Client is the index of this client, from 0, of Clients.
+	// Client is the index of this client, from 0. Clients is the number of clients.
 	Client, Clients int
 
 	Image Image
-	// DatasetBytes is how much this client prefills for each phase that uses a
-	// dataset; phases share what they can.
+	// DatasetBytes is how much this client prefills for each phase that uses a dataset. Phases
+	// share datasets where they can.
 	DatasetBytes int64
-	// RoomBytes is how much this client may write in addition, so that no OSD becomes nearfull;
-	// 0 if it is not known.
+	// RoomBytes is how much this client may write in addition without making an OSD nearfull; 0
+	// if unknown.
 	RoomBytes int64
-	// DataChunks is in how many parts an erasure-coded pool cuts each object; 0 for
-	// copies.
+	// DataChunks is the number of data chunks of an erasure-coded pool; 0 for a replicated pool.
 	DataChunks int
 }
 
 // Image describes RBD images.
 type Image struct {
-	// SizeBytes is the most that an image has: it is only as large as the data that
-	// it is prefilled with, so that nothing can be read that was never written.
+	// SizeBytes is the largest size of an image. An image is only as large as its prefilled
+	// data, so that nothing can be read that was never written.
 	SizeBytes int64
-	// ObjectSizeBytes is a power of two, or 0 for that of new images in the cluster.
+	// ObjectSizeBytes is a power of two, or 0 for the cluster's default.
 	ObjectSizeBytes int64
-	// Features are as `rbd create --image-feature` knows them; nil for those that
-	// the cluster gives new images.
+	// Features lists names for `rbd create --image-feature`; nil for the cluster's default.
 	Features []string
 	// Shared says that all clients work on one image.
 	Shared bool
-	// RolledBack says that images which are written over are rolled back to what they
-	// were prefilled with before each run.
+	// RolledBack says that overwritten images are rolled back to their prefilled data before
+	// each run.
 	RolledBack bool
 }
 
-// ImageOf is the image that a target describes.
+// ImageOf returns the image that a target describes.
 func ImageOf(image v1alpha1.Image) Image {
 	var features []string
 	for _, f := range image.Features {
@@ -105,11 +101,11 @@ func featureName(feature v1alpha1.ImageFeature) string {
 	case v1alpha1.ImageFeatureJournaling:
 		return "journaling"
 	}
-	return string(feature) // Which Validate refuses.
+	return string(feature) // Validate refuses it.
 }
 
-// ObjectPool is the pool for objects that are not part of an image: the one that
-// stores the data.
+// ObjectPool returns the pool for objects that are not part of an image: the pool that stores
+// the data.
 func (p Place) ObjectPool() string {
 	if p.DataPool != "" {
 		return p.DataPool
@@ -117,18 +113,18 @@ func (p Place) ObjectPool() string {
 	return p.Pool
 }
 
-// Name is the name of something that this client creates.
+// Name returns the name of something that this client creates.
 func (p Place) Name(what string) string {
 	return p.Owner + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
-// DatasetName is the name of data that this client prefills, or an earlier run has.
+// DatasetName returns the name of data that this client or an earlier run has prefilled.
 func (p Place) DatasetName(what string) string {
 	p.Owner = cmp.Or(p.DatasetOwner, p.Owner)
 	return p.Name(what)
 }
 
-// ObjectNamespace is a RADOS namespace of this client.
+// ObjectNamespace returns the name of a RADOS namespace of this client.
 func (p Place) ObjectNamespace(what string) string {
 	begin := p.Namespace
 	if begin == "" {
@@ -137,9 +133,8 @@ func (p Place) ObjectNamespace(what string) string {
 	return begin + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
-// Validate returns an error if a field is missing or could be taken for something
-// else than a name: by a tool, or by fio, to which colons and dollars in names mean
-// something.
+// Validate returns an error if a field is missing, or if a tool could take it for something
+// other than a name. To fio, for example, colons and dollars in names have a meaning.
 func (p Place) Validate() error {
 	word := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	path := regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
@@ -175,7 +170,7 @@ func (p Place) Validate() error {
 	return errors.Join(append(errs, p.validateTarget())...)
 }
 
-// validateTarget makes sure that the place is one place.
+// validateTarget returns an error unless the place has exactly one target.
 func (p Place) validateTarget() error {
 	targets := 0
 	for _, target := range []string{p.Pool, p.Directory, p.Device} {

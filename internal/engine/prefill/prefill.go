@@ -1,14 +1,12 @@
-// Package prefill makes the data that phases work on: RBD images, RADOS objects,
-// files, or parts of a block device.
-// Data that phases overwrite is prefilled too. The first write to a part of a new image
-// allocates objects, and to a new file blocks. Runs on fresh data would measure that, less and
-// less of it the further they get. Overwriting in place costs the same in every run, and is what
-// an application sees after a while.
+// Package prefill makes the data that phases work on: RBD images, RADOS objects, files, or parts
+// of a block device. Data that phases overwrite is prefilled too. The first write to a part of a
+// new image allocates objects, and to a new file blocks. Runs on fresh data would measure that
+// allocation, in a share that falls as the run proceeds. Overwriting in place costs the same in
+// every run, and applications do that most of the time.
 //
-// Images that are to be rolled back before each run have a snapshot, and are filled
-// once more after it was taken. The first write to an object since the last snapshot
-// has Ceph keep a copy of what was there; without that second filling the first run
-// alone would pay for those copies.
+// Images that are rolled back before each run have a snapshot, and are filled once more after
+// the snapshot was taken. On the first write to an object after a snapshot, Ceph copies the old
+// data. Without the second filling, only the first run would pay for these copies.
 package prefill
 
 import (
@@ -21,7 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Medium is what the data is kept in.
+// Medium is the kind of storage for the data.
 type Medium string
 
 // The media.
@@ -32,7 +30,7 @@ const (
 	Device  Medium = "device"
 )
 
-// Use says what phases do with the data. Data to read is kept apart from data to overwrite, so
+// Use says what phases do with the data. Data to read is separate from data to overwrite, so
 // that it keeps its layout.
 type Use string
 
@@ -47,13 +45,13 @@ const Snapshot = "cephtune-prefilled"
 
 const (
 	mebibyte = 1 << 20
-	// block is what is written at once, and what parts are whole multiples of.
+	// block is the size of each write. The size of a part is a multiple of it.
 	block = 4 * mebibyte
 	// depth is how many blocks are in flight: 64 MiB of the client's memory.
 	depth = 16
 )
 
-// Exit codes with which a repeated command says that there was nothing to do.
+// Exit codes with which a repeated command reports that there was nothing to do.
 const (
 	noEntry = 2
 	exists  = 17
@@ -69,12 +67,13 @@ type Set struct {
 	Parts int
 	// BlockBytes is the largest operation on Objects, which must fit into one.
 	BlockBytes int64
-	// CompressiblePercent and DedupePercent are those of the contents.
+	// CompressiblePercent and DedupePercent say how much of the contents can be compressed and
+	// deduplicated.
 	CompressiblePercent, DedupePercent int32
 }
 
-// PartBytes is the size of each part: what the place allows for the dataset divided
-// by the number of parts, in whole blocks where it is larger than one.
+// PartBytes returns the size of each part: the place's DatasetBytes divided by the number of
+// parts, in whole blocks if larger than one block.
 func (s Set) PartBytes() int64 {
 	bytes := s.Place.DatasetBytes
 	if s.shared() {
@@ -94,8 +93,8 @@ func (s Set) PartBytes() int64 {
 	return max(bytes/unit, 1) * unit
 }
 
-// ObjectBytes is the size of each object of a part: 4 MiB as those of an image, or
-// more where an operation would not fit.
+// ObjectBytes returns the size of each object of a part: 4 MiB, as in an image, or more if an
+// operation would not fit.
 func (s Set) ObjectBytes() int64 {
 	size := int64(block)
 	for size < s.BlockBytes {
@@ -104,23 +103,23 @@ func (s Set) ObjectBytes() int64 {
 	return size
 }
 
-// ObjectCount is how many objects a part has.
+// ObjectCount returns the number of objects of a part.
 func (s Set) ObjectCount() int64 { return s.PartBytes() / s.ObjectBytes() }
 
 func (s Set) shared() bool { return s.Medium == Image && s.Place.Image.Shared }
 
-// rolledBack says that the set is brought back to what it was prefilled with.
+// rolledBack reports whether the set is rolled back to its prefilled data before each run.
 func (s Set) rolledBack() bool {
 	return s.Medium == Image && s.Use == Write && s.Place.Image.RolledBack
 }
 
-// absent says that it is another client that writes and removes the set.
+// absent reports whether another client writes and removes the set.
 func (s Set) absent() bool { return s.shared() && s.Place.Client != 0 }
 
-// base identifies a set by all that determines its contents and layout.
+// base returns a name for the set from everything that determines its contents and layout.
 func (s Set) base() string {
 	if s.Medium == Device {
-		// There is one device, so phases have to share what is on it.
+		// There is one device, so all phases share its data.
 		return strconv.FormatInt(s.deviceBytes()/mebibyte, 10) + "m"
 	}
 	base := fmt.Sprintf("%s%dx%dm", s.Use, s.Parts, s.PartBytes()/mebibyte)
@@ -136,7 +135,7 @@ func (s Set) base() string {
 	return base
 }
 
-// name is that of an image, of a file, or with which objects begin.
+// name returns the name of an image or file, or the prefix of object names.
 func (s Set) name(part int) string {
 	p := s.Place
 	if s.shared() {
@@ -149,10 +148,10 @@ func (s Set) name(part int) string {
 	return name
 }
 
-// ImageName is the name of a part that is an image.
+// ImageName returns the name of a part that is an image.
 func (s Set) ImageName(part int) string { return s.name(part) }
 
-// OffsetBytes is where a part begins in what Options lead to.
+// OffsetBytes returns where a part begins within the image, file or device that Options selects.
 func (s Set) OffsetBytes(part int) int64 {
 	if s.Medium == Device {
 		return int64(part) * s.PartBytes()
@@ -160,14 +159,14 @@ func (s Set) OffsetBytes(part int) int64 {
 	return 0
 }
 
-// deviceBytes is how much of a device is prefilled, whatever its parts.
+// deviceBytes returns how much of a device is prefilled in all, independent of the number of
+// parts.
 func (s Set) deviceBytes() int64 {
 	s.Parts = 1
 	return s.PartBytes()
 }
 
-// Options are the options of fio that lead to a part, its size (and number of
-// objects) left out.
+// Options returns the fio options that select a part, without its size and number of objects.
 func (s Set) Options(part int) []string {
 	switch s.Medium {
 	case Image:
@@ -183,7 +182,7 @@ func (s Set) Options(part int) []string {
 	return nil
 }
 
-// EngineOptions are the options of fio by which it can talk to Ceph at all.
+// EngineOptions returns the fio options for the connection to Ceph.
 func (s Set) EngineOptions() []string {
 	switch s.Medium {
 	case Image:
@@ -192,18 +191,18 @@ func (s Set) EngineOptions() []string {
 		// Touching objects would create those that are missing, and warm caches.
 		return []string{"--clientname=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "--busy_poll=0", "--touch_objects=0"}
 	case File, Device:
-		// A file that is missing is an error, and not to be laid out while others
-		// measure already.
+		// A missing file must be an error: fio would otherwise lay it out while other clients
+		// measure.
 		return []string{"--allow_file_create=0"}
 	}
 	return nil
 }
 
-// ContentOptions are the options of fio for what is written.
+// ContentOptions returns the fio options for the contents of writes.
 func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int64) []string {
 	if compressiblePercent == 0 && dedupePercent == 0 {
-		// Random bytes, a little changed with each write: nothing to compress, and
-		// without the CPU time that new ones would take from the load.
+		// By default, fio writes random bytes and changes some with each write. They cannot be
+		// compressed, and save the CPU time that fresh random bytes would take from the load.
 		return nil
 	}
 	options := []string{"--refill_buffers=1"}
@@ -218,7 +217,7 @@ func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int6
 	return options
 }
 
-// Dataset is the set as a dataset.
+// Dataset returns the commands and properties of the set as a load.Dataset.
 func (s Set) Dataset() load.Dataset {
 	dataset := load.Dataset{Key: string(s.Medium) + "-" + s.base()}
 	dataset.Shared = s.Place.DatasetOwner != "" && (s.Medium == Image || s.Medium == Objects)
@@ -251,7 +250,7 @@ func (s Set) Dataset() load.Dataset {
 }
 
 // snapshot creates or removes the snapshot of an image's prefilled data, or rolls the image back
-// to it. That needs the lock of the image, and does not wait for it.
+// to it. A rollback needs the lock of the image, and fails rather than wait for it.
 func (s Set) snapshot(verb string, part int) task.Command {
 	command := task.Command{Argv: []string{
 		"rbd", "--id=" + s.Place.CephUser, "snap", verb, "--pool=" + s.Place.Pool, "--image=" + s.name(part), "--snap=" + Snapshot,
@@ -293,7 +292,7 @@ func (s Set) fill(part int) task.Command {
 		argv = append(argv, "--end_fsync=1", "--fallocate=none")
 	case Objects:
 	}
-	if s.Medium != File { // Which has to be created.
+	if s.Medium != File { // A file has to be created.
 		argv = append(argv, s.EngineOptions()...)
 	}
 	argv = append(argv, s.Options(part)...)
@@ -313,7 +312,7 @@ func (s Set) read(part int) task.Command {
 	return task.Command{Argv: append(argv, s.Options(part)...)}
 }
 
-// throughout are options of fio that go from one end of a part to the other, once.
+// throughout returns fio options for one sequential pass over a part.
 func (s Set) throughout(name, pattern string) []string {
 	argv := []string{
 		"fio", "--eta=never", "--name=" + name, "--rw=" + pattern, "--bs=" + strconv.FormatInt(min(block, s.fillBlock()), 10),
@@ -325,7 +324,7 @@ func (s Set) throughout(name, pattern string) []string {
 	case Objects:
 		return append(argv, "--ioengine=rados", "--file_service_type=sequential", "--nrfiles="+strconv.FormatInt(s.ObjectCount(), 10))
 	case File:
-		// Not every file system can do direct I/O, and a phase need not.
+		// Buffered I/O, because not every file system supports direct I/O.
 		return append(argv, "--ioengine=libaio", "--direct=0")
 	case Device:
 		return append(argv, "--ioengine=libaio", "--direct=1")
@@ -333,7 +332,8 @@ func (s Set) throughout(name, pattern string) []string {
 	return argv
 }
 
-// fillBlock divides the size of a part: fio leaves out a last block that is not full.
+// fillBlock returns a block size that divides the size of a part, because fio skips an
+// incomplete last block.
 func (s Set) fillBlock() int64 {
 	if s.PartBytes()%block != 0 {
 		return mebibyte
@@ -366,9 +366,9 @@ func (s Set) remove(part int) []task.Command {
 	return nil
 }
 
-// AwaitLock takes and returns the exclusive lock of an image. Where a client was
-// killed, Ceph holds its lock for half a minute: better now than in the measurement.
-// The value that it sets means nothing.
+// AwaitLock takes and releases the exclusive lock of an image. After a client was killed, Ceph
+// keeps its lock for half a minute, and this wait must not be measured. The command sets a
+// meaningless value, because that requires the lock.
 func (s Set) AwaitLock(part int) task.Command {
 	return task.Command{Argv: []string{
 		"rbd", "--id=" + s.Place.CephUser, "image-meta", "set", "--pool=" + s.Place.Pool, "--image=" + s.name(part),
@@ -376,19 +376,19 @@ func (s Set) AwaitLock(part int) task.Command {
 	}}
 }
 
-// CheckObjects fails if the last object of a part is not there. fio's engine takes
-// no notice when objects are missing, and reads them very fast.
+// CheckObjects returns a command that fails if the last object of a part is missing. fio's
+// engine ignores missing objects, and "reads" them very fast.
 func (s Set) CheckObjects(part int) task.Command {
 	last := s.name(part) + strconv.FormatInt(s.ObjectCount()-1, 10)
 	return task.Command{Argv: []string{"rados", "--id=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "stat", last}}
 }
 
-// RemoveObjects removes the objects of a namespace, "" for the default one, whose
-// names begin with prefix, which itself begins with [place.ObjectPrefix].
+// RemoveObjects removes the objects of a namespace whose names begin with prefix; "" is the
+// default namespace. The prefix itself begins with [place.ObjectPrefix].
 //
-// `rados cleanup` would rather follow the notes of a bench, and remove the objects
-// that a process of the noted number on this very host would have written, present
-// or not. With a name without notes, it lists the objects instead.
+// If `rados cleanup` finds the metadata object of a bench, it computes object names from that
+// object's process ID and this host's name, whether or not such objects exist. RemoveObjects
+// passes a run name without a metadata object, so that it lists the objects instead.
 func RemoveObjects(p place.Place, namespace, prefix string) task.Command {
 	argv := []string{"rados", "--id=" + p.CephUser, "--pool=" + p.ObjectPool()}
 	if namespace != "" {

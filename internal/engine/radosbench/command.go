@@ -13,34 +13,35 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// runName is the object in which the tool notes what it wrote. It begins like the
-// objects, so that it is removed with them.
+// runName is the metadata object in which the tool records what it wrote. It has the prefix of
+// the other objects, and is therefore removed with them.
 const runName = place.ObjectPrefix + "run"
 
 const (
-	// week bounds a prefill, which a number of objects ends, and the task's deadline.
+	// week is the time limit of a prefill, in seconds. The number of objects, or the task's
+	// deadline, ends a prefill earlier.
 	week = 7 * 24 * 3600
-	// minimumSeconds is what a phase that maxObjects ended has to have measured.
+	// minimumSeconds is the shortest valid measurement of a phase that maxObjects ends.
 	minimumSeconds = 30
 	// fillBytes is how much of a prefill is in flight, in the client's memory.
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
-	// allocation is the least that an OSD allocates for its part of an object; objectOverhead
-	// is its metadata, rounded up.
+	// allocation is the smallest space that an OSD allocates for its part of an object.
+	// objectOverhead is the size of the object's metadata, rounded up.
 	allocation     = 4 << 10
 	objectOverhead = 4 << 10
 )
 
 // phase is a phase of rados bench.
 //
-// Each run and each dataset has a RADOS namespace of its own. The tool names objects
-// by host name and process, and notes only the process: in one namespace, two runs
-// could take each other's objects for their own. And so what a killed run has left,
-// without any notes, can be removed.
+// Each run and each dataset has a RADOS namespace of its own. The tool names objects by host
+// name and process ID, but records only the process ID: in one namespace, two runs could take
+// each other's objects for their own. A namespace also makes it possible to remove the objects
+// of a killed run, which leaves no metadata object.
 //
-// The plain output is asked for. The JSON of all versions up to Tentacle has the
-// tool's messages in its midst, and undefined values for stalled seconds.
+// The phase requests the plain output. In all versions up to Tentacle, the JSON output has
+// messages of the tool in its midst, and undefined values for stalled seconds.
 type phase struct {
 	spec                    v1alpha1.RadosBench
 	blockBytes, objectBytes int64
@@ -73,7 +74,8 @@ func New(spec v1alpha1.RadosBench) (load.Load, error) {
 	return b, nil
 }
 
-// Timing implements load.Load. The tool knows no ramp: it is cut from its course.
+// Timing implements load.Load. The tool has no ramp of its own, so the ramp is cut from the time
+// series.
 func (b *phase) Timing() load.Timing {
 	return load.Timing{RampSeconds: b.ramp, Cut: b.ramp > 0, MeasuredSeconds: b.seconds - b.ramp}
 }
@@ -83,7 +85,7 @@ func (b *phase) usesDataset() bool {
 	return b.spec.Mode != v1alpha1.RadosBenchWrite || b.spec.ReuseObjects
 }
 
-// objects is how many objects are prefilled: at least as many as are in flight.
+// objects returns how many objects are prefilled: at least the number in flight.
 func (b *phase) objects(p place.Place) int64 {
 	perObject := b.objectBytes / b.blockBytes
 	inFlight := (int64(b.spec.Concurrency) + perObject - 1) / perObject
@@ -107,7 +109,7 @@ func (b *phase) key(p place.Place) string {
 	return key
 }
 
-// namespace is that of the phase's objects.
+// namespace returns the RADOS namespace of the phase's objects.
 func (b *phase) namespace(p place.Place) string {
 	if b.usesDataset() {
 		return p.ObjectNamespace(b.key(p))
@@ -142,15 +144,16 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	return []load.Dataset{{
 		Key:   b.key(p),
 		Bytes: objects * b.objectBytes,
-		// The objects of an earlier attempt have other names, and would never be read.
+		// Objects of an earlier attempt have other names and would never be read, so they are
+		// removed first.
 		Commands: []task.Command{remove, {Argv: fill}},
 		Warm:     b.warm(p, inFlight),
 		Remove:   []task.Command{remove},
 	}}
 }
 
-// warm reads all objects once: the tool stops when it has. It reads neither omaps nor
-// extended attributes.
+// warm returns a command that reads all objects once; the tool then stops by itself. It reads
+// neither omaps nor extended attributes.
 func (b *phase) warm(p place.Place, inFlight int64) []task.Command {
 	if destinationFlag(b.spec.Destination) != "" {
 		return nil
@@ -158,7 +161,7 @@ func (b *phase) warm(p place.Place, inFlight int64) []task.Command {
 	return []task.Command{{Argv: b.rados(p, "--concurrent-ios="+strconv.FormatInt(inFlight, 10), "--no-verify", "bench", strconv.Itoa(week), "seq")}}
 }
 
-// rados begins a command line on the phase's objects.
+// rados returns the beginning of a command line for the phase's objects.
 func (b *phase) rados(p place.Place, options ...string) []string {
 	return append([]string{
 		"rados", "--id=" + p.CephUser, "--pool=" + p.ObjectPool(), "--namespace=" + b.namespace(p), "--run-name=" + runName,
@@ -199,8 +202,8 @@ func (b *phase) writeOptions(p place.Place) []string {
 		options = append(options, flag)
 	}
 	if b.spec.ReuseObjects {
-		// The sizes are those of the prefill. Without a limit the tool would go on
-		// behind the last object with new ones.
+		// The sizes equal those of the prefill. Without a limit, the tool would create new
+		// objects after the last one.
 		limit := b.objects(p)
 		if b.spec.MaxObjects != nil {
 			limit = min(limit, *b.spec.MaxObjects)
@@ -215,8 +218,9 @@ func (b *phase) writeOptions(p place.Place) []string {
 		"--object-size="+strconv.FormatInt(b.objectBytes, 10))
 }
 
-// limit is how many new objects the phase may write; 0 for no limit. Without one, a phase
-// that time alone ends would fill a small cluster, and with it stop everybody's writes.
+// limit returns how many new objects the phase may write; 0 means no limit. Without a limit, a
+// phase that only time ends would fill a small cluster, and a full cluster blocks the writes of
+// all clients.
 func (b *phase) limit(p place.Place) int64 {
 	switch {
 	case b.boundByRoom(p):
@@ -232,7 +236,7 @@ func (b *phase) boundByRoom(p place.Place) bool {
 	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
 }
 
-// fitting is how many objects there is room for. The tool counts operations in 32 bits.
+// fitting returns how many objects there is room for. The tool counts operations in 32 bits.
 func (b *phase) fitting(p place.Place) int64 {
 	chunks := int64(max(p.DataChunks, 1))
 	each := max(b.objectBytes, chunks*allocation) + chunks*objectOverhead
@@ -271,7 +275,8 @@ func modeName(mode v1alpha1.RadosBenchMode) string {
 	return "write"
 }
 
-// destinationFlag is empty for the contents of objects, the engine's default.
+// destinationFlag returns the option for omaps or extended attributes. It is empty for the
+// contents of objects, the engine's default.
 func destinationFlag(destination v1alpha1.RadosBenchDestination) string {
 	switch destination {
 	case v1alpha1.RadosBenchOMap:

@@ -12,10 +12,9 @@ import (
 
 // ParseJSON reads the output of rados bench --format json or json-pretty.
 //
-// Its numbers are strings, and until ceph#66936 (2026) its plain messages stood
-// between, and even within, the lines of the document. Of stalled seconds,
-// cur_bw and last_lat are undefined (an int printed as a double), and so is
-// stddev_iops of a write; neither is read.
+// Its numbers are strings. Until ceph#66936 (2026), plain messages appeared between, and even
+// within, the lines of the document. In stalled seconds, cur_bw and last_lat are undefined (an
+// int printed as a double), and so is stddev_iops of a write. ParseJSON reads none of the three.
 func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 	data, err := parse.ReadDocument(r)
 	if err != nil {
@@ -38,8 +37,8 @@ type jsonParser struct {
 	decoder *jsontext.Decoder
 }
 
-// blankMessages overwrites what is not JSON with spaces, so that offsets stay
-// those of the output.
+// blankMessages overwrites text that is not JSON with spaces, so that offsets in the output stay
+// valid.
 func (p *jsonParser) blankMessages() error {
 	for number, start := 1, 0; start < len(p.data); number++ {
 		end := len(p.data)
@@ -66,9 +65,9 @@ func blank(text []byte) {
 	}
 }
 
-// messageIn returns the part of a line that is a message, or nil. The messages of
-// the clean-up, and errors, begin wherever the JSON printed so far has ended, and
-// take the rest of the line. Any other text is a message only on a line of its own.
+// messageIn returns the part of a line that is a message, or nil. Errors, and messages of the
+// clean-up, can begin anywhere in a line of JSON and take up the rest of the line. Any other
+// text is a message only on a line of its own.
 func messageIn(line []byte) []byte {
 	for _, message := range []string{
 		"hints = ", "Cleaning up (deleting", "Clean up completed", "Removed ", "Warning: using slow", "error during benchmark",
@@ -112,7 +111,7 @@ func (p *jsonParser) document() error {
 	return p.nothingElse()
 }
 
-// nothingElse makes sure that the output is that of one run.
+// nothingElse returns an error if the output contains more than one run.
 func (p *jsonParser) nothingElse() error {
 	switch value, err := p.decoder.ReadValue(); {
 	case err == io.EOF: //nolint:errorlint // The decoder documents that it returns this very value.
@@ -153,7 +152,7 @@ func (p *jsonParser) member(name string) error {
 		return p.float(&p.latencyMean, value)
 	case "stddev_latency":
 		return p.float(&p.latencyStddev, value)
-	case "max_latency", "max_latency:": // With a colon before Luminous.
+	case "max_latency", "max_latency:": // Before Luminous, the name has a colon.
 		return p.float(&p.latencyMax, value)
 	case "min_latency":
 		return p.float(&p.latencyMin, value)
@@ -183,7 +182,7 @@ func (p *jsonParser) array() error {
 	return nil
 }
 
-// row reads one row, and keeps only four members.
+// row reads one row, and keeps only four of its members.
 func (p *jsonParser) row() error {
 	if _, err := p.decoder.ReadToken(); err != nil {
 		return p.failed(err)

@@ -5,9 +5,9 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// liveRows reads rows as they are printed, each second. Bandwidth has a column of its
-// own; operations and latencies are printed from the beginning on, so what the last
-// second was follows from two rows.
+// liveRows reads rows as they are printed, each second. Bandwidth has a column of its own.
+// Operations and latencies count from the beginning, so the values of the last second are the
+// difference of two rows.
 type liveRows struct{ last row }
 
 func newLive() parse.Live { return &liveRows{} }
@@ -22,7 +22,7 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	l.last = next
 	seconds, operations := float64(next.second-before.second), float64(next.finished-before.finished)
 	if seconds == 0 {
-		return parse.Rate{}, false // The row of second 0.
+		return parse.Rate{}, false // Row 0 covers no time.
 	}
 	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds}
 	counted := &parse.Counted{Seconds: seconds, Done: result.Done{Operations: operations, Bytes: rate.BytesPerSecond * seconds}}
@@ -34,8 +34,8 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	return rate, true
 }
 
-// liveRow reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg
-// lat(s)". A second in which nothing was finished has 0 and a dash.
+// liveRow reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)".
+// A second in which nothing finished has 0 and a dash.
 func liveRow(line []byte) (r row, mibPerSecond float64, ok bool) {
 	var fields [8][]byte
 	for i := range fields {

@@ -1,10 +1,10 @@
 // Package radosbench reads the output of `rados bench`, plain and JSON, as
-// src/common/obj_bencher.cc of Ceph writes it, from Jewel on.
-// In the output, MB means MiB. Its rates are not used at all: "avg MB/s" is a running mean since
-// the start, "cur MB/s" is spread over the stalled seconds before it, "Average IOPS" is
-// truncated to a whole number, and the JSON form prints "stddev_iops" with the wrong verb.
-// Operations and seconds give them. The latency of a second is what it adds to the running mean
-// "avg lat".
+// src/common/obj_bencher.cc of Ceph writes it, from Jewel on. In the output, MB means MiB. The
+// package ignores all rates: "avg MB/s" is a running mean since the start, "cur MB/s" is spread
+// over the stalled seconds before it, "Average IOPS" is truncated to a whole number, and the
+// JSON form prints "stddev_iops" with the wrong verb. It computes rates from operations and
+// seconds instead. It computes the latency of a second from the change of the running mean "avg
+// lat".
 package radosbench
 
 import (
@@ -51,32 +51,32 @@ func containsAny(head []byte, marks ...string) bool {
 // maxRows bounds the memory for the rows of a run: a week of seconds.
 const maxRows = 7 * 24 * 3600
 
-// mebibyte is what rados bench calls MB.
+// mebibyte is the unit that rados bench calls MB.
 const mebibyte = 1 << 20
 
 // usualRows is the number of rows to expect: up to ten minutes.
 const usualRows = 640
 
-// A row is what the tool printed at the end of one second.
+// A row is the line that the tool printed at the end of one second.
 type row struct {
 	second   int64
 	finished int64
-	// averageMiBPerSecond is the running mean since the start, from which the exact
-	// time of the row follows; 0 if it is not known.
+	// averageMiBPerSecond is the running mean since the start, which yields the exact time of
+	// the row; 0 if unknown.
 	averageMiBPerSecond float64
-	// averageLatency is the mean of all operations since the start, from which that
-	// of the row's own follows; 0 if it is not known.
+	// averageLatency is the mean of all operations since the start, which yields the mean of the
+	// row's own operations; 0 if unknown.
 	averageLatency float64
 }
 
-// A bench is what an output says, in either format.
+// A bench is the content of an output, in either format.
 type bench struct {
 	format   string
 	settings map[string]string
 	notes    parse.Notes
 
-	// decimals says that a latency is printed with six decimals, rather than six
-	// significant digits.
+	// decimals says that latencies are printed with six decimals instead of six significant
+	// digits.
 	decimals bool
 
 	rows    []row
@@ -86,13 +86,13 @@ type bench struct {
 	requestedSeconds float64
 	maxObjects       int64
 
-	// The summary. Fields that were not there are nil.
+	// The summary. Missing fields are nil.
 	direction       result.DirectionName
 	seconds         *float64
 	operations      *int64
 	operationBytes  *int64
 	mibPerSecond    *float64
-	bandwidthLine   int // That of mibPerSecond.
+	bandwidthLine   int // The line with mibPerSecond.
 	latencyMean     *float64
 	latencyStddev   *float64
 	latencyMin      *float64
@@ -104,7 +104,7 @@ func newBench(format string) *bench {
 	return &bench{format: format, settings: map[string]string{}, rows: make([]row, 0, usualRows)}
 }
 
-// The kinds of number that setInt and setFloat expect, for errors.
+// The kinds of number that setInt and setFloat expect, for error messages.
 const (
 	wantInt   = "a whole number, once"
 	wantFloat = "a finite number, once"
@@ -120,7 +120,7 @@ func setInt(into **int64, value []byte) bool {
 	return true
 }
 
-// setFloat is setInt for fractions.
+// setFloat is like setInt, for numbers with a fraction.
 func setFloat(into **float64, value []byte) bool {
 	f, ok := parse.Float(value)
 	if !ok || *into != nil {
@@ -144,7 +144,7 @@ func (b *bench) head(concurrentIOs, secondsToRun, maxObjects string) {
 	b.maxObjects, _ = parse.Int([]byte(maxObjects))
 }
 
-// addRow adds a row, and reports whether it can follow the ones before it.
+// addRow adds a row, and reports whether it is consistent with the rows before it.
 func (b *bench) addRow(r row) bool {
 	if n := len(b.rows); n > 0 {
 		last := b.rows[n-1]
@@ -160,8 +160,7 @@ func (b *bench) addRow(r row) bool {
 	return true
 }
 
-// result turns what was read into a result, or into the error that it amounts to.
-// line is the last line that was read.
+// result turns the parsed output into a result or an error. line is the last line that was read.
 func (b *bench) result(options parse.Options, line int) (*result.Result, error) {
 	if !b.summaryComplete || b.seconds == nil || b.operations == nil || b.operationBytes == nil {
 		return nil, &parse.IncompleteError{
@@ -192,8 +191,9 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 	return res, nil
 }
 
-// partial is the result from the rows of a stopped run, which ends without a summary. It is nil
-// without rows, or if the size of operations is unknown: only a write has a head.
+// partial returns a result from the rows of a stopped run, which lacks a summary. It returns nil
+// if there are no rows, or if the size of operations is unknown: only a write prints it in a
+// head.
 func (b *bench) partial(operationBytes int64) *result.Result {
 	if len(b.rows) == 0 || operationBytes <= 0 {
 		return nil
@@ -248,9 +248,9 @@ func (b *bench) build() *result.Result {
 	return res
 }
 
-// checkBandwidth guards against an output that contradicts itself, such as a read
-// of parts of objects before Octopus, which counted whole objects. The printed
-// value has as few as three digits.
+// checkBandwidth guards against an output that contradicts itself. Before Octopus, for example,
+// a read of parts of objects counted whole objects. The printed value may have only three
+// digits.
 func (b *bench) checkBandwidth() error {
 	if b.mibPerSecond == nil {
 		return nil
@@ -266,8 +266,8 @@ func (b *bench) checkBandwidth() error {
 	}
 }
 
-// checkDuration compares with what the caller requested, or else with what the
-// tool says that it was asked for, unless a number of objects could end the run.
+// checkDuration compares the duration with the caller's request, or with the request that the
+// output mentions. It ignores the latter if a number of objects could end the run.
 func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
 	requested := options.RequestedSeconds
 	if requested == 0 && b.maxObjects == 0 {
@@ -285,8 +285,8 @@ func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
 	return nil
 }
 
-// latency returns the moments that the summary has. There is no spread for reads,
-// and there are never percentiles.
+// latency returns the moments from the summary. Reads have no standard deviation, and
+// percentiles are never printed.
 func (b *bench) latency() *result.Latency {
 	if b.latencyMean == nil {
 		return nil

@@ -1,7 +1,8 @@
 package radosbench
 
 // scanRow reads a well-formed row in one pass: most of an output is rows, and nearly all are
-// well formed. It leaves all others to [textParser.row], which reads or explains them.
+// well formed. It leaves all other lines to [textParser.row], which parses them or returns an
+// error.
 func scanRow(line []byte) (r row, ok bool) {
 	at := 0
 	if r.second, at, ok = scanInt(line, at); !ok {
@@ -25,7 +26,7 @@ func scanRow(line []byte) (r row, ok bool) {
 	return r, ok
 }
 
-// skipFields goes over two fields that look like numbers, with spaces before each.
+// skipFields skips two fields that look like numbers, with spaces before each.
 func skipFields(line []byte, at int) (behind int, ok bool) {
 	for range 2 {
 		at = skipSpaces(line, at)
@@ -113,9 +114,8 @@ func skipInt(line []byte, at int) (behind int, ok bool) {
 	return len(line), false
 }
 
-// scanDecimal reads a number of up to 15 digits, with or without a point, with
-// spaces before it and one behind it. Its value is the correctly rounded one, since
-// digits and power of ten are exact.
+// scanDecimal reads a number of up to 15 digits, with or without a point, with spaces before it
+// and one behind it. The value is correctly rounded, since digits and power of ten are exact.
 func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 	whole, at, _ := scanInt(line, at)
 	digits, scale := whole, 1.0
@@ -129,7 +129,7 @@ func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 	return float64(digits) / scale, at, ok
 }
 
-// countFields counts fields that look like numbers; -1 if one does not.
+// countFields counts fields that look like numbers. It returns -1 if a field does not.
 func countFields(line []byte) int {
 	fields, before := 0, byte(' ')
 	for _, c := range line {
@@ -146,8 +146,8 @@ func countFields(line []byte) int {
 	return fields
 }
 
-// numberish are the characters of the numbers that C++ prints, nan and inf among
-// them, and of the dash of a stalled second.
+// numberish holds the characters of numbers that C++ prints, including nan and inf, and the dash
+// of a stalled second.
 var numberish = func() (are [256]bool) { //nolint:gochecknoglobals // A table of constants.
 	for _, c := range []byte("0123456789.-+enaif") {
 		are[c] = true

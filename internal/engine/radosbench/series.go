@@ -4,8 +4,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// series turns the rows into intervals, and what was done after the last row into
-// a last interval, so that the intervals add up to the totals.
+// series turns the rows into intervals. Operations after the last row form a last interval, so
+// that the intervals add up to the totals.
 func (b *bench) series() *result.Series {
 	if len(b.rows) == 0 || b.tooLong {
 		return nil
@@ -20,7 +20,7 @@ func (b *bench) series() *result.Series {
 		}
 		last, lastTime = r, times[i]
 	}
-	// Shorter than a millisecond is not an interval but rounding.
+	// A rest of less than a millisecond is a rounding error, not an interval.
 	if rest := *b.operations - last.finished; rest >= 0 && *b.seconds > lastTime+0.001 {
 		s.add(lastTime, *b.seconds, rest, *b.operationBytes)
 	}
@@ -31,15 +31,15 @@ func (b *bench) series() *result.Series {
 	return s.Series
 }
 
-// sufficient is the largest relative error that rounding may put on the latency of
-// an interval.
+// sufficient is the largest relative error that rounding may cause in the latency of an
+// interval.
 const sufficient = 0.02
 
-// setLatencies fills the column of latencies, if the running mean yields them. Where its digits
-// do not suffice for one interval, as many as it takes share their mean, so that nothing of the
-// total is lost. An interval without operations has 0.
+// setLatencies fills the column of latencies, if the running mean yields them. If its digits do
+// not suffice for one interval, several intervals share their mean, so that the total stays
+// correct. An interval without operations has 0.
 func (b *bench) setLatencies(s *result.Series) {
-	first := 0 // Row 0 is printed before anything has been done.
+	first := 0 // The tool prints row 0 before the first operation.
 	for first < len(b.rows) && b.rows[first].finished == 0 && b.rows[first].second == 0 {
 		first++
 	}
@@ -51,8 +51,8 @@ func (b *bench) setLatencies(s *result.Series) {
 		rows = append(rows, row{finished: *b.operations, averageLatency: *b.latencyMean})
 	}
 	latencies := make([]float64, len(rows))
-	// From the end to the beginning, because the first operations are the ones that
-	// never lack digits.
+	// The loop runs backwards, because the running mean always has enough digits for the first
+	// operations.
 	end := len(rows)
 	for i := end - 1; i >= 0; i-- {
 		var before row
@@ -79,7 +79,7 @@ func (b *bench) setLatencies(s *result.Series) {
 func (b *bench) latencyBetween(from, to row) (float64, bool) {
 	before, behind := float64(from.finished), float64(to.finished)
 	sum := to.averageLatency*behind - from.averageLatency*before
-	// How far the printed means may be from the true ones, times their weights.
+	// The largest rounding errors of the printed means, times their weights.
 	lost := 5e-6 * (to.averageLatency*behind + from.averageLatency*before)
 	if b.decimals {
 		lost = 0.5e-6 * (behind + before)
@@ -93,10 +93,9 @@ func (b *bench) latencyBetween(from, to row) (float64, bool) {
 
 // rowTimes returns when each row was printed, in seconds since the start.
 //
-// The first column counts rows; it is not a time. The first row is printed a
-// fraction of a second into the run, and with it all others, by a fraction that
-// the running mean reveals: it is operations by time. Where it has too few digits
-// for that (or is nan), the count has to do.
+// The first column counts rows; it is not a time. All rows are printed a fraction of a second
+// later than their number says. The running mean reveals this fraction, as it is operations
+// divided by time. If it has too few digits (or is nan), the count stands in.
 func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 	times := make([]float64, len(b.rows))
 	measured := true
@@ -106,8 +105,8 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 		if r.finished > 0 && r.averageMiBPerSecond > 0 {
 			t = float64(r.finished) * float64(*b.operationBytes) / mebibyte / r.averageMiBPerSecond
 		}
-		// A row is never early, and late by what the loop takes; a second or more is
-		// a sign of lost digits, or of a machine that was suspended.
+		// A row is never early, and a little late because of the tool's loop. A second or more
+		// shows lost digits, or that the machine was suspended.
 		late := t - float64(r.second)
 		if t < previous || late < -0.01 || late > 1+0.01*float64(r.second) {
 			measured = false
@@ -123,11 +122,11 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 	return times, result.NominalBoundaries
 }
 
-// seriesBuilder is a series with both columns of rates.
+// seriesBuilder builds a series with both columns of rates.
 type seriesBuilder struct{ *result.Series }
 
 func newSeries(capacity int, boundaries result.Boundaries) seriesBuilder {
-	// One piece of memory for all columns.
+	// One allocation serves all columns.
 	all := make([]float64, 4*capacity)
 	column := func(i int) []float64 { return all[i*capacity : i*capacity : (i+1)*capacity] }
 	return seriesBuilder{&result.Series{

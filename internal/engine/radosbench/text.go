@@ -17,7 +17,7 @@ func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
 	for p.lines.Next() {
 		if p.seconds == nil {
-			// A row with a carriage return is not for scanRow, but for line below.
+			// scanRow refuses a row with a carriage return, and line below handles it.
 			if row, ok := scanRow(p.lines.Raw()); ok && p.addRow(row) {
 				continue
 			}
@@ -53,9 +53,9 @@ func (p *textParser) line(line []byte) error {
 	return p.other(line)
 }
 
-// isRow reports whether a line is meant as a row, so that a damaged one is an
-// error. Ceph's own log lines are not: without their time they begin with a
-// thread, which may look like a number, and a priority such as -1.
+// isRow reports whether a line is meant as a row, so that a damaged row causes an error. Ceph's
+// own log lines are not rows: without their time they begin with a thread ID, which may look
+// like a number, and a priority such as -1.
 func isRow(field, rest []byte) bool {
 	if _, ok := parse.Int(field); !ok {
 		return false
@@ -64,9 +64,9 @@ func isRow(field, rest []byte) bool {
 	return len(next) == 0 || next[0] != '-'
 }
 
-// withoutTimestamp removes the time that --show-time puts before lines, and that
-// the "min lat" line always has: "2016-08-25 15:33:01.123456 " from an older
-// Ceph, "2026-01-15T16:08:38.887+0000 " from a newer one.
+// withoutTimestamp removes the time before a line. --show-time adds it to all lines, and the
+// "min lat" line always has it: "2016-08-25 15:33:01.123456 " from an older Ceph,
+// "2026-01-15T16:08:38.887+0000 " from a newer one.
 func withoutTimestamp(line []byte) []byte {
 	const date = len("2006-01-02")
 	if len(line) <= date || line[0] != '2' || line[4] != '-' || line[7] != '-' {
@@ -74,14 +74,14 @@ func withoutTimestamp(line []byte) []byte {
 	}
 	first, rest := parse.Field(line)
 	if len(first) == date {
-		_, rest = parse.Field(rest) // The time stands on its own.
+		_, rest = parse.Field(rest) // In this form, the time is a field of its own.
 	}
 	return rest
 }
 
-// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg
-// lat(s)". Of the sixth and seventh column only the form is checked: -1, 0 and -
-// stand for values that there are not.
+// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)". It
+// checks only the form of the sixth and seventh column, in which -1, 0 and - stand for missing
+// values.
 func (p *textParser) row(field, rest []byte) error {
 	var r row
 	var ok [4]bool
@@ -154,7 +154,7 @@ func (p *textParser) summary(label, value []byte) (bool, error) {
 	case "Max latency":
 		return true, p.float(&p.latencyMax, value)
 	case "Min latency":
-		p.summaryComplete = true // It is the last line of the summary.
+		p.summaryComplete = true // This is the last line of the summary.
 		return true, p.float(&p.latencyMin, value)
 	case "Stddev Bandwidth", "Max bandwidth", "Min bandwidth",
 		"Average IOPS", "Stddev IOPS", "Max IOPS", "Min IOPS", "Object prefix":
@@ -194,10 +194,10 @@ func (p *textParser) header(text []byte) error {
 	return nil
 }
 
-// isChatter recognises what rados prints around its figures.
+// isChatter recognises lines without figures.
 func isChatter(text []byte) bool {
 	for _, start := range []string{
-		"sec ", "min lat:", "hints = ", "Average IOPS", // Luminous forgot the colon.
+		"sec ", "min lat:", "hints = ", "Average IOPS", // Luminous prints no colon.
 		"Cleaning up (", "Clean up completed", "Removed ", "Warning: using slow linear search",
 	} {
 		if bytes.HasPrefix(text, []byte(start)) {
@@ -207,8 +207,8 @@ func isChatter(text []byte) bool {
 	return false
 }
 
-// isFailure recognises the messages with which rados bench gives up, or with which
-// it counts an object that was not what had been written.
+// isFailure recognises the messages with which rados bench gives up, or reports an object whose
+// contents are wrong.
 func isFailure(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("error during benchmark")) ||
 		bytes.HasPrefix(text, []byte("error opening pool")) ||

@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// minimumSeconds is what a measurement has to last.
+	// minimumSeconds is the shortest valid measurement.
 	minimumSeconds = 30
-	// patience is how many times its intended duration a run may take.
+	// patience is the timeout of a run, as a multiple of its intended duration.
 	patience = 5
-	// stepsSeconds is enough to outlast the lock of a client that was killed.
+	// stepsSeconds is longer than Ceph keeps the lock of a killed client.
 	stepsSeconds = 120
 	// firstPatternByte is the first version of Ceph with --pattern-byte: Tentacle.
 	firstPatternByte = 20
 )
 
-// phase is a phase of rbd bench. Writes go over a prefilled image, each client's own
-// unless the target shares one. The image is as large as its prefill, since the tool
-// always works on all of it.
+// phase is a phase of rbd bench. Writes overwrite a prefilled image. Each client has its own
+// image unless the target shares one. The image is as large as its prefilled data, because the
+// tool always uses the whole image.
 type phase struct {
 	spec    v1alpha1.RBDBench
 	ioBytes int64
 	total   int64   // 0 if pilots have to measure it.
-	seconds float64 // That it is meant to take.
+	seconds float64 // The intended duration.
 }
 
 // New returns the load of a phase. The error says what is out of range.
@@ -78,10 +78,10 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	return []load.Dataset{b.image(p).Dataset()}
 }
 
-// Namespaces implements load.Load. There are objects of images only.
+// Namespaces implements load.Load. Only images have objects, in the default namespace.
 func (*phase) Namespaces(place.Place) []string { return nil }
 
-// Tidy implements load.Load: a run writes over what was there.
+// Tidy implements load.Load. It has no commands, because a run overwrites existing data.
 func (*phase) Tidy(place.Place, load.Run) []task.Command { return nil }
 
 // Task implements load.Load.

@@ -8,10 +8,10 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// liveRows reads rows as they are printed. Their rates are means over five rows; the second column counts
-// operations from the beginning, so that what was done since the row before is known exactly.
+// liveRows reads rows as they are printed. Their rates are means over five rows. The second
+// column counts operations from the beginning, so its difference to the previous row is exact.
 type liveRows struct {
-	bytes              float64 // of an operation, from the head; 0 if that was not seen
+	bytes              float64 // bytes per operation, from the head; 0 if the head was not seen
 	second, operations int64
 	begun              bool
 }
@@ -33,7 +33,7 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	text, _ = parse.Field(line)
 	operations, counts := parse.Int(text)
 	if !ok || !counts {
-		return rate, true // Operations in flight are subtracted, so the first value may be negative.
+		return rate, true // The tool subtracts operations in flight, so the first value may be negative.
 	}
 	if l.begun && second > l.second && operations >= l.operations {
 		n := float64(operations - l.operations)
@@ -77,7 +77,7 @@ func liveRate(line []byte) (parse.Rate, bool) {
 	return rate, true
 }
 
-// liveUnit is how many bytes one of a unit has, such as "MiB/s" or "B/s".
+// liveUnit returns the bytes of a unit such as "MiB/s" or "B/s".
 func liveUnit(unit []byte) (float64, bool) {
 	if unit == nil {
 		return 1, true

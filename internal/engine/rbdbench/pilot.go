@@ -3,27 +3,28 @@ package rbdbench
 import "github.com/cephtune/cephtune/internal/engine/load"
 
 const (
-	// pilotSeconds is how long a pilot has to take to be believed: what the first
-	// seconds write goes into caches, or waits for connections to be made.
+	// pilotSeconds is the shortest pilot whose rate is trusted: the first seconds fill caches,
+	// or wait for connections.
 	pilotSeconds = 5
-	// aimedSeconds is how long the next pilot is meant to take. It is more, so that one
-	// that is faster than the last is still believed.
+	// aimedSeconds is the intended duration of the next pilot. It exceeds pilotSeconds, so that
+	// a pilot that turns out faster is still trusted.
 	aimedSeconds = 2 * pilotSeconds
-	// pilotFactor is by how much each pilot is larger than the one before at most.
+	// pilotFactor is the largest ratio of the size of a pilot to the size of the one before.
 	pilotFactor = 8
-	// maxPilots bounds their number: with the last one the size grew 32768-fold.
+	// maxPilots is the largest number of pilots. The last one may be 32768 times as large as the
+	// first.
 	maxPilots = 6
-	// speedUp is by how much a run may be faster than its pilot and still be long
-	// enough to count: a pilot can have shared the cluster with something that has ended
-	// since, or have filled the caches that the run finds filled.
+	// speedUp is the factor by which a run may be faster than its pilot and still be long enough
+	// to be valid. A run can be faster because another load has ended since, or because the
+	// pilot has filled the caches.
 	speedUp = 2
 	// shortestAim is the shortest time that a phase is sized for.
 	shortestAim = speedUp * minimumSeconds
-	// firstRounds is how many operations of each thread the first pilot has, where
-	// they are small; firstBytes is where it stops growing with them. The tool's
-	// clock has steps of some milliseconds, so it must not be done in less.
+	// firstRounds is how many operations of each thread the first pilot has; firstBytes limits
+	// its size if operations are large. The tool's clock has steps of some milliseconds, so the
+	// pilot must take longer than that.
 	firstRounds, firstBytes = 256, 64 << 20
-	// maxTotal bounds what is measured with, as the API bounds what may be asked for.
+	// maxTotal is the largest size of a measurement. It equals the limit of the API.
 	maxTotal = 100 << 40
 )
 
@@ -47,8 +48,8 @@ func (b *phase) NextPilot(pilots []load.Pilot) (bytes int64, done bool) {
 	return wholeRounds(min(lasting(last, b.seconds), maxTotal), round), true
 }
 
-// lasting are the bytes that take so long at the rate of a pilot; without end for a
-// pilot in no time at all.
+// lasting returns how many bytes take the given time at the rate of a pilot; infinite for a
+// pilot that took no time.
 func lasting(pilot load.Pilot, seconds float64) float64 {
 	return float64(pilot.Bytes) / max(pilot.Seconds, 0) * seconds
 }

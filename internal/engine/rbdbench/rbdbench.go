@@ -2,9 +2,9 @@
 // of Ceph writes it: from the version that printed bytes per second as a number
 // (up to Nautilus) to the one that prints "43 MiB/s".
 //
-// The tool exits with 0 and a normal summary when it is stopped by SIGTERM, so a
-// run counts only if it did all that it was asked to do. It reports no latency,
-// and in readwrite mode no I/O errors.
+// When SIGTERM stops the tool, it exits with 0 and a normal summary. A run is therefore valid
+// only if it moved all requested bytes. It reports no latency, and in readwrite mode no I/O
+// errors.
 package rbdbench
 
 import (
@@ -35,11 +35,11 @@ const maxRows = 7 * 24 * 3600
 // Parse reads the output of one run of rbd bench write, read or readwrite. For the
 // errors see [parse.Format].
 //
-// Seconds follow from bytes per second where that is a plain number, else from
-// operations per second, which is then printed to six digits; the elapsed time is
-// cut to whole seconds. The series comes from the
-// column of operations, since the printed rates are means over five rows. A series belongs to
-// one direction, so a readwrite run, whose rows mix reads and writes, lacks it.
+// Parse computes the seconds from bytes per second if that is a plain number, otherwise from
+// operations per second, which is then printed to six digits. The printed elapsed time is
+// truncated to whole seconds. The series comes from the column of operations, since the printed
+// rates are means over five rows. A series belongs to one direction, so a readwrite run, whose
+// rows mix reads and writes, has none.
 func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &parser{lines: parse.NewLines(r)}
 	for p.lines.Next() {
@@ -53,7 +53,7 @@ func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	return p.result(options)
 }
 
-// A row says how many operations there had been when a second was over.
+// A row holds the number of operations at the end of a second.
 type row struct{ second, operations int64 }
 
 // A tally is one line of the summary.
@@ -61,8 +61,8 @@ type tally struct {
 	line                int
 	operations          int64
 	operationsPerSecond float64
-	precision           float64 // By which share operationsPerSecond may be off.
-	bytesPerSecond      float64 // 0 if it was rounded to a unit.
+	precision           float64 // The largest relative error of operationsPerSecond.
+	bytesPerSecond      float64 // 0 if printed with a unit, and so rounded.
 }
 
 type parser struct {
@@ -70,13 +70,13 @@ type parser struct {
 	notes parse.Notes
 
 	settings   map[string]string
-	ioSize     int64 // From the head, as the next.
+	ioSize     int64 // From the head, like the next field.
 	bytesAsked int64
 
 	rows    []row
 	tooLong bool
 
-	elapsed            int64 // In whole seconds, cut.
+	elapsed            int64 // Truncated to whole seconds.
 	total, read, write *tally
 }
 
@@ -136,13 +136,13 @@ func (p *parser) head(rest []byte) error {
 	return p.unexpected("type read, write or readwrite in the head")
 }
 
-// row reads "SEC OPS OPS/SEC BYTES/SEC". Of the rates only the form is checked.
+// row reads "SEC OPS OPS/SEC BYTES/SEC". It checks only the form of the rates.
 func (p *parser) row(first, rest []byte) error {
 	var r row
 	r.second, _ = parse.Int(first)
 	operations, rest := parse.Field(rest)
-	// The tool subtracts the operations in flight; in a slow first second fewer
-	// than those have been started.
+	// The tool subtracts the operations in flight, so the number can be negative in a slow first
+	// second.
 	operations, negative := bytes.CutPrefix(operations, []byte("-"))
 	var ok bool
 	if r.operations, ok = parse.Int(operations); !ok {
@@ -171,8 +171,8 @@ func (p *parser) row(first, rest []byte) error {
 	return nil
 }
 
-// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too rounded to be of use, and
-// comes out as 0. It records text after the number: it means that the output was edited.
+// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too coarse to be useful, and yields 0.
+// bytesPerSecond records text after the number, because that shows that the output was edited.
 func (p *parser) bytesPerSecond(rest []byte) (float64, error) {
 	number, rest := parse.Field(rest)
 	value, ok := parse.Float(number)
@@ -234,8 +234,8 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 	return err
 }
 
-// precision is the share by which a printed number may be off: half of its last digit. Older
-// versions print two digits after the point, newer ones six in all.
+// precision returns the largest relative error of a printed number: half a unit of its last
+// digit. Older versions print two digits after the point, newer ones six in all.
 func precision(printed []byte, value float64) float64 {
 	const sixDigits = 5e-6
 	point := bytes.IndexByte(printed, '.')
@@ -246,7 +246,7 @@ func precision(printed []byte, value float64) float64 {
 	return max(sixDigits, 0.5*math.Pow10(-decimals)/value)
 }
 
-// labelled returns the field behind a label, or nil if the label is another.
+// labelled returns the field after a label, or nil if the line has another label.
 func labelled(line []byte, label string) (value, rest []byte) {
 	found, rest := parse.Field(line)
 	if string(found) != label {
@@ -273,7 +273,7 @@ func (p *parser) unexpected(want string) error {
 	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
 }
 
-// result turns what was read into a result, or into the error that it amounts to.
+// result turns the parsed output into a result or an error.
 func (p *parser) result(options parse.Options) (*result.Result, error) {
 	if p.settings == nil {
 		return nil, &parse.SyntaxError{Want: `the head of rbd bench, "bench  type …"`, Found: "none"}
@@ -314,7 +314,7 @@ func (p *parser) result(options parse.Options) (*result.Result, error) {
 	return res, nil
 }
 
-// seconds returns the elapsed time, checked against that in whole seconds.
+// seconds returns the elapsed time, checked against the printed whole seconds.
 func (p *parser) seconds() (float64, error) {
 	seconds := float64(p.total.operations) / p.total.operationsPerSecond
 	slack := 2 * p.total.precision * seconds
@@ -406,7 +406,7 @@ func (p *parser) series(seconds float64) *result.Series {
 	for _, r := range p.rows {
 		add(float64(r.second), r.operations)
 	}
-	add(seconds, p.total.operations) // The rest after the last row, so that the intervals add up.
+	add(seconds, p.total.operations) // Operations after the last row, so that the intervals add up.
 	if s.Len() == 0 {
 		return nil
 	}

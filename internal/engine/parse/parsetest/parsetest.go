@@ -1,5 +1,5 @@
-// Package parsetest tests parsers on captured outputs: golden files for what comes
-// out of them, and a fuzz target for what must hold whatever goes in.
+// Package parsetest tests parsers on captured outputs. Golden files check their results, and a
+// fuzz target checks properties that hold for any input.
 package parsetest
 
 import (
@@ -21,8 +21,8 @@ import (
 // Parser is the parser of one format.
 type Parser func(r io.Reader, options parse.Options) (*result.Result, error)
 
-// updateGolden is the environment variable that, if not empty, has golden files
-// written instead of compared.
+// updateGolden is the environment variable that, if not empty, makes Golden write the golden
+// files instead of comparing with them.
 const updateGolden = "UPDATE_GOLDEN"
 
 // goldenSuffix is added to the name of an output.
@@ -65,7 +65,7 @@ func Golden(t *testing.T, parser Parser, patterns ...string) {
 	}
 }
 
-// outcome is what a parser makes of an output, as JSON.
+// outcome returns the result or the error of a parser for an output, as JSON.
 func outcome(t testing.TB, parser Parser, data []byte) []byte {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
@@ -123,9 +123,9 @@ func decode(t *testing.T, data []byte) any {
 	return value
 }
 
-// Check verifies what has to hold for every output, good or bad: either a valid result, without
-// NaN, infinite or negative numbers, or an error that says what it is about; and the same again
-// for the same output, in whatever pieces it comes.
+// Check verifies properties that hold for every output, good or bad. The parser returns either a
+// valid result, without NaN, infinite or negative numbers, or an error that names its cause. It
+// returns the same for the same output however the reader splits it.
 func Check(t testing.TB, parser Parser, data []byte) {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
@@ -180,7 +180,7 @@ func checkRoundTrip(t testing.TB, res *result.Result) {
 	}
 }
 
-// halfReader returns what is left by halves, so that lines come in pieces.
+// halfReader returns half of the remaining data in each read, so that lines arrive in pieces.
 type halfReader struct{ data []byte }
 
 // Read implements io.Reader.
@@ -211,7 +211,7 @@ func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { Check(t, parser, data) })
 }
 
-// Rates checks what each line says of how fast a tool is: nil where it says nothing.
+// Rates checks the rate that each line yields; nil means none.
 func Rates(t *testing.T, of parse.LiveFunc, want map[string]*parse.Rate) {
 	t.Helper()
 	for line, rate := range want {
