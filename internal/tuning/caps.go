@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// DeniedError is a change that Ceph denied to the key. A retry fails too, until an
-// administrator changes the key's caps.
+// DeniedError reports a change that Ceph denied because the key lacks caps. A retry fails too,
+// until an administrator changes the key's caps.
 type DeniedError struct {
 	Setting Setting
-	// User is whose key it is, without "client."
+	// User is the user of the key, without "client."
 	User string
-	// Err is what Ceph said.
+	// Err is Ceph's error.
 	Err error
 }
 
@@ -27,7 +27,7 @@ func (e *DeniedError) Error() string {
 		e.Err, e.User, daemon, strings.Join(grants, ", "))
 }
 
-// Unwrap returns what Ceph said.
+// Unwrap returns Ceph's error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
 // denied wraps an error in a DeniedError if Ceph denied the change to the key.
@@ -38,8 +38,8 @@ func denied(err error, of Setting, at ceph.Connection) error {
 	return err
 }
 
-// capsFor returns the caps that changing and restoring a setting needs, and the daemon that
-// they are for: the mons or the managers.
+// capsFor returns the caps that are needed to change and restore a setting, and the daemons
+// that check them: the mons or the managers.
 func capsFor(of Setting) (daemon string, grants []string) {
 	both := func(one, other, with string) []string {
 		return []string{fmt.Sprintf("allow command %q%s", one, with), fmt.Sprintf("allow command %q%s", other, with)}
@@ -65,8 +65,8 @@ func capsFor(of Setting) (daemon string, grants []string) {
 }
 
 // MissingCaps returns the grants to add to a key's mon caps so that it can vary settings. It
-// may miss some: caps of a kind that cephtune's identities do not have, such as `allow *` or a
-// profile, count as enough, and Ceph denies the change if they are not.
+// may miss some: it treats caps that cephtune's identities do not have, such as `allow *` or a
+// profile, as sufficient. Ceph denies the change if they are not.
 func MissingCaps(monCaps string, settings []Setting) []string {
 	var has []grant
 	for text := range strings.SplitSeq(monCaps, ",") {
@@ -85,11 +85,11 @@ func MissingCaps(monCaps string, settings []Setting) []string {
 	return missing
 }
 
-// grant is one of the caps, as far as it is about commands.
+// grant is the part of one cap that concerns commands.
 type grant struct {
-	command string // "" where it is about something else
+	command string // "" if the cap does not name a command
 	with    map[string]string
-	unclear bool // its meaning is unknown here
+	unclear bool // the parser does not know its meaning
 }
 
 var (
@@ -113,8 +113,8 @@ func parseGrant(text string) grant {
 	return g
 }
 
-// covers reports whether it may allow what is needed. A constraint on something else than
-// what is needed names, such as a value, is not judged here.
+// covers reports whether the grant may allow the needed command. It does not judge constraints
+// that needed does not name, such as a constraint on the value.
 func (g grant) covers(needed grant) bool {
 	if g.unclear || g.command != needed.command {
 		return g.unclear

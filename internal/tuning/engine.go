@@ -11,20 +11,20 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Ceph is what an Engine asks, and changes.
+// Ceph is the interface through which an Engine reads and changes a Ceph cluster.
 type Ceph interface {
 	ceph.Client
 	ceph.Tuner
 }
 
-// Guard makes sure that the lock of the Ceph cluster is held, and returns the fence that
-// follows from it. It is called at once before each change.
+// Guard verifies that the lock of the Ceph cluster is held, and returns its fence. The engine
+// calls it immediately before each change.
 type Guard func(ctx context.Context) (ceph.Fence, error)
 
-// Cluster is a Ceph cluster whose settings are changed.
+// Cluster is a Ceph cluster whose settings an Engine changes.
 type Cluster struct {
 	FSID string
-	// Observer reads, Tuner changes.
+	// Observer is the connection for reading, Tuner the one for changes.
 	Observer, Tuner ceph.Connection
 }
 
@@ -36,7 +36,7 @@ type Engine struct {
 	store   Store
 	guard   Guard
 	writer  string
-	// kubernetes is the cluster which the sweep is in.
+	// kubernetes is the UID of the sweep's Kubernetes cluster.
 	kubernetes string
 
 	now     func() time.Time
@@ -45,11 +45,11 @@ type Engine struct {
 	doubts  *Doubts
 
 	mu sync.Mutex
-	// epoch is that in which what is being done was begun.
+	// epoch is the lock's epoch at the beginning of the current operation.
 	epoch int64
-	// inherited is when a journal of an earlier process was first seen.
+	// inherited is the time at which a journal of an earlier process was first seen.
 	inherited time.Time
-	// saved says that the journal was saved by this engine, and the last time without an error.
+	// saved reports that this engine has saved the journal, and that its last save succeeded.
 	saved bool
 }
 
@@ -57,22 +57,22 @@ type Engine struct {
 type Options struct {
 	Store Store
 	Guard Guard
-	// Writer names this process, and no earlier or later one.
+	// Writer is a name that is unique to this process.
 	Writer string
-	// Kubernetes is the UID of the Kubernetes cluster which the sweeps are in.
+	// Kubernetes is the UID of the sweeps' Kubernetes cluster.
 	Kubernetes string
 	Now        func() time.Time
-	// Until is the deadline for restoring the changes; zero for none. The journal has it, for
-	// the process that takes over.
+	// Until is the deadline for restoring the changes; zero for none. The journal stores it for
+	// a process that takes over.
 	Until time.Time
-	// Reached is called at each step, and ends what is being done with its error. It is
-	// for tests, which kill the process in it; nil does nothing.
+	// Reached is called at each step. An error from it ends the current operation. Tests use it
+	// to simulate a crash; nil does nothing.
 	Reached func(Step) error
-	// Doubts are those of the process; nil for an engine that is its only one.
+	// Doubts is shared by all engines of the process; nil if there is only this engine.
 	Doubts *Doubts
 }
 
-// NewEngine returns one.
+// NewEngine returns an engine for a cluster.
 func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	if o.Reached == nil {
 		o.Reached = func(Step) error { return nil }
@@ -86,7 +86,7 @@ func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	}
 }
 
-// WaitError says that nothing can be done before a moment.
+// WaitError says that the operation has to wait until a given time.
 type WaitError struct {
 	Until time.Time
 	Why   string
@@ -95,7 +95,7 @@ type WaitError struct {
 // Error implements error.
 func (e *WaitError) Error() string { return e.Why }
 
-// OtherSweepError says that the settings of an earlier sweep have to be restored first.
+// OtherSweepError says that another sweep's settings have to be restored first.
 type OtherSweepError struct{ Sweep Sweep }
 
 // Error implements error.
@@ -108,18 +108,19 @@ func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
-// Applied is what came of Apply.
+// Applied is the result of Apply.
 type Applied struct {
-	// Changed are the settings that were sent to Ceph. The others had their values already.
+	// Changed lists the changes that were sent to Ceph. The other settings had their values
+	// already.
 	Changed []Change
-	// NotTaken are those that it had not when it was asked right after.
+	// NotTaken lists the changes that were not in effect when Ceph was read right afterwards.
 	NotTaken []Inert
 }
 
-// Apply gives settings their values, in that order but for those by which mClock unlocks
-// others, which come first, once the journal says how they were.
-// An *OtherSweepError or *WaitError says that nothing was changed. With any other error, a
-// *DeniedError too, some of them may have been.
+// Apply changes settings in the given order, except that settings which unlock others in mClock
+// come first. Before the first change, it writes the original values into the journal. After an
+// *OtherSweepError or *WaitError nothing has changed. After any other error, including
+// *DeniedError, some settings may have changed.
 func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Applied, error) {
 	changes = unlockFirst(changes, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -145,16 +146,16 @@ func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Appl
 	return e.apply(ctx, j, changes, before, untouched)
 }
 
-// newJournal is one without entries.
+// newJournal returns a journal without entries.
 func (e *Engine) newJournal(sweep Sweep) *Journal {
 	next := newJournal(e.cluster.FSID, sweep)
 	next.Cluster = e.kubernetes
 	return next
 }
 
-// begin returns the journal that a sweep continues with. A journal that is done is ignored,
-// whatever sweep it belongs to: it was not removed, or only one copy was. The sweep's own
-// keeps its epoch and revision, because the next write has to supersede any copy of it.
+// begin returns the journal that a sweep continues with. It ignores a done journal of any
+// sweep: it was not removed, or only one copy was. A done journal of the same sweep passes on
+// its epoch and revision, because the next write has to supersede every copy of it.
 func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
@@ -170,7 +171,7 @@ func begin(j, next *Journal) (*Journal, error) {
 	return next, nil
 }
 
-// writeAhead writes the intended changes into the journal, unless it has them already.
+// writeAhead writes the intended changes into the journal, unless the journal has them already.
 func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, before Facts) error {
 	known := j.clone()
 	j.Until = e.until
@@ -192,14 +193,14 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 	if err := j.closable(); err != nil {
 		return err
 	}
-	// One of the copies may lack a write of another engine, or one that failed.
+	// One copy may lack a write by another engine, or a write that failed.
 	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
 		return nil
 	}
 	return e.persist(ctx, j)
 }
 
-// persist writes the journal, and makes sure that it can be read.
+// persist writes the journal and reads it back.
 func (e *Engine) persist(ctx context.Context, j *Journal) error {
 	if err := e.save(ctx, j); err != nil {
 		return err
@@ -217,7 +218,7 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 	return e.reached(StepIntentReadBack)
 }
 
-// restorable refuses a change that could not be restored.
+// restorable returns an error for a change that could not be restored.
 func restorable(change Change, now Value) error {
 	if !now.Set {
 		return nil
@@ -287,7 +288,7 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 	return fmt.Errorf("something else keeps changing %s: find out what", change.Setting)
 }
 
-// noted reports whether the journal has Ceph's notation of all values.
+// noted reports whether the journal has all values in Ceph's notation.
 func noted(j *Journal, changes []Change) bool {
 	return !slices.ContainsFunc(changes, func(c Change) bool {
 		entry, _ := j.Entry(c.Setting)
@@ -295,7 +296,7 @@ func noted(j *Journal, changes []Change) bool {
 	})
 }
 
-// noteStored reads back what Ceph made of the values, and writes it into the journal.
+// noteStored reads the values back in Ceph's notation, and writes them into the journal.
 func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, applied Applied) (Applied, error) {
 	after, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
@@ -324,7 +325,7 @@ func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, a
 	return applied, e.reached(StepStoredWritten)
 }
 
-// save writes the journal, as this process.
+// save writes the journal with this process as its writer.
 func (e *Engine) save(ctx context.Context, j *Journal) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
@@ -362,15 +363,15 @@ func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error
 	return e.setUnder(ctx, fence, j, change)
 }
 
-// setUnder does so under a lock that was just made sure of.
+// setUnder does the same under a lock that has just been verified.
 func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, change Change) error {
 	entry, journalled := j.Entry(change.Setting)
 	fence.Restores = journalled && entry.same(change.To, entry.Original)
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// set sends a value to Ceph; original says that the journal has it as the original. If the key
-// lacks the caps, the error is a *DeniedError.
+// set sends a value to Ceph. original reports that it is the setting's original value in the
+// journal. If the key lacks the caps, the error is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
@@ -410,13 +411,13 @@ func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to 
 	}
 }
 
-// facts asks Ceph for what settings of these kinds need.
+// facts reads the facts that settings of these kinds need.
 func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
 	return ReadFacts(ctx, e.ceph, e.cluster.Observer, settings)
 }
 
-// ReadFacts asks Ceph for what is needed to know the settings, and for no more: while
-// there is no manager, the balancer cannot be asked for.
+// ReadFacts reads only the facts that are needed for the settings: without a manager, for
+// example, the balancer's state cannot be read.
 func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settings []Setting) (Facts, error) {
 	var facts Facts
 	var err error
@@ -441,7 +442,7 @@ func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settin
 	return facts, nil
 }
 
-// SettingsOf are the settings that are changed, in order.
+// SettingsOf returns the settings of changes, in their order.
 func SettingsOf(changes []Change) []Setting {
 	settings := make([]Setting, 0, len(changes))
 	for _, change := range changes {

@@ -9,7 +9,7 @@ import (
 
 // HoldStill returns the changes that stop Ceph's own activity: autoscalers, which would revert
 // pg_num, the balancer, which would move PGs between runs, and, if requested, scrubs. It omits
-// activity that is off already. The facts need the OSD map and the balancer.
+// activity that is already off. The facts need the OSD map and the balancer.
 func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {
 	var changes []Change
 	for _, name := range pools {

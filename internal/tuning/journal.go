@@ -16,8 +16,8 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// SchemaVersion is that of the journals that are written. Those of later versions are
-// not read: what they mean by their entries is not known.
+// SchemaVersion is the version of the journals that this package writes. It refuses journals of
+// later versions, because the meaning of their entries is unknown.
 const SchemaVersion = 1
 
 // Journal lists the settings to restore in a Ceph cluster. Each cluster has one, which is kept
@@ -25,91 +25,91 @@ const SchemaVersion = 1
 type Journal struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	FSID          string `json:"fsid"`
-	// Sweep is who changes the cluster.
+	// Sweep is the object on whose behalf the cluster is changed.
 	Sweep Sweep `json:"sweep"`
-	// Cluster is the UID of the Kubernetes cluster which that is in; "" where an earlier version
-	// began the journal.
+	// Cluster is the UID of the object's Kubernetes cluster; "" if an earlier version began the
+	// journal.
 	Cluster string `json:"cluster,omitempty"`
-	// Epoch is that of the lock under which it was written, or above that, so that it never
-	// falls, Writer the process that did, and Revision how often it was.
+	// Epoch is the epoch of the lock under which the journal was written, or higher, so that it
+	// never falls. Writer is the process that wrote it. Revision counts the writes.
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
 	// Until is the deadline for restoring everything; zero for none.
 	Until time.Time `json:"until,omitzero"`
-	// Entries are in the order in which settings were first changed.
+	// Entries lists the settings in the order of their first change.
 	Entries []Entry `json:"entries"`
 }
 
-// IsOutage reports whether the journal is that of an outage.
+// IsOutage reports whether the journal belongs to an outage.
 func (j *Journal) IsOutage() bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Setting.Kind == KindNoUp })
 }
 
-// Sweep names the object on whose behalf settings are changed, as journals have it.
+// Sweep names the object on whose behalf settings are changed, in the form that journals use.
 type Sweep struct {
-	// Kind is that of an object that is no CephTuningSweep.
+	// Kind is the object's kind; "" for a CephTuningSweep.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`
 }
 
-// SweepOf returns the name that a journal has of an object.
+// SweepOf returns the name of an object in the form that journals use.
 func SweepOf(r objectref.Ref) Sweep {
 	return Sweep{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
 }
 
-// Ref names the same object.
+// Ref returns a reference to the same object.
 func (s Sweep) Ref() objectref.Ref {
 	return objectref.Ref{Kind: s.KindOrSweep(), Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID)}
 }
 
-// KindOrSweep is the kind of the object.
+// KindOrSweep returns the kind of the object.
 func (s Sweep) KindOrSweep() string { return cmp.Or(s.Kind, "CephTuningSweep") }
 
-// String is namespace and name.
+// String returns namespace/name.
 func (s Sweep) String() string { return s.Namespace + "/" + s.Name }
 
-// Entry is one setting that was or may have been changed.
+// Entry is one setting that was changed or may have been changed.
 type Entry struct {
 	Setting Setting `json:"setting"`
-	// PoolID is the ID of the setting's pool, which may be renamed meanwhile; 0 for a setting
-	// of no pool, and in journals of earlier versions.
+	// PoolID is the ID of the setting's pool, since a pool may be renamed; 0 for a setting
+	// without a pool, and in journals of earlier versions.
 	PoolID int64  `json:"poolID,omitempty"`
 	Type   string `json:"type"`
-	// Original is what it had before.
+	// Original is the setting's value before the first change.
 	Original Value `json:"original"`
-	// Applied are the values that it was or may have been given.
+	// Applied lists the values that the tuner set or may have set.
 	Applied []AppliedValue `json:"ours"`
 	State   State          `json:"state"`
-	// Found is what it had when it was left alone.
+	// Found is the value that another client set, if the setting was left alone.
 	Found *Value `json:"found,omitempty"`
 }
 
-// AppliedValue is a value that the tuner gave a setting, or may have given it.
+// AppliedValue is a value that the tuner set or may have set.
 type AppliedValue struct {
 	Intended Value `json:"intended"`
-	// Stored is what Ceph made of it; nil until that was seen.
+	// Stored is the value in Ceph's notation; nil until it was read back.
 	Stored *Value `json:"stored,omitempty"`
 }
 
-// State is what became of an entry.
+// State is the outcome of an entry.
 type State string
 
-// The states. All but Open are final.
+// The states of an entry. All except Open are final.
 const (
-	// Open entries may have a value of ours.
+	// Open means that the setting may have a value of ours.
 	Open State = "Open"
-	// Restored ones have their original value.
+	// Restored means that the setting has its original value again.
 	Restored State = "Restored"
-	// LeftAlone settings have a value that another client set.
+	// LeftAlone means that the setting has a value that another client set.
 	LeftAlone State = "LeftAlone"
-	// Gone settings belong to a pool that no longer exists.
+	// Gone means that the setting's pool or OSD no longer exists.
 	Gone State = "Gone"
-	// Kept ones have a value of ours, which is to stay.
+	// Kept means that the setting keeps a value of ours on purpose.
 	Kept State = "Kept"
-	// Abandoned ones were given up by a person. They may have a value of ours.
+	// Abandoned means that a person gave up the restore. The setting may have a value of ours.
 	Abandoned State = "Abandoned"
 )
 
@@ -124,12 +124,12 @@ func (e *ForeignChangeError) Error() string {
 	return fmt.Sprintf("something else has changed %s, which is %s now: cephtune leaves it as it is", e.Setting, e.Found)
 }
 
-// newJournal returns one without entries.
+// newJournal returns a journal without entries.
 func newJournal(fsid string, sweep Sweep) *Journal {
 	return &Journal{SchemaVersion: SchemaVersion, FSID: fsid, Sweep: sweep}
 }
 
-// clone returns a copy that shares nothing.
+// clone returns a deep copy.
 func (j *Journal) clone() *Journal {
 	twin := *j
 	twin.Entries = slices.Clone(j.Entries)
@@ -144,7 +144,7 @@ func (j *Journal) Done() bool {
 	return !slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.State == Open })
 }
 
-// Entry returns that of a setting.
+// Entry returns the entry of a setting.
 func (j *Journal) Entry(of Setting) (Entry, bool) {
 	at := j.index(of)
 	if at < 0 {
@@ -157,8 +157,8 @@ func (j *Journal) index(of Setting) int {
 	return slices.IndexFunc(j.Entries, func(e Entry) bool { return e.Setting == of })
 }
 
-// intend notes that a setting, which has a value now, is to be changed. The first time,
-// that value is its original one.
+// intend records that a setting is about to change from its value now. For a setting without an
+// entry, that value becomes the original.
 func (j *Journal) intend(change Change, now Value) error {
 	at := j.index(change.Setting)
 	fresh := Entry{
@@ -172,7 +172,7 @@ func (j *Journal) intend(change Change, now Value) error {
 	entry := &j.Entries[at]
 	switch {
 	case entry.State == Restored:
-		// A sweep that was suspended goes on, from what there is now.
+		// A suspended sweep continues from the current value.
 		j.Entries = append(slices.Delete(j.Entries, at, at+1), fresh)
 		return nil
 	case entry.State != Open:
@@ -197,8 +197,8 @@ func (j *Journal) identify(of Setting, id int64) error {
 	return nil
 }
 
-// untouched are the settings that have no value of ours, before the journal says that they
-// are to be changed.
+// untouched returns the settings that have no value of ours yet, before the journal records
+// their changes.
 func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	untouched := map[Setting]bool{}
 	for _, change := range changes {
@@ -208,9 +208,9 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	return untouched
 }
 
-// confirm compares what a setting has right before it is changed with what the journal says.
-// Another value of an untouched setting becomes its original, and changed says that the journal
-// has to be written again.
+// confirm compares a setting's value with the journal immediately before the change. If the
+// value of an untouched setting differs, it becomes the original, and changed reports that the
+// journal has to be written again.
 func (j *Journal) confirm(of Setting, now Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
@@ -240,7 +240,7 @@ func (j *Journal) stored(change Change, now Value) bool {
 	return true
 }
 
-// closeEntry notes what became of a setting.
+// closeEntry records the outcome of a setting.
 func (j *Journal) closeEntry(of Setting, state State, found *Value) {
 	entry := &j.Entries[j.index(of)]
 	entry.State, entry.Found = state, found
@@ -249,8 +249,8 @@ func (j *Journal) closeEntry(of Setting, state State, found *Value) {
 	}
 }
 
-// comparable are the settings whose entries were closed by what Ceph had then, and may have
-// another value since, because of a change that was under way.
+// comparable returns the settings whose entries were closed by comparison with Ceph. A change
+// that was still in flight may have altered them since.
 func (j *Journal) comparable() []Setting {
 	var settings []Setting
 	for _, entry := range j.Entries {
@@ -278,8 +278,8 @@ func (j *Journal) reopen(of Setting, now Value) {
 
 func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
 
-// GiveUp abandons all open entries, in the one copy of a journal that can still be written
-// because the Ceph cluster no longer answers.
+// GiveUp abandons all open entries. It is for a Ceph cluster that no longer answers, so that
+// only one copy of the journal can be written.
 func (j *Journal) GiveUp() {
 	for i := range j.Entries {
 		if j.Entries[i].State == Open {
@@ -289,7 +289,7 @@ func (j *Journal) GiveUp() {
 	j.Revision++
 }
 
-// action is what to do about an entry.
+// action is the next action for an entry.
 type action int
 
 const (
@@ -298,7 +298,7 @@ const (
 	leaveAlone
 )
 
-// judge compares what a setting has with what it had and with what we gave it.
+// judge compares a setting's current value with the original and with our values.
 func (e Entry) judge(now Value) action {
 	switch {
 	case e.same(now, e.Original):
@@ -348,16 +348,16 @@ func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 }
 
 const (
-	// maxStored is what Ceph takes as a value of config-key, less some.
+	// maxStored is Ceph's maximum size of a config-key value, minus a margin.
 	maxStored = 63 << 10
-	// maxJournal is how large a journal may become by what is yet to be changed.
+	// maxJournal is the maximum size of a journal when new changes are added.
 	maxJournal = 60 << 10
 	// maxFound is the number of bytes kept of another client's value.
 	maxFound = 128
 )
 
-// closable refuses a journal that would be too large once all of its entries are closed: it
-// could never be, and so would stay open for ever.
+// closable returns an error for a journal that would be too large once all of its entries are
+// closed. Such a journal would stay open for ever.
 func (j *Journal) closable() error {
 	largest := j.clone()
 	largest.Epoch, largest.Revision = math.MaxInt64, math.MaxInt64
@@ -365,7 +365,7 @@ func (j *Journal) closable() error {
 	largest.Writer = strings.Repeat("w", max(len(j.Writer), 64))
 	for i := range largest.Entries {
 		entry := &largest.Entries[i]
-		// The longest state, and a text whose bytes JSON encodes with six bytes each.
+		// This is the longest state, and a text whose bytes JSON encodes with six bytes each.
 		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
 		for k := range entry.Applied {
 			if ours := &entry.Applied[k]; ours.Stored == nil {
@@ -380,7 +380,7 @@ func (j *Journal) closable() error {
 	return err
 }
 
-// longestForm is the longer one of a value's text and of that which Ceph stores.
+// longestForm returns the longer one of a value's text and Ceph's notation of it.
 func longestForm(valueType, text string) string {
 	if canonical, err := cephvalue.Canonical(valueType, text); err == nil && len(canonical) > len(text) {
 		return canonical
@@ -388,7 +388,7 @@ func longestForm(valueType, text string) string {
 	return text
 }
 
-// Encode is the journal as text.
+// Encode returns the journal as JSON.
 func Encode(j *Journal) ([]byte, error) {
 	text, err := json.Marshal(j)
 	if err == nil && len(text) > maxStored {
@@ -397,7 +397,7 @@ func Encode(j *Journal) ([]byte, error) {
 	return text, err
 }
 
-// Decode reads one.
+// Decode parses a journal.
 func Decode(text []byte) (*Journal, error) {
 	var j Journal
 	if err := json.Unmarshal(text, &j); err != nil {

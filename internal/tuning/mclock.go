@@ -13,8 +13,8 @@ const (
 	mClock         = "mclock_scheduler"
 )
 
-// HelpFor are the options whose help it takes to judge settings: their own, and those by
-// which mClock unlocks others.
+// HelpFor returns the options whose help is needed to judge settings: the settings' own
+// options, and those that unlock others in mClock.
 func HelpFor(settings []Setting) []string {
 	var options []string
 	for _, s := range settings {
@@ -33,9 +33,10 @@ func HelpFor(settings []Setting) []string {
 	return options
 }
 
-// Options that mClock locks. If one of the first two is set while it is locked, an OSD removes
-// it from the central configuration within a second, from section osd and from its own, even
-// if it is unlocked right after. A value that was set before the lock stays.
+// mClock locks these options. If one of the first two is set while it is locked, an OSD
+// removes it from the central configuration within a second, both from section osd and from
+// its own section, even if it is unlocked right afterwards. A value that was set before the
+// lock stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)
@@ -48,7 +49,7 @@ func LockedByMClock(option string) bool {
 	return mClockShares.MatchString(option) || mClockRecovery.MatchString(option) || mClockSleeps.MatchString(option)
 }
 
-// unlock says what gives an option effect.
+// unlock says which setting unlocks an option.
 func unlock(option string) string {
 	switch {
 	case mClockShares.MatchString(option):
@@ -61,7 +62,7 @@ func unlock(option string) string {
 }
 
 // lockedBy says why an option would be inert, given the values of other options in the same
-// configuration; "" if it would not.
+// configuration; "" if it would take effect.
 func lockedBy(option string, profile, override string) string {
 	locked := mClockShares.MatchString(option) && profile != profileCustom ||
 		mClockRecovery.MatchString(option) && !strings.EqualFold(override, yes) ||
@@ -81,7 +82,7 @@ func unlocks(of Setting, value Value) bool {
 		of.Option == optionOverride && strings.EqualFold(value.Text, yes)
 }
 
-// needs reports whether an option is inert without an unlocking one.
+// needs reports whether an option is inert without the unlocking option.
 func needs(option, unlocking Setting) bool {
 	if option.Kind != KindConfig {
 		return false
@@ -90,7 +91,8 @@ func needs(option, unlocking Setting) bool {
 		unlocking.Option == optionOverride && mClockRecovery.MatchString(option.Option)
 }
 
-// unlockFirst has what unlocks options come before all others, which keep their order.
+// unlockFirst moves the elements that unlock options to the front. The others keep their
+// order.
 func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 	var first, rest []T
 	for _, one := range all {
@@ -103,8 +105,8 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 	return append(first, rest...)
 }
 
-// lockedNow says why a setting's current value could not be restored: it is locked, so OSDs
-// would remove it. They leave values with a mask alone.
+// lockedNow says why a setting's current value could not be restored: mClock locks the option,
+// so OSDs would remove the value. OSDs do not remove values with a mask.
 func (k Known) lockedNow(of Setting) (Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {

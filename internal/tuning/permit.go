@@ -10,10 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Permit returns the check that the process that executes commands makes before each one:
-// whether the administrator allows the setting in the cluster of the tuner that asks. The
-// controller has checked that too, with more knowledge; this check does not depend on it. Only
-// the controller checks the value that an unset option falls back to.
+// Permit returns the check that the executing process makes before each command: whether the
+// administrator allows the setting in the cluster of the requesting tuner. The controller has
+// checked that too, with more knowledge; this check does not depend on it. Only the controller
+// checks the value that an unset option falls back to.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {
@@ -38,10 +38,10 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	}
 }
 
-// refusal is why a value is not allowed in a cluster; "" if it is.
+// refusal says why a value is not allowed in a cluster; "" if it is.
 func refusal(of Setting, to Value, about Known, cluster settings.Cluster) string {
 	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
-		return "" // It is held still while pg_num is varied.
+		return "" // HoldStill turns it off while pg_num is varied.
 	}
 	w := request{setting: of, values: []Value{to}}
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues} {
@@ -58,7 +58,7 @@ func refusal(of Setting, to Value, about Known, cluster settings.Cluster) string
 	return ""
 }
 
-// helps are what Ceph says of options, asked for once.
+// helps caches Ceph's help for options.
 type helps struct {
 	from ceph.Client
 	mu   sync.Mutex

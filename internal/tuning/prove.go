@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// InertReason is why a change has no effect.
+// InertReason is the reason why a change has no effect.
 type InertReason string
 
 // The reasons.
@@ -22,37 +22,37 @@ const (
 	InertRook InertReason = "RevertedByRook"
 	// InertReverted: an unknown client set another value.
 	InertReverted InertReason = "Reverted"
-	// InertShadowed: an entry for single OSDs or a mask comes before it.
+	// InertShadowed: an entry for single OSDs or a mask takes precedence.
 	InertShadowed InertReason = "Shadowed"
 	// InertOverridden: an OSD's value comes from its file, its command line, or "ceph tell".
 	InertOverridden InertReason = "Overridden"
-	// InertRestart: OSDs take it only when they start.
+	// InertRestart: OSDs read the option only when they start.
 	InertRestart InertReason = "NeedsRestart"
 	// InertUnproven: an OSD did not answer, or has another value for no known reason.
 	InertUnproven InertReason = "Unproven"
 )
 
-// Inert is a change without effect.
+// Inert describes a change without effect.
 type Inert struct {
 	Reason  InertReason
 	Setting Setting
 	Want    Value
-	// Got is the actual value, in the central configuration or the map, or in OSDs.
+	// Got is the actual value in the central configuration, the OSD map or the OSDs.
 	Got  Value
 	OSDs []int
-	// Message says what happened and what to do, for people.
+	// Message tells the user what happened and what to do.
 	Message string
 }
 
-// Owned is what Rook's custom resources set, and set again.
+// Owned has the settings that Rook's custom resources set, and set again at each reconcile.
 type Owned struct {
-	// PoolParameters are spec.parameters of CephBlockPools, by pool.
+	// PoolParameters has spec.parameters of CephBlockPools, by pool.
 	PoolParameters map[string]map[string]string
-	// CephConfig is spec.cephConfig of the CephCluster, by section and option.
+	// CephConfig has spec.cephConfig of the CephCluster, by section and option.
 	CephConfig map[string]map[string]string
 }
 
-// by returns what Rook has for a setting, and where.
+// by returns the value that Rook sets, and the field that has it.
 func (o Owned) by(of Setting) (value, where string, owned bool) {
 	switch of.Kind {
 	case KindPoolOption:
@@ -69,21 +69,21 @@ func (o Owned) by(of Setting) (value, where string, owned bool) {
 	return value, where, owned
 }
 
-// Known is what a change is judged against.
+// Known has the facts that changes are judged by.
 type Known struct {
 	Facts Facts
-	// Help is what Ceph says of options, by name.
+	// Help has Ceph's help for options, by name.
 	Help map[string]ceph.OptionHelp
-	// OSDs are all of them, with their device classes.
+	// OSDs has all OSDs, with their device classes.
 	OSDs  []ceph.OSD
 	Owned Owned
-	// OpQueue is the scheduler that OSDs run with.
+	// OpQueue is the scheduler of the running OSDs.
 	OpQueue string
 	// Journal has the values from before the sweep; nil before it has changed anything.
 	Journal *Journal
 }
 
-// lostValues are the changes whose setting has another value in Ceph.
+// lostValues returns the changes whose setting has another value in Ceph.
 func lostValues(want []Change, about Known) []Inert {
 	var lost []Inert
 	for _, change := range want {
@@ -101,7 +101,7 @@ func lostValues(want []Change, about Known) []Inert {
 	return lost
 }
 
-// notKept says who gave a setting another value.
+// notKept says which client set another value.
 func notKept(change Change, now Value, about Known) Inert {
 	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
 	owned, where, owns := about.Owned.by(change.Setting)
@@ -123,17 +123,17 @@ func notKept(change Change, now Value, about Known) Inert {
 }
 
 const (
-	// everyOSD is up to how many OSDs are all asked.
+	// everyOSD is the number of OSDs up to which all are asked.
 	everyOSD = 32
-	// someOSDs is how many are asked of more: asking one takes half a second. If one in ten
-	// had another value, so many would all miss it once in thirty times; each run asks
-	// others.
+	// someOSDs is the number of OSDs asked in a larger cluster, since asking one takes half
+	// a second. If one OSD in ten had another value, a sample of this size would miss all of
+	// them once in thirty times. Each run asks other OSDs.
 	someOSDs = 32
 )
 
-// osdsToAsk chooses the OSDs that are asked for what they run with: all of a small cluster,
-// and of a large one those with entries of their own and others at equal distances, shifted
-// with each turn.
+// osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster it
+// chooses all. In a large one it chooses those with entries of their own and others at equal
+// distances, shifted with each turn.
 func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {
@@ -156,7 +156,8 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		if len(chosen) == someOSDs {
 			break
 		}
-		// The remainder visits each OSD once: len(up) steps, one further each time around.
+		// In len(up) steps the remainder visits each OSD once, because each round is shifted
+		// by one.
 		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
 		chosen[up[at]] = true
 	}
@@ -169,10 +170,10 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	return some
 }
 
-// optionLocation is how an OSD knows its host.
+// optionLocation is the option from which an OSD's host is read.
 const optionLocation = "crush_location"
 
-// Proof is what OSDs run with.
+// Proof has the values that OSDs run with, and the inert changes.
 type Proof struct {
 	Inert []Inert
 }
@@ -180,9 +181,9 @@ type Proof struct {
 // Proven reports whether no change is inert.
 func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 
-// Prove reads back what the daemons concerned run with. It changes nothing, and can be
-// repeated; some seconds after a change the manager may not have heard of it yet, so
-// that InertUnproven is worth another look.
+// Prove reads back the values that the affected daemons run with. It is read-only and can be
+// repeated. Repeat it after InertUnproven: for some seconds after a change, the manager may
+// not know the new value.
 func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
 	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
 	if err != nil {
@@ -220,7 +221,7 @@ func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	return inert
 }
 
-// without are the OSDs that run without a change, by reason.
+// without returns the OSDs that run without a change, grouped by reason.
 func without(change Change, about Known, running []ceph.Running) []Inert {
 	var found []Inert
 	for _, osd := range running {
@@ -279,7 +280,7 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 }
 
 // runs reports whether an OSD runs with the value. An unset option falls back to the default
-// or to a broader section, and the sweep set neither.
+// or to a broader section; the sweep sets neither.
 func runs(change Change, about Known, option ceph.RunningOption) bool {
 	if change.To.Set {
 		return same(change.Setting, change.Type, Of(option.Value), change.To)
@@ -326,7 +327,7 @@ func unoverride(source string) string {
 	return "remove it from rook-config-override or the OSD's command line and restart the OSD"
 }
 
-// osdNames lists OSDs, not too many.
+// osdNames lists OSDs, and shortens a long list.
 func osdNames(ids []int) string {
 	const most = 8
 	var names []string

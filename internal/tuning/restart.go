@@ -7,25 +7,26 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// TakenAtStart are the changes that OSDs take only when they start.
+// TakenAtStart returns the changes that OSDs take only when they start.
 func TakenAtStart(changes []Change, about Known) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return c.Setting.Kind != KindConfig || !about.Help[c.Setting.Option].Known || !takenAtStart(c.Setting, about)
 	})
 }
 
-// takenAtStart goes by what is known of an option here, too: some that Ceph calls changeable at
-// run time are only read when an OSD starts.
+// takenAtStart also uses this package's own list: Ceph reports some options as changeable at
+// run time that OSDs read only when they start.
 func takenAtStart(of Setting, about Known) bool {
 	risk, _ := settings.ConfigRisk(of.Option)
 	return risk == settings.RiskRestart || !about.Help[of.Option].Runtime
 }
 
-// Restarts is how far the restarts of all OSDs are. The zero value is for before.
+// Restarts is the progress of restarting all OSDs. The zero value means that restarts have not
+// begun.
 //
-// It goes by when OSDs came up, and not by what they say they run with: of an option that
-// was removed from the central configuration an OSD shows the default at once, and runs
-// with what it had until it starts again.
+// It uses the times at which OSDs came up, not the values that they report. If an option is
+// removed from the central configuration, an OSD immediately reports the default, but keeps its
+// old value until it restarts.
 type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64
@@ -33,7 +34,7 @@ type Restarts struct {
 	Last, Started int
 }
 
-// Due are the OSDs that have not started since, and those that are down at present.
+// Due returns the OSDs that have not restarted yet, and those that are currently down.
 func (r Restarts) Due(m *ceph.OSDMap) (due, down []int) {
 	for _, osd := range m.OSDs {
 		switch {
@@ -46,8 +47,8 @@ func (r Restarts) Due(m *ceph.OSDMap) (due, down []int) {
 	return due, down
 }
 
-// Next returns the OSD to stop now, or -1: while one is down, or the last one has not ended
-// yet, the cluster cannot spare another.
+// Next returns the OSD to stop now. It returns -1 while an OSD is down, or while the last one
+// has not stopped yet, since the cluster cannot spare another.
 func (r Restarts) Next(m *ceph.OSDMap) int {
 	due, down := r.Due(m)
 	if len(down) > 0 || len(due) == 0 || r.Started > 0 && slices.Contains(due, r.Last) {

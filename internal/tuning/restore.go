@@ -9,22 +9,22 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Report is what became of the settings that were changed.
+// Report is the result of a restore.
 type Report struct {
 	// Done reports that everything is restored.
 	Done bool
-	// Entries are those of the journal, as they are now.
+	// Entries has the journal's entries in their current state.
 	Entries []Entry
-	// Waiting says what open entries wait for, one sentence each.
+	// Waiting says why open entries have to wait, one sentence each.
 	Waiting []string
 }
 
-// Kept are the entries whose value stays.
+// Kept returns the entries whose value stays.
 func (r Report) Kept() []Entry {
 	return slices.DeleteFunc(slices.Clone(r.Entries), func(e Entry) bool { return e.State != Kept })
 }
 
-// LeftAlone are the closed entries with neither their original nor their intended value.
+// LeftAlone returns the closed entries with neither their original nor their intended value.
 func (r Report) LeftAlone() []Entry {
 	var left []Entry
 	for _, entry := range r.Entries {
@@ -57,8 +57,8 @@ func (e Entry) Message() string {
 // fails it continues with the next, and returns the errors with the report. Repeat it until
 // the report is done; then Close.
 //
-// A number of PGs counts as restored once it is the target again. Settling waits until the
-// manager has reached it.
+// A number of PGs counts as restored once the pool's target has it again. Settling waits until
+// the manager has reached the target.
 func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
 
 // RestoreOnce is the last attempt before an abandoned restore. It tries each setting,
@@ -101,9 +101,10 @@ func (e *notTakenError) Error() string {
 	return fmt.Sprintf("Ceph accepted it, and had %s right after: something else sets it, find out what", e.found)
 }
 
-// concernsAll reports errors that the other settings would have too: those of the lock, the
-// journal and the connection, and a monitor that does not answer. A refusal concerns one
-// setting, and only the balancer needs a manager.
+// concernsAll reports whether the other settings would fail with the same error: errors of the
+// lock, the journal and the connection, and a monitor that does not answer. A refusal concerns
+// only one setting. Only the balancer needs a manager, so a missing manager does not affect
+// the others.
 func concernsAll(of Setting, err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return of.Kind != KindBalancer
@@ -114,7 +115,7 @@ func concernsAll(of Setting, err error) bool {
 	return !refused && !invalid && !notTaken && !errors.Is(err, ErrPoolGone)
 }
 
-// restore restores one setting, if it is still ours.
+// restore restores one setting, if it still has a value of ours.
 func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	of, now, err := e.look(ctx, entry)
 	if errors.Is(err, ErrPoolGone) {
@@ -151,7 +152,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	return e.close(ctx, j, entry.Setting, Restored, nil)
 }
 
-// look reads what the setting of an entry is now.
+// look reads the current name and value of an entry's setting.
 func (e *Engine) look(ctx context.Context, entry Entry) (Setting, Value, error) {
 	facts, err := e.facts(ctx, []Setting{entry.Setting})
 	if err != nil {
@@ -160,8 +161,8 @@ func (e *Engine) look(ctx context.Context, entry Entry) (Setting, Value, error) 
 	return facts.Now(entry)
 }
 
-// close records a setting's outcome in the journal. The copy in memory counts only once it is
-// written.
+// close records a setting's outcome in the journal. It updates the copy in memory only after
+// the write has succeeded.
 func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *Value) error {
 	next := j.clone()
 	next.closeEntry(of, state, found)
@@ -206,7 +207,7 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	return e.reached(StepRestoredWritten)
 }
 
-// Close removes a journal that is done, after its report has been kept elsewhere.
+// Close removes a done journal. Save its report elsewhere first.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

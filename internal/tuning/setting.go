@@ -1,10 +1,10 @@
 // Package tuning changes settings of a Ceph cluster and restores them.
 //
-// Pure functions decide whether a change is allowed (Validate), what to hold still meanwhile
-// (HoldStill), whether the cluster has taken it (Settling), whether its daemons have (Judge),
-// and how each setting is restored (the Journal). The Engine reads and changes Ceph. It writes
-// each change to the journal first, so that its successor can restore everything after a
-// crash; Steps lists the points between which a crash can happen.
+// Pure functions decide whether a change is allowed (Validate), which of Ceph's own activities
+// to stop (HoldStill), whether the cluster has taken the change (Settling), whether its
+// daemons have (Judge), and how each setting is restored (the Journal). The Engine reads and
+// changes Ceph. It writes each change to the journal first, so that its successor can restore
+// everything after a crash; Steps lists the points between which a crash can happen.
 package tuning
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Kind is what kind of setting one is.
+// Kind is the kind of a setting.
 type Kind string
 
-// The kinds. Autoscaler, Balancer and ScrubFlag are not varied but held still, and NoUp
-// keeps an OSD down for the time of an outage.
+// The kinds of settings. Autoscaler, Balancer and ScrubFlag are not varied, but turned off
+// during a sweep. NoUp keeps an OSD down during an outage.
 const (
 	KindPoolOption Kind = "PoolOption"
 	KindConfig     Kind = "Config"
@@ -40,23 +40,23 @@ const (
 	no               = "false"
 )
 
-// Setting is one thing in Ceph that has a value.
+// Setting identifies one setting of Ceph.
 type Setting struct {
 	Kind Kind `json:"kind"`
-	// Pool is that of a pool's option, or whose autoscaler it is.
+	// Pool is the pool of a pool option or of an autoscaler.
 	Pool string `json:"pool,omitempty"`
-	// Mask is where an option of the configuration holds, within section osd.
+	// Mask limits an option of section osd to some OSDs.
 	Mask string `json:"mask,omitempty"`
 	// Option is the name of an option or flag.
 	Option string `json:"option,omitempty"`
-	// OSD is the one that has a flag of its own.
+	// OSD is the OSD of a per-OSD flag.
 	OSD int `json:"osd,omitempty"`
 }
 
-// NoUp is the flag that keeps an OSD from coming up.
+// NoUp returns the flag that keeps an OSD from coming up.
 func NoUp(osd int) Setting { return Setting{Kind: KindNoUp, Option: ceph.FlagNoUp, OSD: osd} }
 
-// String names the setting as people do who use the command line.
+// String names the setting in the terms of Ceph's command line.
 func (s Setting) String() string {
 	switch s.Kind {
 	case KindPoolOption:
@@ -76,22 +76,23 @@ func (s Setting) String() string {
 
 func (s Setting) who() ceph.ConfigWho { return ceph.ConfigWho{Section: sectionOSD, Mask: s.Mask} }
 
-// isPGNum reports whether it is a number of PGs, whose value is its target.
+// isPGNum reports whether the setting is a pool's number of PGs. Its value is the target
+// number.
 func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option == optionPGNum }
 
-// Value is that of a setting, or that it is not set. The zero Value is unset.
+// Value is the value of a setting, or unset. The zero Value is unset.
 type Value struct {
 	Set  bool   `json:"set"`
 	Text string `json:"text,omitempty"`
 }
 
-// Of is a value that is set.
+// Of returns a Value that is set.
 func Of(text string) Value { return Value{Set: true, Text: text} }
 
-// Unset is the value of a setting that is not set.
+// Unset returns the Value of a setting that is not set.
 func Unset() Value { return Value{} }
 
-// String is the text, or "unset".
+// String returns the text, or "unset".
 func (v Value) String() string {
 	if !v.Set {
 		return "unset"
@@ -99,18 +100,19 @@ func (v Value) String() string {
 	return v.Text
 }
 
-// Change is a value that a setting is to have.
+// Change is a setting and the value to set.
 type Change struct {
 	Setting Setting `json:"setting"`
 	To      Value   `json:"to"`
-	// Type is how values are compared: that of the option's help, or PoolOptionType's.
+	// Type determines how values are compared. It comes from the option's help, or from
+	// PoolOptionType.
 	Type string `json:"type"`
 }
 
-// String says what is to be.
+// String returns the change as "setting = value".
 func (c Change) String() string { return fmt.Sprintf("%s = %s", c.Setting, c.To) }
 
-// Facts are what Ceph says of its settings.
+// Facts are the settings as read from Ceph.
 type Facts struct {
 	OSDMap *ceph.OSDMap
 	Config []ceph.ConfigEntry
@@ -123,8 +125,8 @@ var ErrPoolGone = errors.New("there is no such pool")
 
 var errNotAsked = errors.New("Ceph was not asked for it")
 
-// Value is what a setting has. A number of PGs is that which was asked for last, its
-// target.
+// Value returns a setting's value. For a number of PGs, that is the target, which was
+// requested last.
 func (f Facts) Value(of Setting) (Value, error) {
 	switch of.Kind {
 	case KindConfig:
@@ -155,8 +157,8 @@ func (f Facts) Value(of Setting) (Value, error) {
 	return poolValue(pool, of), nil
 }
 
-// errOSDGone says that a setting's OSD no longer exists. The journal treats it like a pool
-// that is gone.
+// errOSDGone says that a setting's OSD no longer exists. The journal treats it like a missing
+// pool.
 var errOSDGone = fmt.Errorf("there is no such OSD: %w", ErrPoolGone)
 
 func (f Facts) osdFlag(of Setting) (Value, error) {
@@ -182,7 +184,7 @@ func (f Facts) Pool(name string) (ceph.Pool, bool) {
 	return f.OSDMap.Pools[at], true
 }
 
-// poolID is the ID of a setting's pool, or 0.
+// poolID returns the ID of a setting's pool, or 0.
 func (f Facts) poolID(of Setting) int64 {
 	if of.Pool == "" {
 		return 0
@@ -191,9 +193,9 @@ func (f Facts) poolID(of Setting) int64 {
 	return pool.ID
 }
 
-// Now is the setting of an entry, by the name that its pool has now, and its value. A pool
-// keeps its ID when it is renamed, and another pool may have its name then. Journals of
-// earlier versions have no IDs: their pools are known by name.
+// Now returns the setting of an entry with the current name of its pool, and its value. It
+// finds the pool by ID, since a renamed pool keeps its ID and another pool may take its name.
+// Journals of earlier versions have no IDs, so it finds their pools by name.
 func (f Facts) Now(entry Entry) (Setting, Value, error) {
 	of := entry.Setting
 	if entry.PoolID != 0 && f.OSDMap != nil {
@@ -227,8 +229,8 @@ func (f Facts) central(of Setting) Value {
 	return Unset()
 }
 
-// Shadows are the entries of the central configuration that come before one of a
-// setting in some OSDs: those of single OSDs, and of masks other than its own.
+// Shadows returns the entries of the central configuration that override a setting for some
+// OSDs: those for single OSDs, and those with another mask.
 func (f Facts) Shadows(of Setting) []ceph.ConfigEntry {
 	if of.Kind != KindConfig {
 		return nil

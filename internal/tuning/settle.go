@@ -10,17 +10,18 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Patience is how long the cluster may take, and how sure it has to be.
+// Patience says how long the cluster may take, and how long it has to stay settled.
 type Patience struct {
-	// Polls is how many samples in a row have to agree.
+	// Polls is the number of consecutive samples that have to agree.
 	Polls int
-	// Soak is how long they have to agree after that.
+	// Soak is the time for which samples have to agree after that.
 	Soak time.Duration
-	// Deadline is how long all of it may take.
+	// Deadline is the limit for the whole wait.
 	Deadline time.Duration
 }
 
-// DefaultPatience is for settings whose change moves no data, and for numbers of PGs.
+// DefaultPatience returns the patience for changes. It is longer if they include a number
+// of PGs, which moves data.
 func DefaultPatience(changes []Change) Patience {
 	p := Patience{Polls: 5, Soak: 30 * time.Second, Deadline: 15 * time.Minute}
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Setting.isPGNum() }) {
@@ -29,11 +30,11 @@ func DefaultPatience(changes []Change) Patience {
 	return p
 }
 
-// Sample is one look at the cluster.
+// Sample is the state of the cluster at one moment.
 type Sample struct {
 	At    time.Time
 	Facts Facts
-	// Status is of about the same moment.
+	// Status is from about the same moment.
 	Status *ceph.Status
 }
 
@@ -42,24 +43,25 @@ type Sample struct {
 // deadline too, unless Began is kept.
 type Settling struct {
 	Began time.Time `json:"began"`
-	// Agreeing is how many samples in a row have agreed, since Since.
+	// Agreeing is the number of consecutive samples that have agreed, since Since.
 	Agreeing int       `json:"agreeing"`
 	Since    time.Time `json:"since,omitzero"`
 }
 
-// Settled is what a sample says.
+// Settled is the result of a sample.
 type Settled struct {
 	// Done reports that the cluster has the settings and is quiescent.
 	Done bool
-	// Failed reports that the deadline is over.
+	// Failed reports that the deadline has passed.
 	Failed bool
-	// Inert are settings that have lost their value again: waiting is in vain.
+	// Inert lists settings that have lost their value again, so that waiting would not
+	// help.
 	Inert []Inert
-	// Progress is what is waited for, for people.
+	// Progress tells the user what the wait is for.
 	Progress string
 }
 
-// Next judges a sample, and returns what is known after it.
+// Next judges a sample, and returns the new state and the result.
 func (s Settling) Next(sample Sample, want []Change, patience Patience, about Known) (Settling, Settled) {
 	if s.Began.IsZero() {
 		s.Began = sample.At
@@ -99,7 +101,7 @@ func (s Settling) verdict(now time.Time, pending []string, patience Patience) Se
 	}
 }
 
-// unsettled is what keeps a sample from being at rest, the most telling first.
+// unsettled lists why a sample is not settled, the most important reason first.
 func unsettled(sample Sample, want []Change) []string {
 	var pending []string
 	for _, change := range want {
@@ -110,10 +112,10 @@ func unsettled(sample Sample, want []Change) []string {
 	return append(pending, unrest(sample.Status, len(pending) == 0)...)
 }
 
-// Unrest is what keeps a cluster from being at rest; "" if nothing does.
+// Unrest says why a cluster is not quiescent; "" if it is.
 func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
 
-// unrest lists it. Uncounted PGs are listed only if nothing else is.
+// unrest lists the reasons. It includes uncounted PGs only if there is no other reason.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
 	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {
@@ -131,8 +133,8 @@ func unrest(status *ceph.Status, counts bool) []string {
 	return pending
 }
 
-// splitting describes a pool's progress towards its number of PGs. Ceph moves five numbers,
-// one after another.
+// splitting describes a pool's progress towards its number of PGs. Ceph changes five
+// numbers one after another.
 func splitting(sample Sample, change Change) []string {
 	pool, found := sample.Facts.Pool(change.Setting.Pool)
 	wanted, err := strconv.Atoi(change.To.Text)

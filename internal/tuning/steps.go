@@ -5,34 +5,33 @@ type Step string
 
 // The steps, in the order in which a change and its restore pass them.
 const (
-	// StepIntentWritten: what is to be changed, and what there was before, is in the
-	// journal.
+	// StepIntentWritten: the journal has the intended changes and the original values.
 	StepIntentWritten Step = "IntentWritten"
-	// StepIntentReadBack: it was read back from there.
+	// StepIntentReadBack: the journal was read back.
 	StepIntentReadBack Step = "IntentReadBack"
-	// StepChanged: one value was sent to Ceph. It is passed for each.
+	// StepChanged: one value was sent to Ceph. The step is passed once for each value.
 	StepChanged Step = "Changed"
 	// StepStoredSeen: the forms in which Ceph stored the values were read.
 	StepStoredSeen Step = "StoredSeen"
-	// StepStoredWritten: they are in the journal.
+	// StepStoredWritten: the journal has these forms.
 	StepStoredWritten Step = "StoredWritten"
 	// StepCompared: a setting was compared with the journal, before its restore.
 	StepCompared Step = "Compared"
-	// StepOriginalSent: its original value was sent to Ceph.
+	// StepOriginalSent: the original value was sent to Ceph.
 	StepOriginalSent Step = "OriginalSent"
-	// StepOriginalSeen: that was read back from Ceph.
+	// StepOriginalSeen: the original value was read back from Ceph.
 	StepOriginalSeen Step = "OriginalSeen"
 	// StepRestoredWritten: the journal says that the entry is closed.
 	StepRestoredWritten Step = "RestoredWritten"
-	// StepCopyRemoved: one copy of the journal, all of whose entries are closed, was
-	// removed. It is passed for each.
+	// StepCopyRemoved: one copy of the done journal was removed. The step is passed once
+	// for each copy.
 	StepCopyRemoved Step = "CopyRemoved"
-	// StepClosed: the journal, all of whose entries are closed, was removed.
+	// StepClosed: all copies of the done journal were removed.
 	StepClosed Step = "Closed"
 )
 
-// Steps are all of them. A test kills the process at each; a step that is passed and not
-// in the list fails it.
+// Steps returns all steps. A test simulates a crash at each, and fails if a step is
+// missing from this list.
 func Steps() []Step {
 	return []Step{
 		StepIntentWritten, StepIntentReadBack, StepChanged, StepStoredSeen, StepStoredWritten,

@@ -14,22 +14,22 @@ import (
 type Store interface {
 	// Load returns the journal of a cluster, or nil if it does not exist.
 	Load(ctx context.Context, fsid string) (*Journal, error)
-	// Save keeps one in place of the last, which Follows says may be replaced.
+	// Save replaces the kept journal, if Follows allows it.
 	Save(ctx context.Context, j *Journal) error
-	// Remove removes the journal of a cluster, whose newest copy is last, if Outlives allows
-	// it. A missing journal is no error.
+	// Remove removes the journal of a cluster, if Outlives allows it. last is the journal's
+	// newest copy. A missing journal is not an error.
 	Remove(ctx context.Context, last *Journal) error
 }
 
 // ErrOvertaken says that another process has written the journal since it was read. Read it
-// again, and start over from that.
+// again and start over.
 var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
-// Follows refuses a journal that may not replace the kept one. A kept journal of another sweep
-// has to be done. One of the same sweep has to be older, by epoch and revision: a writer that
-// started from the same journal has used up the revision. A revision that is ahead by more
-// than one follows a lost copy. Writing the same again is fine: the answer to the first write
-// was lost.
+// Follows returns an error if next may not replace the kept journal. A kept journal of another
+// sweep has to be done. A kept journal of the same sweep has to be older by epoch and
+// revision: if another writer started from the same journal, it has used up the revision. A
+// revision that is ahead by more than one is allowed, because a copy may be lost. Writing the
+// same journal again is allowed, because the answer to the first write may be lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || alike(kept, next) == nil:
@@ -45,8 +45,9 @@ func Follows(next, kept *Journal) error {
 	return nil
 }
 
-// Outlives refuses to remove the kept journal, unless it is done, or an earlier state of a
-// last one that is done: a process may have died before it updated every copy.
+// Outlives returns an error unless the kept journal may be removed. It has to be done, or an
+// earlier state of a journal that is done: a process may have died before it updated every
+// copy.
 func Outlives(last, kept *Journal) error {
 	switch {
 	case kept.Done():
@@ -60,8 +61,8 @@ func Outlives(last, kept *Journal) error {
 	return nil
 }
 
-// Where journals are, below Ceph's config-key. That of an outage is another one: in a
-// sweep, both are open at the same time.
+// The keys of the journals in Ceph's config-key store. An outage has a separate journal,
+// because during a sweep both are open at the same time.
 const (
 	journalKey = "cephtune/journal"
 	outageKey  = "cephtune/disruption"
@@ -70,18 +71,18 @@ const (
 // ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
 // Kubernetes cluster.
 //
-// Ceph cannot compare and set a key in one step. So it reads the kept journal, and refuses to
-// overwrite or remove one of another writer; between that read and the command, another
-// writer's journal can still be lost. The lock keeps other writers away, and the copy in
-// Kubernetes, which is written first, has no such window.
+// Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first,
+// and refuses to overwrite or remove another writer's. Between that read and the command,
+// another writer's journal can still be lost. The lock keeps other writers away, and the copy
+// in Kubernetes, which is written first, has no such window.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
 	key  string
 }
 
-// NewConfigKey returns the store in a cluster, by an identity that may keep the
-// operator's records.
+// NewConfigKey returns the store in a cluster. The connection's identity has to have the right
+// to keep the operator's records.
 func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
 	return &ConfigKey{ceph: client, at: at, key: journalKey}
 }
@@ -151,8 +152,7 @@ func (s *ConfigKey) Remove(ctx context.Context, last *Journal) error {
 	return nil
 }
 
-// Memory keeps journals for as long as it lives. It is for tests, and safe for concurrent
-// use.
+// Memory keeps journals in memory. It is for tests, and safe for concurrent use.
 type Memory struct {
 	mu   sync.Mutex
 	kept map[string][]byte
@@ -207,14 +207,14 @@ func (s *Memory) Remove(ctx context.Context, last *Journal) error {
 }
 
 // Mirrored keeps a journal in two stores, and Newest chooses between their copies. Readers
-// that cannot or need not ask the second read the first. Even after a crash, the first has a
-// journal at least as long as the second.
+// that cannot or need not read the second store use the first. The first store keeps a journal
+// at least as long as the second, even after a crash.
 type Mirrored struct{ first, second Store }
 
-// NewMirrored returns the store that is both.
+// NewMirrored returns a store that mirrors a journal in two stores.
 func NewMirrored(first, second Store) *Mirrored { return &Mirrored{first: first, second: second} }
 
-// Load implements Store. Both have to answer: an older copy would lead to other
+// Load implements Store. Both stores have to answer, because an older copy would have other
 // originals.
 func (s *Mirrored) Load(ctx context.Context, fsid string) (*Journal, error) {
 	first, err := s.first.Load(ctx, fsid)
@@ -246,7 +246,7 @@ func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 	return nil
 }
 
-// removals are the stores in the order of a removal, the reverse of the order of a save.
+// removals returns the stores in the order of a removal, the reverse of the order of a save.
 // Otherwise a process that dies in between would leave a copy that no reader finds and no
 // process removes.
 func removals(from Store) []Store {
@@ -256,15 +256,15 @@ func removals(from Store) []Store {
 	return []Store{from}
 }
 
-// Newest returns the copy of a journal that counts; nil is a missing copy.
+// Newest returns the valid copy of a journal. nil is a missing copy.
 //
-//   - One that is missing counts for nothing: an object may have been deleted with its
-//     namespace, a key by hand. A journal that is done and was being removed is removed
-//     again.
-//   - Of one sweep, the one that was written later, by epoch of the lock and then by
-//     revision.
-//   - Of two sweeps, the one that is not done. Two that are not cannot come about by
-//     themselves, since a sweep does not begin before the last one's journal is done.
+//   - A missing copy counts for nothing: an object may have been deleted with its
+//     namespace, or a key by hand. If a done journal was being removed, its removal
+//     is repeated.
+//   - Of two copies of one sweep's journal, the later one counts, by epoch of the lock
+//     and then by revision.
+//   - Of two sweeps' journals, the one that is not done counts. Two open journals are an
+//     error: a sweep does not begin before the previous sweep's journal is done.
 func Newest(a, b *Journal) (*Journal, error) {
 	switch {
 	case a == nil:
@@ -293,7 +293,7 @@ func Newest(a, b *Journal) (*Journal, error) {
 	return a, alike(a, b)
 }
 
-// alike refuses two journals of one revision that are not one.
+// alike returns an error if two journals have the same revision but different content.
 func alike(a, b *Journal) error {
 	first, err := Encode(a)
 	if err != nil {

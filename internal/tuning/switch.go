@@ -16,24 +16,23 @@ import (
 // SwitchDeadline bounds the command of one switch.
 const SwitchDeadline = 2 * time.Second
 
-// lookDeadline bounds reading the lock and the settings before that. The window before goes on
-// meanwhile: a slow answer costs only time.
+// lookDeadline bounds reading the lock and the settings before a switch. The previous window continues
+// meanwhile, so a slow answer costs only time.
 const lookDeadline = 20 * time.Second
 
-// ErrNotRehearsed says that the journal does not know a value, or how Ceph stores it.
+// ErrNotRehearsed says that the journal lacks a value, or Ceph's notation of it.
 var ErrNotRehearsed = errors.New("the journal does not have it as a value that this process has applied")
 
-// Switched has the time of the command to Ceph, and that of its answer, by the clock of time.Now: windows are
-// compared with the clocks of clients.
+// Switched has the times of the command to Ceph and of its answer. They are wall-clock times, because windows
+// are compared with the clocks of clients.
 type Switched struct{ Started, Acknowledged time.Time }
 
-// Switch changes settings under a running load, from one configuration to another. Both
-// have been applied before by this engine, so the journal has all that a restore needs and is not
-// written. Each setting must still have the value of the configuration before.
+// Switch changes settings under a running load, from one configuration to another. This engine must have
+// applied both before, so that the journal has everything that a restore needs and is not written again. Each
+// setting must still have the value of the previous configuration.
 //
-// With an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed nothing was changed.
-// After any error, no further switch may follow before a restore: what became of this one may
-// not be known.
+// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed nothing has changed. After
+// any error, restore before the next switch, since the outcome of this one may be unknown.
 func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Switched, error) {
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -62,9 +61,9 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	return s, nil
 }
 
-// readyToSwitch makes sure of the lock, and reads the journal and the settings meanwhile: the lock is the
-// one that this tuner has held since it rehearsed them. Another tuner of this process may have
-// restored them since; only the journal shows that.
+// readyToSwitch verifies the lock, and reads the journal and the settings at the same time: this tuner has
+// held the lock since it rehearsed them. Another tuner of this process may have restored them since; only the
+// journal shows that.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
 	if !e.saved {
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
@@ -107,7 +106,7 @@ func unchanged(j *Journal, facts Facts, from []Change) error {
 	return nil
 }
 
-// rehearsed returns an error unless the journal has every value, as this process has applied it.
+// rehearsed returns an error unless the journal has every value as applied by this process.
 func (e *Engine) rehearsed(j *Journal, sweep Sweep, changes []Change) error {
 	switch {
 	case j == nil:

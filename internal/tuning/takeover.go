@@ -10,11 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Doubts are until when Ceph may still carry out what this process asked of it and did not
-// hear the end of. All engines of a process share them: an OSD that one of them keeps down is
-// restored by another. The zero value is ready, and safe for concurrent use.
+// Doubts has, for each Ceph cluster, the time until which Ceph may still execute a command of
+// this process whose outcome is unknown. All engines of a process share it, because one engine
+// may restore an OSD that another one keeps down. The zero value is ready for use. It is safe
+// for concurrent use.
 //
-// They end with the process. The next one takes the lock over, and waits for that reason.
+// It is lost when the process ends. That is why the next process waits after it has taken over
+// the lock.
 type Doubts struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by FSID
@@ -37,21 +39,21 @@ func (d *Doubts) of(fsid string) time.Time {
 	return d.until[fsid]
 }
 
-// enter makes sure of the lock before anything is read that is acted upon.
+// enter verifies the lock before the engine reads any state that it acts upon.
 func (e *Engine) enter(ctx context.Context) error {
 	fence, err := e.guard(ctx)
 	if err != nil {
 		return err
 	}
 	if fence.Epoch != e.epoch {
-		e.epoch, e.inherited = fence.Epoch, time.Time{} // Later changes may have followed those that were waited for.
+		e.epoch, e.inherited = fence.Epoch, time.Time{} // Under a new lock, later changes may have followed those that the engine waited for.
 	}
 	return nil
 }
 
-// fence makes sure of the lock right before something is changed. It has to be the holding
-// under which everything was read: in another one, the journal and the settings may be others.
-// The process that executes commands refuses those whose fence is over.
+// fence verifies the lock immediately before a change. Its epoch has to be the one under which
+// everything was read; otherwise the journal and the settings may have changed. The executing
+// process refuses commands with an outdated fence.
 func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	fence, err := e.guard(ctx)
 	if err != nil {
@@ -63,8 +65,8 @@ func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	return fence, nil
 }
 
-// load reads the journal for what has to be restored or kept. One in which something may be
-// left to do is read under the lock.
+// load reads the journal in order to restore or keep settings. If the journal may have open
+// entries, load reads it under the lock.
 func (e *Engine) load(ctx context.Context) (*Journal, error) {
 	j, err := e.store.Load(ctx, e.cluster.FSID)
 	if err != nil || j == nil || j.Writer == e.writer && j.Done() {
@@ -76,8 +78,8 @@ func (e *Engine) load(ctx context.Context) (*Journal, error) {
 	return j, e.inherit(ctx, j)
 }
 
-// locked reads the journal under the lock, once everything has ended that this process has
-// asked Ceph for without hearing what became of it.
+// locked reads the journal under the lock. It first waits until every command of this process
+// with an unknown outcome has ended.
 func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	if err := e.enter(ctx); err != nil {
 		return nil, err
@@ -89,8 +91,9 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 }
 
 // inherit takes over the journal of an earlier process, once all changes that the earlier one
-// may have requested have ended. Entries that it had closed are compared once more. If this
-// process ends before the journal names it as the writer, the next one does both again.
+// may have requested have ended. It compares entries that the earlier process had closed with
+// Ceph again. If this process ends before the journal names it as the writer, the next process
+// does both again.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil

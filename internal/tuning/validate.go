@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// ProblemReason is why a setting cannot be varied.
+// ProblemReason is the reason why a setting cannot be varied.
 type ProblemReason string
 
 // The reasons.
@@ -30,7 +30,7 @@ const (
 	ProblemShadowed    ProblemReason = "Shadowed"
 )
 
-// Problem is a reason not to begin.
+// Problem is a reason not to begin a sweep.
 type Problem struct {
 	Reason  ProblemReason
 	Setting Setting
@@ -38,14 +38,15 @@ type Problem struct {
 	Message string
 }
 
-// Permissions are what the administrator allows.
+// Permissions are the administrator's permissions for a cluster.
 type Permissions struct {
 	Cluster settings.Cluster
-	// Restarts: OSDs may be restarted for the sweep, and can be.
+	// Restarts reports that OSDs may be restarted for the sweep, and that the manager has the
+	// right to do so.
 	Restarts bool
 }
 
-// request is a setting with all values that it is to have.
+// request is a setting with all values that a sweep would give it.
 type request struct {
 	setting Setting
 	values  []Value
@@ -61,7 +62,7 @@ func Validate(configurations [][]Change, about Known, allowed Permissions) []Pro
 	return slices.Concat(problems, locked(configurations, about), lockedBefore(configurations, about))
 }
 
-// requests are the settings, each with its values, in the order in which they appear.
+// requests returns the settings, each with its values, in the order in which they appear.
 func requests(configurations [][]Change) []request {
 	var all []request
 	for _, change := range slices.Concat(configurations...) {
@@ -76,9 +77,9 @@ func requests(configurations [][]Change) []request {
 	return all
 }
 
-// Forbidden checks changes that are about to be made against the operator config, Ceph's bounds
-// and the list of options that are never varied. Unlike Validate, it makes no check that a
-// sweep's own changes would fail. A setting's original value is never forbidden.
+// Forbidden checks intended changes against the operator config, Ceph's bounds and the list of
+// options that are never varied. Unlike Validate, it makes no check that a sweep's own changes
+// would fail. A setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
@@ -126,7 +127,7 @@ func (w request) risk() (settings.Risk, string) {
 	return settings.ConfigRisk(w.setting.Option)
 }
 
-// mayBeVaried refuses options that no administrator can allow.
+// mayBeVaried rejects options that no administrator can allow.
 func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
 		return w.problem(ProblemNever, "%s is held still during a sweep, and not varied", w.setting)
@@ -137,8 +138,9 @@ func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	return nil
 }
 
-// leavesStoredData refuses what no administrator can allow on a pool that exists. A scratch
-// pool of the sweep is made with such options, which do not come here.
+// leavesStoredData rejects options that no administrator can allow on an existing pool, because
+// they change stored data. A scratch pool is created with such options, so they never reach this
+// check.
 func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption || !settings.AltersStoredData(w.setting.Option) {
 		return nil
@@ -146,8 +148,8 @@ func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	return w.problem(ProblemStoredData, "%s alters how data is stored, which a restore does not undo: vary it on target.scratchPool", w.setting)
 }
 
-// isAllowed checks the administrator's list. The list cannot have scratch pools: a scratch pool
-// that is named as an existing pool belongs to another run.
+// isAllowed checks the administrator's list. The list cannot contain scratch pools: a scratch
+// pool in the role of an existing pool would belong to another run.
 func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
@@ -156,7 +158,8 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 
-// isKnown refuses options that this Ceph does not know, and those that cephtune cannot restore.
+// isKnown rejects options that this version of Ceph does not know, and those that cephtune
+// cannot restore.
 func isKnown(w request, about Known, _ Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
@@ -194,8 +197,8 @@ func hasPool(w request, about Known, _ Permissions) []Problem {
 	return nil
 }
 
-// keepsThePoolsBounds asks for the bounds that a pool has for its autoscaler, which Ceph
-// holds everybody to.
+// keepsThePoolsBounds checks a pool's bounds for its autoscaler, which Ceph also applies to
+// other clients.
 func keepsThePoolsBounds(w request, about Known, _ Permissions) []Problem {
 	pool, found := about.Facts.Pool(w.setting.Pool)
 	if !w.setting.isPGNum() || !found {
@@ -204,7 +207,7 @@ func keepsThePoolsBounds(w request, about Known, _ Permissions) []Problem {
 	return w.outside(about, pool.Options["pg_num_min"], pool.Options["pg_num_max"], "pg_num_min and pg_num_max of the pool allow")
 }
 
-// Type is the type of a setting's values, or "" if it is not known.
+// Type returns the type of a setting's values, or "" if it is unknown.
 func (k Known) Type(of Setting) string {
 	switch of.Kind {
 	case KindPoolOption:
@@ -269,7 +272,7 @@ func keepsCephsBounds(w request, about Known, _ Permissions) []Problem {
 	return w.outside(about, help.Min, help.Max, "Ceph takes")
 }
 
-// keepsTheBounds asks the administrator's list again, for values.
+// keepsTheBounds checks values against the bounds in the administrator's list.
 func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	option, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask)
 	if !listed {
@@ -287,9 +290,9 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// withEffective replaces "unset" by the value that the setting then has, because bounds apply to
-// that. The original value need not keep the bounds. An unknown value is a problem if the
-// setting has bounds.
+// withEffective replaces "unset" by the value that then takes effect, because bounds apply to
+// that value. The original value may be outside the bounds. An unknown effective value is a
+// problem if the setting has bounds.
 func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
@@ -304,7 +307,8 @@ func (w request) withEffective(bounds settings.Option, about Known) (request, []
 	return request{setting: w.setting, values: append(values, Of(effective))}, nil
 }
 
-// original is what a setting had before the sweep: as the journal says, or else as it is.
+// original returns a setting's value before the sweep: from the journal, or else the current
+// value.
 func (k Known) original(of Setting) Value {
 	if k.Journal != nil {
 		if entry, journalled := k.Journal.Entry(of); journalled {
@@ -313,13 +317,13 @@ func (k Known) original(of Setting) Value {
 	}
 	now, err := k.Facts.Value(of)
 	if err != nil {
-		return Of("") // Nothing is known of it, so that nothing is taken for its original.
+		return Of("") // The original is unknown, so no value may match it.
 	}
 	return now
 }
 
-// whenUnset is what OSDs run with where an option is unset: the value of a broader section, or
-// Ceph's default. Of a pool's option it is not known.
+// whenUnset returns the value that OSDs use for an unset option: the value of a broader section,
+// or Ceph's default. For a pool option it is unknown.
 func (k Known) whenUnset(of Setting) (string, bool) {
 	if of.Kind != KindConfig {
 		return "", false
@@ -339,9 +343,9 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 	return text, text != ""
 }
 
-// outside refuses values that are below a minimum or above a maximum, where there is one.
-// A bound that is not a number keeps everything out: it was meant to bound something. So does
-// one of an option whose values are words.
+// outside rejects values below a minimum or above a maximum, if there is one. A bound that is
+// not a number rejects all values, because it was meant to limit them. A bound on an option with
+// words as values does the same.
 func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
@@ -401,7 +405,7 @@ func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 		w.setting, strings.Join(names, ", "), w.setting.Option)
 }
 
-// locked refuses configurations in which mClock locks an option that they set.
+// locked rejects configurations in which mClock locks an option that they set.
 func locked(configurations [][]Change, about Known) []Problem {
 	if about.OpQueue != "" && about.OpQueue != mClock {
 		return nil
@@ -425,8 +429,8 @@ func locked(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// lockedBefore refuses to vary what has a value that mClock locks already. Restored, that
-// would be removed by OSDs.
+// lockedBefore rejects a setting whose current value mClock already locks. After a restore, OSDs
+// would remove that value.
 func lockedBefore(configurations [][]Change, about Known) []Problem {
 	if about.OpQueue != "" && about.OpQueue != mClock {
 		return nil
@@ -442,8 +446,8 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// effective is what an option is for OSDs in a configuration: what it sets, or what is
-// set already, or Ceph's default.
+// effective returns an option's value for OSDs in a configuration: the configuration's value, or
+// the current value, or Ceph's default.
 func effective(option string, configuration []Change, about Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
 	for _, change := range configuration {

@@ -7,8 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// PoolOptionType returns the type of an option of a pool, or false for one that cannot be
-// restored reliably. Those that alter stored data are not among them.
+// PoolOptionType returns the type of a pool option, or false if the option cannot be
+// restored reliably. It returns false for options that alter stored data.
 func PoolOptionType(name string) (string, bool) {
 	switch name {
 	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority", "read_ratio":
@@ -26,8 +26,8 @@ func same(of Setting, valueType string, a, b Value) bool {
 	return canonical(of, valueType, a) == canonical(of, valueType, b)
 }
 
-// canonical is a value as Ceph has it after it was set. Many an option of a pool is unset
-// by a value of its own, such as 0.
+// canonical returns a value in the form that Ceph has after setting it. Many pool options
+// have a special value, such as 0, that unsets them.
 func canonical(of Setting, valueType string, v Value) Value {
 	if !v.Set {
 		return v
@@ -42,7 +42,7 @@ func canonical(of Setting, valueType string, v Value) Value {
 	return Of(text)
 }
 
-// unsets reports whether setting an option to the value makes a pool forget it.
+// unsets reports whether a value removes an option from a pool.
 func unsets(option, text string) bool {
 	by, possible := ceph.UnsetBy(option)
 	if !possible {
