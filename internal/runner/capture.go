@@ -12,16 +12,16 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// cutRoom is left for the line that says what was cut from the middle.
+// cutRoom is the number of bytes reserved for the line that reports the cut.
 const cutRoom = 64
 
-// capture keeps the beginning and the end of what a command prints in bounded memory.
+// capture keeps the beginning and the end of a command's output in bounded memory.
 type capture struct {
-	half int // Bytes of each.
+	half int // Maximum bytes of head and of tail.
 
 	mu         sync.Mutex
 	head, tail []byte
-	left       int64 // out between head and tail
+	left       int64 // dropped between head and tail
 }
 
 // newCapture returns a capture whose text has at most limit bytes.
@@ -35,21 +35,21 @@ func (c *capture) Write(p []byte) (int, error) {
 	room := min(c.half-len(c.head), len(p))
 	c.head = append(c.head, p[:room]...)
 	c.tail = append(c.tail, p[room:]...)
-	// Moved only when it has twice its length, so that each byte is moved once.
+	// The tail is trimmed only at twice its length, so that each byte is copied once.
 	if len(c.tail) >= 2*c.half {
 		c.left += int64(c.trim(c.half))
 	}
 	return n, nil
 }
 
-// trim cuts the tail to a length and returns how much that was.
+// trim cuts the tail to a length and returns the number of bytes removed.
 func (c *capture) trim(length int) int {
 	excess := max(0, len(c.tail)-length)
 	c.tail = append(c.tail[:0], c.tail[excess:]...)
 	return excess
 }
 
-// text is what was printed, cut in the middle.
+// text returns the output, cut in the middle.
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,8 +60,8 @@ func (c *capture) text() string {
 	return clean(c.head) + fmt.Sprintf("\n[… %d bytes …]\n", c.left) + clean(c.tail)
 }
 
-// lastLines are whole lines from the end, unless the last one alone is longer, of
-// at most limit bytes.
+// lastLines returns whole lines from the end, at most limit bytes. If the last line alone is
+// longer, it is cut.
 func (c *capture) lastLines(limit int) string {
 	text := strings.TrimRightFunc(c.text(), unicode.IsSpace)
 	if len(text) <= limit {
@@ -73,15 +73,15 @@ func (c *capture) lastLines(limit int) string {
 	return strings.ToValidUTF8(text[len(text)-limit:], "")
 }
 
-// streams are both of a tool, apart: one is parsed, and the order between them is
-// not known.
+// streams has a tool's standard output and standard error. They are separate, because one is
+// parsed; the order between them is unknown.
 type streams struct{ stdout, stderr *capture }
 
 func newStreams() *streams {
 	return &streams{newCapture(task.MaxOutputBytes / 2), newCapture(task.MaxOutputBytes / 2)}
 }
 
-// text is what both say, standard error last.
+// text returns both outputs, standard error last.
 func (s *streams) text() string { return s.stdout.text() + s.stderr.text() }
 
 // lastLines returns the last lines of both streams, at most limit bytes. Standard error gets
@@ -92,8 +92,8 @@ func (s *streams) lastLines(limit int) string {
 	return strings.Trim(what+"\n"+why, "\n")
 }
 
-// clean makes text of bytes: valid UTF-8 without control characters, none of them
-// longer than it was, so that bounds hold in JSON as well.
+// clean converts bytes to valid UTF-8 without control characters. No character gets longer,
+// so that size limits also hold in JSON.
 func clean(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -130,7 +130,7 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// complete returns an error unless all was written.
+// complete returns an error unless everything was written.
 func (b *boundedWriter) complete() error {
 	if b.lost {
 		return errors.New("it is too long")

@@ -20,19 +20,19 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Bounds of a client's requests.
+// The limits of a client's requests.
 const (
-	// requestTimeout is for a request and its answer, whatever the caller's context
-	// allows. That of a snapshot is added to its wait.
+	// requestTimeout limits a request and its answer, whatever the caller's context allows. For a
+	// snapshot, it is added to the requested wait.
 	requestTimeout = 10 * time.Second
-	// maxAnswerBytes is more than the snapshot of a session takes: one task in each run can
-	// fail, and the others have less than 256 bytes each.
+	// maxAnswerBytes is more than the size of a session's snapshot: one task in each run can
+	// fail, and the others need less than 256 bytes each.
 	maxAnswerBytes  = maxTasks * 256
 	maxRefusalBytes = 8 << 10
 	maxHeaderBytes  = 16 << 10
 )
 
-// answerLimits bound the memory of an answer. The manager keeps the snapshots of all runners, up
+// answerLimits limits the memory of an answer. The manager keeps the snapshots of all runners, up
 // to 64.
 func answerLimits() limits.Limits {
 	return limits.Limits{TextBytes: maxAnswerBytes, StringBytes: maxStatusBytes, MemoryBytes: 2 * maxAnswerBytes, Depth: 8}
@@ -47,12 +47,12 @@ type client struct {
 
 var _ Client = (*client)(nil)
 
-// Dial returns a client of the runner at an address, host:port, with the key of the
-// session; it connects with the first request. Keep it for as long as the runner is
-// wanted: it keeps a connection, so that a signal to start is on its way at once.
+// Dial returns a client of the runner at an address, host:port, with the key of the session; it
+// connects with the first request. Keep the client for as long as the runner is needed: it reuses
+// its connection, so that a start signal is sent without delay.
 //
-// A request that the runner refuses is an [*Error], see [HasCode]. Other errors are those of the
-// network: the request may have been carried out or not.
+// A request that the runner refuses is an [*Error], see [HasCode]. Other errors are network
+// errors: the request may or may not have been executed.
 func Dial(address string, key []byte) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
@@ -67,12 +67,12 @@ func Dial(address string, key []byte) (Client, error) {
 		token:  secrets.token,
 		http: &http.Client{
 			Transport: &http.Transport{
-				DialContext:         dialer.DialContext, // Without a proxy: it is a pod's address.
+				DialContext:         dialer.DialContext, // No proxy, because the address is a pod's.
 				TLSClientConfig:     secrets.clientTLS(),
 				TLSHandshakeTimeout: requestTimeout / 2,
-				// One that waits for a change, one that gives orders, and one to spare.
+				// One connection waits for changes, one sends commands, and one is spare.
 				MaxIdleConnsPerHost: 3,
-				IdleConnTimeout:     4 * time.Minute, // Before the runner ends it.
+				IdleConnTimeout:     4 * time.Minute, // Shorter than the runner's own timeout.
 				DisableCompression:  true,            // Reports are compressed already.
 
 				MaxResponseHeaderBytes: maxHeaderBytes,
@@ -107,7 +107,7 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	sent := &atomic.Pointer[time.Time]{}
 	now := time.Now()
 	sent.Store(&now)
-	// A connection may have to be made first. The request is sent after that.
+	// The time counts from when a connection exists, since one may have to be made first.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		now := time.Now()
 		sent.Store(&now)
@@ -121,8 +121,9 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	return bound(*sent.Load(), received, time.Duration(answer.RunningNanoseconds)), nil
 }
 
-// bound says when a tool began: after the request was sent, and before the answer arrived, by as
-// long as the runner says that it has been running. A claim to have begun before is not believed.
+// bound computes when a tool began. The earliest time is that of the request. The latest is the
+// time of the answer minus the running time that the runner reports. bound ignores a running time
+// that would put the start before the request.
 func bound(sent, received time.Time, running time.Duration) Started {
 	began := received.Add(-max(running, 0))
 	if began.Before(sent) {
@@ -170,11 +171,11 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 		}
 	}
 	return c.request(ctx, wait, method, path, body, func(answer io.Reader) error {
-		if into == nil { // Read even so, or the connection is given up.
+		if into == nil { // An unread body would close the connection.
 			_, err := readBounded(answer, maxRefusalBytes)
 			return err
 		}
-		return limits.Decode(answer, into, answerLimits()) // Not strict: a newer runner may say more.
+		return limits.Decode(answer, into, answerLimits()) // Unknown fields are allowed, because a newer runner may send more.
 	})
 }
 

@@ -14,46 +14,45 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Course is what a tool did by the second.
+// Course is the work of a tool, second by second.
 type Course struct {
 	// Rows are in order.
 	Rows []result.Second
-	// Began bounds the moment from which rows count, by the manager's clock.
+	// Began bounds the time at which the first row begins, by the manager's clock.
 	Began Started
 }
 
-// Bounds of courses. An answer leaves out later seconds; a caller that gets a full answer asks
-// again.
+// The limits of courses. An answer omits later seconds; a caller that gets a full answer asks again.
 const (
 	maxSeconds       = 6 * 3600 // of a task
 	maxSecondsAnswer = 1000     // of an answer
-	// maxBins are of the histograms of a task, 16 bytes each: those of an hour, of some hundred a second.
-	// Rows behind them have none.
+	// maxBins is the maximum number of histogram bins of a task, 16 bytes each. That is an hour with some
+	// hundred bins a second. Later rows have no histograms.
 	maxBins       = 1 << 20
 	maxBinsAnswer = 1 << 16
 )
 
-// courseLimits bound the memory of an answer.
+// courseLimits limits the memory of an answer.
 func courseLimits() limits.Limits {
 	return limits.Limits{TextBytes: 4 << 20, StringBytes: maxStatusBytes, MemoryBytes: 8 << 20, Depth: 8}
 }
 
-// answeredCourse is the answer to who asks for a course.
+// answeredCourse is the answer to a request for a course.
 type answeredCourse struct {
 	Rows []result.Second `json:"rows"`
-	// RunningNanoseconds is how long ago the tool was started.
+	// RunningNanoseconds is the time since the tool was started.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
-	// More says that there are rows for which there was no room.
+	// More reports that the answer had no room for further rows.
 	More bool `json:"more,omitempty"`
 }
 
-// addSecond keeps a row. Output is read as it is printed, so a row ended when its line came,
-// unless the line has a time of its own.
+// addSecond stores a row. The runner reads output as it is printed, so a row ends when its line arrives,
+// unless the line has a timestamp.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entry.since.IsZero() {
-		return // A line before the tool is known to run.
+		return // The line came before the tool is known to run.
 	}
 	now := time.Now()
 	ended := now.Sub(r.entry.since)
@@ -62,7 +61,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
-	if !counted.Taken.IsZero() { // Rows before, as those of a ramp, may have been left out.
+	if !counted.Taken.IsZero() { // Earlier rows, such as those of a ramp, may be missing.
 		ended -= fio.Delay(counted.Taken, now)
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
@@ -88,7 +87,7 @@ func binsOf(row *result.Second) int {
 	return n
 }
 
-// answerOf is as much of a course as fits an answer, but one row at least.
+// answerOf returns the rows that fit into an answer, at least one.
 func answerOf(rows []result.Second) []result.Second {
 	rows = rows[:min(len(rows), maxSecondsAnswer)]
 	bins := 0
@@ -117,8 +116,8 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
-// Course implements [Client]. An answer may have room for a part of the rows, and is then asked for the
-// others.
+// Course implements [Client]. If an answer has room for only a part of the rows, the client requests the
+// rest.
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
 	course, err := c.coursePart(ctx, id, from)
 	for more := course.more; err == nil && more && len(course.Rows) < maxSeconds; {
@@ -130,7 +129,7 @@ func (c *client) Course(ctx context.Context, id string, from int) (Course, error
 	return course.Course, err
 }
 
-// coursePart is what one answer has room for.
+// coursePart requests the rows of one answer.
 type coursePart struct {
 	Course
 	more bool

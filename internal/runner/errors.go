@@ -6,39 +6,39 @@ import (
 	"net/http"
 )
 
-// Code is why a runner refuses a request, as one word.
+// Code is the reason why a runner refuses a request, as one word.
 type Code string
 
 // The codes. A client that repeats Start after a lost answer gets AlreadyStarted if the first
-// request was carried out; the other requests just succeed again.
+// request was executed. The other requests succeed again when repeated.
 const (
-	// Invalid: the request is not one that a runner understands.
+	// Invalid: the runner does not understand the request.
 	Invalid Code = "Invalid"
 	// Unauthorized: the request does not carry the token of this session.
 	Unauthorized Code = "Unauthorized"
 	// NotFound: there is no such task, or no such address.
 	NotFound Code = "NotFound"
-	// Busy: another task is at work.
+	// Busy: another task is running.
 	Busy Code = "Busy"
-	// Different: there is a task of this ID that is not this one.
+	// Different: a different task has the same ID.
 	Different Code = "Different"
-	// Full: the runner has had as many tasks, or keeps as many reports, as it can.
+	// Full: the runner has reached its maximum number of tasks, or of report bytes.
 	Full Code = "Full"
-	// NotReady: the task is still preparing, measures nothing, or has ended.
+	// NotReady: the task is still preparing, has no measurement, or has ended.
 	NotReady Code = "NotReady"
-	// AlreadyStarted: the task was given the signal before.
+	// AlreadyStarted: the task has already received the start signal.
 	AlreadyStarted Code = "AlreadyStarted"
-	// NotStarted: the task was given the signal, but its tool could not be started.
+	// NotStarted: the task received the start signal, but its tool could not be started.
 	NotStarted Code = "NotStarted"
 	// NotEnded: the task has no report yet.
 	NotEnded Code = "NotEnded"
-	// Finished: the manager has ended the runner.
+	// Finished: the manager has already ended the runner.
 	Finished Code = "Finished"
 	// Internal: the runner failed.
 	Internal Code = "Internal"
 )
 
-// Error is an answer of a runner that is not the one asked for.
+// Error is a runner's refusal of a request.
 type Error struct {
 	Code Code `json:"code"`
 	// Message is one sentence.
@@ -48,7 +48,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("runner: %s (%s)", e.Message, e.Code) }
 
-// HasCode reports whether an error is an answer of a runner with this code.
+// HasCode reports whether an error is a runner's refusal with this code.
 func HasCode(err error, code Code) bool {
 	refusal, ok := errors.AsType[*Error](err)
 	return ok && refusal.Code == code
@@ -58,7 +58,7 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// status is the code of HTTP that goes with one of ours.
+// status returns the HTTP status for a code.
 func (c Code) status() int {
 	switch c {
 	case Invalid:

@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// carryOut runs a task to its end: the steps, the wait for the signal, the engine. The report
-// exists before other goroutines see that the task has ended.
+// carryOut runs a task to its end: the preparation steps, the wait for the start signal, and
+// the engine. It makes the report before other goroutines can see that the task has ended.
 func (s *session) carryOut(ctx context.Context, e *entry) {
 	r := &execution{session: s, entry: e, report: task.Report{Client: s.client}, output: newStreams()}
 	r.report.ID = e.task.ID
@@ -44,8 +44,8 @@ type failure struct{ task.Failure }
 // Error implements error.
 func (f *failure) Error() string { return f.Message }
 
-// base is the folder of the task, which has the working directory of its commands
-// and what must not be in that.
+// base returns the task's folder. It contains the working directory of the task's commands,
+// and files that must not be in the working directory.
 func (r *execution) base() string { return filepath.Join(r.session.folder, r.entry.task.ID) }
 
 func (r *execution) folder() (string, error) {
@@ -122,7 +122,7 @@ func withDeadline(ctx context.Context, seconds float64) (context.Context, contex
 	return context.WithTimeoutCause(ctx, time.Duration(seconds*float64(time.Second)), errDeadline)
 }
 
-// start runs a command, unless it is too late for that.
+// start starts a command, unless the deadline leaves no time for it.
 func (r *execution) start(ctx context.Context, c task.Command, dir string, stdout, stderr io.Writer) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, tooLate(ctx, c)
@@ -147,7 +147,7 @@ func notStarted(c task.Command, err error) error {
 	return &failure{task.Failure{Reason: task.NotStarted, Message: fmt.Sprintf("%s could not be started: %v", c.Argv[0], err), Command: c.Argv}}
 }
 
-// tooLate is the error for a command that there is no time for.
+// tooLate returns the error for a command that the deadline leaves no time for.
 func tooLate(ctx context.Context, c task.Command) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, errDeadline) {
@@ -156,7 +156,7 @@ func tooLate(ctx context.Context, c task.Command) error {
 	return &failure{task.Failure{Reason: task.DeadlineExceeded, Message: fmt.Sprintf("%s was not run: %v", c.Argv[0], cause), Command: c.Argv}}
 }
 
-// judge turns the end of a command into an error unless it succeeded.
+// judge returns an error unless the command succeeded.
 func (r *execution) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
 	took := e.at.Sub(p.since).Round(time.Millisecond)
 	r.note("task %s: %s %s, after %v", r.entry.task.ID, c.Argv[0], e, took)
@@ -176,7 +176,7 @@ func (r *execution) judge(c task.Command, p *process, e exit, output interface{ 
 	}}
 }
 
-// measure runs the tool and reads what it has measured.
+// measure runs the tool and parses its results.
 func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	m := r.entry.task.Measure
 	stdout, err := os.OpenFile(filepath.Join(r.base(), "stdout"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -195,7 +195,7 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	if keeper != nil {
-		_, _ = bounded.Write(keeper.Last()) // It never fails.
+		_, _ = bounded.Write(keeper.Last()) // Write never fails.
 	}
 	if err := bounded.complete(); err != nil && m.OutputFile == "" {
 		return badOutput("the output of %s could not be kept: %v", m.Argv[0], err)
@@ -207,7 +207,7 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// runTool runs the tool and notes when, what it used and what it printed.
+// runTool runs the tool and records its times, its resource usage and its output.
 func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) error {
 	m := r.entry.task.Measure
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
@@ -242,7 +242,8 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)
 }
 
-// endedByItself is the error for a tool that was to run until it is stopped.
+// endedByItself returns the error for a tool that ended although it should run until it is
+// stopped.
 func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	return &failure{task.Failure{
 		Reason:  task.FailureReason(parse.EndedEarly),
@@ -251,7 +252,7 @@ func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	}}
 }
 
-// end makes the report, and then lets others see that the task has ended.
+// end makes the report, and then publishes the end of the task.
 func (r *execution) end(err error) {
 	r.report.State, r.report.Failure = task.Done, nil
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -261,7 +262,7 @@ func (r *execution) end(err error) {
 		r.report.State = task.Cancelled
 	}
 	encoded, err := encodeReport(&r.report)
-	if err != nil { // Only a number that JSON does not know could be the cause.
+	if err != nil { // Only a number that JSON cannot represent causes this.
 		r.report.Result, r.report.State = nil, task.Failed
 		r.report.Failure = &task.Failure{Reason: task.BadOutput, Message: err.Error()}
 		encoded, _ = encodeReport(&r.report)
@@ -269,21 +270,21 @@ func (r *execution) end(err error) {
 	r.publish(encoded)
 	r.note("task %s: %s", r.report.ID, r.report.State)
 	if r.entry.task.Measure == nil && r.report.State == task.Done && !r.alone {
-		return // The manager has all of it already.
+		return // The manager can fetch the whole report.
 	}
 	if err := r.frames.write(r.report.ID, encoded); err != nil {
 		r.note("task %s: its report cannot be written to the log: %v", r.report.ID, err)
 	}
 }
 
-// publish shows the end, and the report.
+// publish makes the end of the task and its report visible.
 func (r *execution) publish(encoded []byte) {
 	r.update(func(status *task.Status) {
 		*status = r.report.Status
 		r.entry.report = encoded
 		r.kept += len(encoded)
 		if r.entry.since.IsZero() {
-			close(r.entry.began) // It never will.
+			close(r.entry.began) // The tool will never begin.
 		}
 	})
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A frame is a report in a log, such that it survives what happens to logs: other
-// text around and between its lines, something before each of them, and the loss of
-// lines at the beginning or the end.
+// A frame is a report in a log. Its format survives other text around and between its
+// lines, a prefix before each line, and the loss of lines at the beginning or the end of
+// the log.
 //
 //	cephtune-report-1 begin id=ID bytes=N sha256=HEX lines=N
 //	cephtune-report-1 data BASE64
 //	cephtune-report-1 end id=ID
 //
-// The data is the report's JSON, compressed by gzip; length and digest are those of
-// the compressed bytes. A report that had no room in the log is one line:
+// The data is the report's JSON, compressed by gzip; length and digest are those of the
+// compressed bytes. A report without room in the log is replaced by one line:
 //
 //	cephtune-report-1 omitted id=ID bytes=N
 const (
@@ -36,20 +36,21 @@ const (
 	frameEnd     = "end id=%s"
 	frameOmitted = "omitted id=%s bytes=%d"
 
-	// frameLineBytes, as base64 with what comes before, is less than 8 KiB: the
-	// container's runtime cuts lines of 16 KiB.
+	// frameLineBytes is the maximum number of bytes of a line before base64. The encoded
+	// line with its prefix is shorter than 8 KiB, since container runtimes split lines
+	// at 16 KiB.
 	frameLineBytes = 6000
 )
 
-// frameWriter writes frames until there is no room for one.
+// frameWriter writes frames until its limit is reached.
 type frameWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
 	left int
 }
 
-// newFrameWriter returns a writer of at most [task.MaxReportBytes] of frames: the
-// kubelet cuts logs of ten MiB by default.
+// newFrameWriter returns a writer for at most [task.MaxReportBytes] of frames, because
+// kubelets rotate logs at 10 MiB by default.
 func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{w: w, left: task.MaxReportBytes} }
 
 func (f *frameWriter) write(id string, encoded []byte) error {
@@ -65,7 +66,7 @@ func (f *frameWriter) write(id string, encoded []byte) error {
 	return err
 }
 
-// WriteFrame writes a report as a runner does, for tests of readers of logs.
+// WriteFrame writes a report like a runner does, for tests of log readers.
 func WriteFrame(w io.Writer, report *task.Report) error {
 	encoded, err := encodeReport(report)
 	if err != nil {
@@ -87,9 +88,9 @@ func encodeFrame(id string, encoded []byte) []byte {
 	return b.Bytes()
 }
 
-// notesWriter writes lines for humans into the log that frames are in, such that none of
-// them can be taken for a line of a frame: they repeat what tools say, and what peers do
-// that have not shown any token yet.
+// notesWriter writes lines for humans into the log that contains the frames. It makes
+// sure that no line can be mistaken for part of a frame, because notes repeat the output
+// of tools and the requests of unauthenticated peers.
 type notesWriter struct{ w io.Writer }
 
 // Write implements io.Writer.
@@ -103,11 +104,11 @@ func (n notesWriter) Write(p []byte) (int, error) {
 
 // FrameError says that a report could not be recovered from a log.
 type FrameError struct {
-	// ID is the task's.
+	// ID is the task's ID.
 	ID string
-	// Line is where the frame begins, from 1.
+	// Line is the number of the frame's first line, from 1.
 	Line int
-	// Problem says why.
+	// Problem is the reason.
 	Problem string
 }
 
@@ -116,7 +117,7 @@ func (e *FrameError) Error() string {
 	return fmt.Sprintf("line %d of the log: the report of task %s %s", e.Line, e.ID, e.Problem)
 }
 
-// Bounds for the memory that a log can cost.
+// The limits of the memory for reading a log.
 const (
 	maxFrames       = maxTasks
 	maxFrameErrors  = 100
@@ -124,9 +125,9 @@ const (
 	maxLogLineBytes = 16 << 10
 )
 
-// ReadFrames returns the reports in a log, in its order. Those that are damaged, cut
-// off, or were left out are a [*FrameError] each within the error, and do not keep
-// the others from being returned. An error in reading ends it.
+// ReadFrames returns the reports in a log, in the log's order. The error contains one
+// [*FrameError] for each report that is damaged, truncated or omitted; the other reports
+// are still returned. A read error ends ReadFrames.
 func ReadFrames(r io.Reader) ([]task.Report, error) {
 	reader := &frameReader{}
 	in := bufio.NewReaderSize(r, maxLogLineBytes)
@@ -136,7 +137,7 @@ func ReadFrames(r io.Reader) ([]task.Report, error) {
 		if text, found := frameText(line); found {
 			reader.line(text)
 		}
-		for errors.Is(err, bufio.ErrBufferFull) { // No line of ours is so long.
+		for errors.Is(err, bufio.ErrBufferFull) { // No line of a frame is this long.
 			_, err = in.ReadSlice('\n')
 		}
 		if errors.Is(err, io.EOF) {
@@ -151,14 +152,14 @@ func ReadFrames(r io.Reader) ([]task.Report, error) {
 	return reader.reports, errors.Join(reader.errs...)
 }
 
-// frameText returns what is behind the magic word: a time or the name of a pod may
-// be before it.
+// frameText returns the text after the magic word. A timestamp or a pod name may precede
+// it.
 func frameText(line []byte) (string, bool) {
 	_, text, ok := bytes.Cut(line, []byte(frameMagic))
 	return strings.TrimRight(string(text), "\r\n"), ok
 }
 
-// frameReader gathers the lines of one frame after the other.
+// frameReader collects the lines of one frame after another.
 type frameReader struct {
 	number  int
 	reports []task.Report
@@ -200,7 +201,7 @@ func (f *frameReader) end(id string) {
 	switch {
 	case f.open && id == f.id:
 		f.finish()
-	case id != f.id: // That of a frame that has failed is no surprise.
+	case id != f.id: // It may belong to a frame that has failed.
 		f.fail("is cut off by the next one")
 		f.id, f.begin, f.open = id, f.number, true
 		f.fail("has lost its beginning")
@@ -211,7 +212,7 @@ func (f *frameReader) start(text string) {
 	var id, digest string
 	var length, lines int
 	if _, err := fmt.Sscanf(text, frameBegin, &id, &length, &digest, &lines); err != nil || !isID(id) {
-		return // Not one of ours.
+		return // The line does not belong to a frame.
 	}
 	f.open, f.id, f.begin, f.length, f.digest, f.lines, f.data = true, id, f.number, length, digest, lines, nil
 	if length <= 0 || length > task.MaxReportBytes {
@@ -232,7 +233,7 @@ func (f *frameReader) add(text string) {
 	}
 }
 
-// fail gives up the frame that is open, if there is one.
+// fail discards the open frame, if there is one.
 func (f *frameReader) fail(problem string) {
 	if f.open && len(f.errs) < maxFrameErrors {
 		f.errs = append(f.errs, &FrameError{ID: f.id, Line: f.begin, Problem: problem})
@@ -240,7 +241,7 @@ func (f *frameReader) fail(problem string) {
 	f.open, f.data = false, nil
 }
 
-// finish checks and decodes the frame that has ended.
+// finish checks and decodes a complete frame.
 func (f *frameReader) finish() {
 	digest := sha256.Sum256(f.data)
 	switch {

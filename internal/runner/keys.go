@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// secrets are what manager and runner derive from the key of a session.
+// secrets are the secrets that manager and runner derive from the key of a session.
 type secrets struct {
-	// token is what a request carries.
+	// token authenticates a request.
 	token string
-	// private is the key of the runner's certificate.
+	// private is the private key of the runner's certificate.
 	private ed25519.PrivateKey
 }
 
-// deriveSecrets derives them by HKDF, each with a purpose of its own, so that the one
-// says nothing about the other.
+// deriveSecrets derives the secrets by HKDF, each for a purpose of its own, so that neither
+// reveals the other.
 func deriveSecrets(key []byte) (*secrets, error) {
 	if len(key) != KeyBytes {
 		return nil, fmt.Errorf("the key of the session has %d bytes, want %d", len(key), KeyBytes)
@@ -40,7 +40,7 @@ func deriveSecrets(key []byte) (*secrets, error) {
 	return &secrets{token: hex.EncodeToString(token), private: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// serverTLS returns a configuration with a self-signed certificate: the manager knows its public
+// serverTLS returns a configuration with a self-signed certificate. The manager knows the public
 // key.
 func (s *secrets) serverTLS() (*tls.Config, error) {
 	now := time.Now()
@@ -61,11 +61,11 @@ func (s *secrets) serverTLS() (*tls.Config, error) {
 	}, nil
 }
 
-// errWrongKey: the answering server does not have the key of the session.
+// errWrongKey says that the server does not have the key of the session.
 var errWrongKey = errors.New("the other end is not the runner of this session: its certificate has another key")
 
-// clientTLS accepts the certificate with the key of the session and no other: who
-// signed it, for which name and until when is of no importance.
+// clientTLS accepts only a certificate with the key of the session. Issuer, name and expiry do
+// not matter.
 func (s *secrets) clientTLS() *tls.Config {
 	want, _ := s.private.Public().(ed25519.PublicKey)
 	return &tls.Config{

@@ -15,10 +15,10 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// readMeasured reads what a tool that succeeded has measured, from its standard
-// output or from the file that it wrote in its working directory.
+// readMeasured parses the results of a tool that succeeded, from its standard
+// output or from a file in its working directory.
 func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr string) (_ *result.Result, err error) {
-	root, err := os.OpenRoot(dir) // The names of files come with the task.
+	root, err := os.OpenRoot(dir) // OpenRoot, because file names come from the task.
 	if err != nil {
 		return nil, badOutput("the output of %s cannot be read: %v", m.Argv[0], err)
 	}
@@ -45,22 +45,22 @@ func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr strin
 	return measured, nil
 }
 
-// openOutput opens the report that a tool wrote to a file of its own.
+// openOutput opens the file to which a tool wrote its results.
 func openOutput(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // A pipe would wait for ever.
+	if !info.Mode().IsRegular() { // Reading a pipe could block for ever.
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	return root.Open(name)
 }
 
-// withMessages adds what a tool wrote to its standard error behind its output. rbd
-// bench says only there that its last flush has failed, and succeeds. The streams
-// are not mixed as they were written: a tool writes its output in blocks, so that a
-// message would be in the middle of a number. JSON has its errors in the document.
+// withMessages appends a tool's standard error to its output. rbd bench reports a
+// failed last flush only there, and exits with success. The streams are not
+// interleaved as written: a tool writes its output in blocks, so a message could
+// split a number. JSON output contains its own errors.
 func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	if stderr == "" || strings.HasSuffix(format, "-json") {
 		return output
@@ -68,11 +68,11 @@ func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	return io.MultiReader(output, strings.NewReader("\n"+stderr))
 }
 
-// parseOutput reads the output of a tool that succeeded: what it printed decides
-// whether it is a result.
+// parseOutput parses the output of a tool that succeeded. The output decides
+// whether there is a valid result.
 func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) {
 	format, ok := engine.Lookup(m.Format)
-	if !ok { // It was looked up when the task arrived.
+	if !ok { // The format was checked when the task arrived.
 		return nil, badOutput("there is no format %q", m.Format)
 	}
 	options := engine.Options{RequestedSeconds: m.RequestedSeconds, RequestedBytes: m.RequestedBytes, OperationBytes: m.OperationBytes}
@@ -80,7 +80,7 @@ func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) 
 	if err != nil {
 		incomplete, ok := errors.AsType[*engine.IncompleteError](err)
 		if ok && m.UntilCancelled && incomplete.Partial != nil && incomplete.Reason != parse.ToolError && incomplete.Reason != parse.NoIO {
-			return incomplete.Partial, nil // It was stopped, which is what it says.
+			return incomplete.Partial, nil // The output says that it is incomplete, because the tool was stopped.
 		}
 		if ok {
 			return nil, incompleteOutput(incomplete.Reason, "%s gave no result: %v", m.Argv[0], err)

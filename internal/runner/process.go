@@ -15,42 +15,41 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// process is a running command, the leader of a process group of its own.
+// process is a running command, which leads its own process group.
 type process struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // Closed when the leader has ended.
-	since  time.Time     // Just after it had begun.
+	since  time.Time     // Just after the process began.
 	pipes  []*os.File
 	copies sync.WaitGroup
 }
 
-// exit is how a command ended.
+// exit describes how a command ended.
 type exit struct {
-	// Code is the exit code, or -1 if it was ended by Signal.
+	// code is the exit code, or -1 if a signal ended the command.
 	code   int
 	signal syscall.Signal
-	// Stopped is why the runner itself ended it, the cause of its context; nil if
-	// it did not.
+	// stopped is the cause for which the runner ended the command; nil if it did not.
 	stopped error
-	// Abandoned: it did not even end when it was killed, as if it waited for a disk
-	// that is gone.
+	// abandoned reports that the command did not end even after SIGKILL, as when it waits for a
+	// lost disk.
 	abandoned bool
 	at        time.Time
-	usage     *syscall.Rusage // of the leader and all that it waited for; nil if abandoned
+	usage     *syscall.Rusage // of the leader and the children that it waited for; nil if abandoned
 }
 
-// Bounds of the waits for a process.
+// The limits of the waits for a process.
 const (
-	// killGrace is between SIGTERM and SIGKILL.
+	// killGrace is the time between SIGTERM and SIGKILL.
 	killGrace = 10 * time.Second
-	// abandonAfter is between SIGKILL and giving up.
+	// abandonAfter is the time between SIGKILL and giving up.
 	abandonAfter = 10 * time.Second
-	// drainAfter is how long after the end of a group its output may take.
+	// drainAfter is how long the runner reads output after the end of a process group.
 	drainAfter = time.Second
 )
 
 // startProcess runs a command without a shell. Its output goes to the writers through pipes, so
-// that their bounds hold: a file would grow without bound. If both writers are the same, one
+// that their limits hold; a file would grow without limit. If both writers are the same, one
 // pipe keeps the order.
 func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *process, err error) {
 	path, err := exec.LookPath(c.Argv[0])
@@ -60,7 +59,7 @@ func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *proc
 	p := &process{exited: make(chan struct{})}
 	var ends []*os.File
 	defer func() {
-		closeAll(ends) // The command has its own.
+		closeAll(ends) // The command has its own copies.
 		if err != nil {
 			closeAll(p.pipes)
 		}
@@ -82,22 +81,22 @@ func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *proc
 	}
 	p.since = time.Now()
 	for i, to := range writers {
-		p.copies.Go(func() { _, _ = io.Copy(to, p.pipes[i]) }) // The writers do not fail, and a broken pipe is its end.
+		p.copies.Go(func() { _, _ = io.Copy(to, p.pipes[i]) }) // The writers do not fail, and a broken pipe ends the copy.
 	}
 	go func() {
 		defer close(p.exited)
-		_ = p.cmd.Wait() // How it ended is in its state.
+		_ = p.cmd.Wait() // The process state has the result.
 	}()
 	return p, nil
 }
 
 func closeAll(files []*os.File) {
 	for _, file := range files {
-		_ = file.Close() // An end of a pipe: nothing is lost.
+		_ = file.Close() // Closing a pipe loses nothing.
 	}
 }
 
-// environment is what a tool gets of the runner's.
+// environment returns the part of the runner's environment that tools inherit.
 func environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/tmp", "LC_ALL=C"}
 	if conf, ok := os.LookupEnv("CEPH_CONF"); ok {
@@ -106,8 +105,8 @@ func environment() []string {
 	return env
 }
 
-// wait returns when the command has ended, and all of its group with it. When ctx is done, wait
-// terminates the command, and kills it after the grace.
+// wait returns when the command and its whole process group have ended. When ctx is done, wait
+// sends SIGTERM, and SIGKILL after the grace.
 func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 	e := exit{}
 	select {
@@ -148,41 +147,41 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// signal sends a signal to the whole group; one that has ended does not mind.
+// signal sends a signal to the whole group. A group that has ended ignores it.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// drain reads what is left in the pipes. A process that left the group can hold
-// them open for ever, and is not waited for.
+// drain reads the rest of the pipes. It does not wait for a process that left the group, which
+// could keep them open for ever.
 func (p *process) drain() {
 	for _, pipe := range p.pipes {
-		_ = pipe.SetReadDeadline(time.Now().Add(drainAfter)) // Pipes can have one.
+		_ = pipe.SetReadDeadline(time.Now().Add(drainAfter)) // Pipes support deadlines.
 	}
 	p.copies.Wait()
 	closeAll(p.pipes)
 }
 
-// reap removes the killed group's zombies from the table of processes. The runner is the first
-// process of its container, and gets all orphans; anywhere else it gets no orphans, and reap
-// does nothing.
+// reap waits for the killed group's zombies, so that they leave the process table. As the first
+// process of its container, the runner inherits all orphans; elsewhere it inherits none, and
+// reap does nothing.
 func (p *process) reap() {
 	for range 100 {
 		pid, err := syscall.Wait4(-p.cmd.Process.Pid, nil, syscall.WNOHANG, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR), pid > 0:
-		case err != nil: // ECHILD: none is left.
+		case err != nil: // ECHILD: no children are left.
 			return
-		default: // They were killed, and are about to be gone.
+		default: // They were killed and are about to end.
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// accepted reports whether the command ended by itself, as it should.
+// accepted reports whether the command ended by itself with an accepted exit code.
 func (e exit) accepted(c task.Command) bool {
 	return e.stopped == nil && e.signal == 0 && (e.code == 0 || slices.Contains(c.Accept, e.code))
 }
 
-// String says how it ended, as the end of a sentence.
+// String describes the end of the command, as the end of a sentence.
 func (e exit) String() string {
 	switch {
 	case e.abandoned:

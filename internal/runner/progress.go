@@ -9,27 +9,27 @@ import (
 	"github.com/cephtune/cephtune/internal/progress"
 )
 
-// Bounds of progress in the log: a line each second, until a session has had hours of them.
-// Kubelets keep ten MiB of a log, and progress must not crowd reports out of it.
+// The limits of progress in the log: one line each second, for some hours of a session.
+// Kubelets keep 10 MiB of a log, and progress must not displace reports.
 const (
 	progressEvery  = time.Second
 	progressSeldom = 10 * time.Second
 	maxProgress    = 10_000 // lines, about a MiB
 )
 
-// maxProgressLine is longer than any line that says how fast a tool is.
+// maxProgressLine is longer than any progress line of a tool.
 const maxProgressLine = 4 << 10
 
-// progressWriter reads an engine's output while it runs, and logs how fast it is. It accepts
-// everything and never fails: an engine must never wait for the reader of its output.
+// progressWriter reads an engine's output while it runs, and logs its rate. It accepts all
+// output and never fails: an engine must never wait for the reader of its output.
 type progressWriter struct {
 	live  parse.Live
 	task  string
 	since time.Time
 	now   func() time.Time
-	// report writes a line; count is the session's number of lines so far.
+	// report writes a line; count is the session's number of progress lines so far.
 	report func(progress.Line)
-	// counted receives the work of an interval that the engine has counted exactly.
+	// counted receives the exact work of an interval, if the engine counts it.
 	counted func(*parse.Counted)
 	count   *int
 
@@ -38,8 +38,8 @@ type progressWriter struct {
 	reported time.Time
 }
 
-// watched is what reads the output of a task's tool; nil where that says nothing before
-// its end.
+// watched returns the reader of a tool's progress; nil for tools that print nothing before
+// they end.
 func (r *execution) watched() *progressWriter {
 	format, ok := engine.Lookup(r.entry.task.Measure.Format)
 	if !ok || format.NewLive == nil {
@@ -49,11 +49,11 @@ func (r *execution) watched() *progressWriter {
 		live: format.NewLive(), task: r.entry.task.ID, since: time.Now(), now: time.Now,
 		report:  func(l progress.Line) { r.note("%s", l) },
 		counted: r.addSecond,
-		count:   &r.progressLines, // One task is at work at a time.
+		count:   &r.progressLines, // Only one task runs at a time.
 	}
 }
 
-// Write implements io.Writer. Status lines of terminals end with a carriage return.
+// Write implements io.Writer. Terminal status lines end with a carriage return.
 func (w *progressWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -74,7 +74,7 @@ func (w *progressWriter) add(p []byte) {
 	}
 }
 
-// end takes the line that is complete.
+// end processes a complete line.
 func (w *progressWriter) end() {
 	line, whole := w.line, !w.tooLong
 	w.line, w.tooLong = w.line[:0], false
@@ -94,8 +94,8 @@ func (w *progressWriter) end() {
 	w.report(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
 }
 
-// pause is a little shorter than the pace, so that a line that comes each second is not
-// left out for a millisecond.
+// pause is slightly shorter than the pace, so that a line each second is not skipped because
+// of a millisecond.
 func (w *progressWriter) pause() time.Duration {
 	if *w.count >= maxProgress {
 		return progressSeldom - progressEvery/4

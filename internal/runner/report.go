@@ -15,10 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// encodeReport returns the JSON of a report, compressed. It makes a report shorter
-// that is longer than [task.MaxReportBytes]: the course of the run goes first, since
-// it alone grows with the time, then the output. A report that is too long even so
-// becomes that of a failure.
+// encodeReport returns a report as compressed JSON. It shortens a report that is longer than
+// [task.MaxReportBytes]: it drops the course of the run first, since only that grows with time,
+// then the output. If the report is still too long, it becomes the report of a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)
@@ -67,12 +66,12 @@ func compress(data []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// maxReportMemory is what a report may take: of a course of the least text, [task.MaxReportBytes]
-// have 9 MiB.
+// maxReportMemory is the maximum memory of a report. The most compact course within
+// [task.MaxReportBytes] takes 9 MiB.
 const maxReportMemory = 12 << 20
 
-// readReport reads a report that was compressed, within a memory by [limits.Size]. Its result is
-// validated: it comes out of a pod, and its numbers are going to be believed.
+// readReport reads a compressed report within a memory limit, measured by [limits.Size]. It
+// validates the result, because pods are not trusted.
 func readReport(r io.Reader, memory int64) (*task.Report, error) {
 	text, err := gzip.NewReader(io.LimitReader(r, task.MaxReportBytes))
 	if err != nil {
@@ -106,8 +105,8 @@ func validateReport(report *task.Report) error {
 	return nil
 }
 
-// cleanFailure removes control characters from the text of a failure in a pod. The text ends up
-// in status, and so on terminals, which would execute them.
+// cleanFailure removes control characters from a failure's text. The text appears in status and
+// so on terminals, which would interpret them.
 func cleanFailure(f *task.Failure) {
 	if f == nil {
 		return
@@ -130,8 +129,8 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Bounds of a status, which together have less than 4 KiB as JSON but for text that
-// is made of quotes and the like.
+// The limits of a status. Within them, a status takes less than 4 KiB as JSON, unless its text
+// consists of quotes and similar characters.
 const (
 	maxStatusBytes  = 4 << 10
 	maxTailBytes    = 2 << 10
@@ -139,11 +138,11 @@ const (
 	maxCommandBytes = 1 << 10
 )
 
-// boundFailure cuts a failure such that a status with it has at most 4 KiB.
+// boundFailure shortens a failure so that a status with it has at most 4 KiB.
 func boundFailure(f *task.Failure) {
 	f.Message = ellipsis.Cut(clean([]byte(f.Message)), maxMessageBytes)
 	f.Command = shortenCommand(f.Command)
-	for range 4 { // JSON makes up to six bytes of one.
+	for range 4 { // JSON encodes one byte with up to six.
 		data, err := json.Marshal(f)
 		if err != nil || len(data) <= maxStatusBytes-512 {
 			return
@@ -153,7 +152,7 @@ func boundFailure(f *task.Failure) {
 	f.Tail, f.Command = "", f.Command[:min(1, len(f.Command))]
 }
 
-// shortenCommand leaves out arguments at the end, and says so.
+// shortenCommand drops arguments at the end, and marks the omission.
 func shortenCommand(argv []string) []string {
 	room := maxCommandBytes
 	for i, argument := range argv {

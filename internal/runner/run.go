@@ -13,29 +13,28 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Options are what a runner is started with.
+// Options are the parameters of a runner.
 type Options struct {
-	// Key is the secret of the session, of [KeyBytes]. It is not needed where Tasks
-	// are given.
+	// Key is the secret key of the session, of [KeyBytes]. It is not needed with Tasks.
 	Key []byte
-	// Tasks are carried out one after another without a manager, for networks that
-	// do not let it in. All of their reports are in the log.
+	// Tasks are executed one after another without a manager, for networks that block the
+	// manager's connection. All reports go to the log.
 	Tasks []task.Task
 	// Client is the index of this client, from 0.
 	Client int
-	// Programs are the ones that tasks may run.
+	// Programs lists the programs that tasks may run.
 	Programs []string
-	// WorkDir is the folder for the working directories of tasks.
+	// WorkDir is the folder for the tasks' working directories.
 	WorkDir string
-	// CgroupDir is where the container sees its cgroup, usually /sys/fs/cgroup.
+	// CgroupDir is the container's cgroup directory, usually /sys/fs/cgroup.
 	CgroupDir string
-	// IdleTimeout ends a runner that has no task and gets no request.
+	// IdleTimeout is the time after which a runner without a task and without requests ends.
 	IdleTimeout time.Duration
 	// TerminationMessage is the file for the [Termination]; empty for none.
 	TerminationMessage string
 	// Stdout gets the reports as frames, see [ReadFrames], and nothing else.
 	Stdout io.Writer
-	// Stderr gets a line for a human now and then.
+	// Stderr gets occasional lines for humans.
 	Stderr io.Writer
 
 	grace time.Duration // between SIGTERM and SIGKILL; for tests
@@ -45,16 +44,16 @@ type Options struct {
 var (
 	// ErrIdle: no request came within IdleTimeout.
 	ErrIdle = errors.New("no request reached this runner for too long; is the manager gone, or does a NetworkPolicy keep it out?")
-	// ErrTerminated: the context was done, because the pod is terminating.
+	// ErrTerminated: the pod is terminating, so the context was done.
 	ErrTerminated = errors.New("the pod was told to end")
 	// ErrTasksFailed: not all tasks without a manager are Done.
 	ErrTasksFailed = errors.New("not all tasks are done")
 )
 
-// Run is the life of a runner. It returns nil after Finish, or when all Tasks are Done; else
-// [ErrIdle], [ErrTerminated], [ErrTasksFailed], or why it cannot work. Before it returns, it
-// cancels the running task and writes its report into the log. With Tasks the listener is not
-// used, and may be nil; otherwise Run closes it.
+// Run runs a runner until it ends. It returns nil after Finish, or when all Tasks are Done.
+// Otherwise it returns [ErrIdle], [ErrTerminated], [ErrTasksFailed], or another error that
+// prevents its work. Before it returns, it cancels the running task and writes its report
+// into the log. With Tasks the listener is not used, and may be nil; otherwise Run closes it.
 func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		return fmt.Errorf("make the folder for working directories: %w", err)
@@ -75,7 +74,8 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	return err
 }
 
-// serveManager serves the manager's requests until Finish, or until it gives up.
+// serveManager serves the manager's requests until Finish, or until the runner is idle or
+// terminated.
 func (s *session) serveManager(ctx context.Context, o Options, listener net.Listener) error {
 	server, err := newHTTPServer(s, o.Key)
 	if err != nil {
@@ -98,19 +98,19 @@ func (s *session) serveManager(ctx context.Context, o Options, listener net.List
 		s.end()
 		return err
 	}
-	s.end() // While the manager can still see it.
+	s.end() // The server still runs, so the manager can see the end.
 	stop()
 	return errors.Join(err, <-failed)
 }
 
-// end cancels the running task and waits until its report is in the log. The bounds of a
-// process's wait bound this one.
+// end cancels the running task and waits until its report is in the log. The limits on
+// waiting for a process also limit this wait.
 func (s *session) end() {
 	s.finish()
 	s.work.Wait()
 }
 
-// untilIdle returns what is closed when the session has been idle for so long.
+// untilIdle returns a channel that is closed when the session has been idle for the limit.
 func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan struct{} {
 	idle := make(chan struct{})
 	go func() {
@@ -128,9 +128,9 @@ func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan str
 	return idle
 }
 
-// workStandalone carries tasks out one after another. A measurement that fails does not
-// keep the next ones from being tried. Preparation that fails does: what were measured
-// after it would be something else. Tasks for always are carried out in any case.
+// workStandalone executes tasks one after another. After a failed measurement it continues
+// with the next task. After a failed preparation it skips the next ones, since they would
+// measure something else. It always executes tasks marked Always.
 func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	for _, t := range tasks {
 		if err := validate(&t, s.programs); err != nil {
@@ -163,13 +163,13 @@ func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	return nil
 }
 
-// carryOutStandalone gives a task the signal to start as soon as it is ready, and returns
-// when it has ended: its deadlines bound that.
+// carryOutStandalone sends a task the start signal as soon as it is ready, and returns when
+// it has ended. The task's deadlines limit that time.
 func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.State, error) {
 	if _, err := s.put(t); err != nil { //nolint:contextcheck // What ends the runner ends the task through the session.
 		return task.Failed, err
 	}
-	patient := context.WithoutCancel(ctx) // The task's end has to be seen in any case.
+	patient := context.WithoutCancel(ctx) // This wait must not end before the task does.
 	if !t.Always {
 		stop := context.AfterFunc(ctx, func() { _ = s.stop(t.ID) }) // stop fails only for an unknown task.
 		defer stop()
@@ -180,10 +180,10 @@ func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.Sta
 		status := snapshot.Tasks[len(snapshot.Tasks)-1]
 		switch {
 		case status.State.Ended():
-			s.work.Wait() // Its report is in the log before anything of the next one.
+			s.work.Wait() // The report must be in the log before any output of the next task.
 			return status.State, nil
 		case status.State == task.Ready:
-			// A tool that does not start has failed, and the next snapshot says so.
+			// If the tool does not start, the next snapshot reports the failure.
 			_, _ = s.begin(patient, t.ID)
 		}
 	}

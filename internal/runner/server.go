@@ -17,11 +17,11 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Bounds of requests.
+// The limits of requests.
 const (
-	// maxWait is how long a snapshot waits for a change.
+	// maxWait is the longest time that a snapshot waits for a change.
 	maxWait = 30 * time.Second
-	// maxBodyBytes is the size of a task.
+	// maxBodyBytes is the maximum size of a task.
 	maxBodyBytes = 1 << 20
 )
 
@@ -31,9 +31,9 @@ type server struct {
 	token string
 }
 
-// started is the answer to a signal to start.
+// started is the answer to a start signal.
 type started struct {
-	// RunningNanoseconds is how long the tool had been running.
+	// RunningNanoseconds is the running time of the tool so far.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 }
 
@@ -77,8 +77,8 @@ func (s *server) handler() http.Handler {
 	return s.authorized(mux)
 }
 
-// authorized lets only requests with the token through, and only those count as a
-// sign of life of the manager.
+// authorized passes only requests with the token. Only those count as a sign that
+// the manager is alive.
 func (s *server) authorized(next http.Handler) http.Handler {
 	want := []byte("Bearer " + s.token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func (s *server) getSnapshot(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) putTask(w http.ResponseWriter, r *http.Request) {
 	var t task.Task
-	// Strict: a field that this runner does not know could be one that matters.
+	// Unknown fields are refused, because they could change the task's meaning.
 	if err := jsonv2.UnmarshalRead(r.Body, &t, jsonv2.RejectUnknownMembers(true)); err != nil {
 		answerError(w, refuse(Invalid, "the task cannot be read: %v", err))
 		return
@@ -179,7 +179,7 @@ func answerError(w http.ResponseWriter, err *Error) {
 
 // serve answers requests until the context is done or listening fails.
 func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
-	server.BaseContext = func(net.Listener) context.Context { return ctx } // Ends the waits for a change.
+	server.BaseContext = func(net.Listener) context.Context { return ctx } // This ends the waits for a change.
 	failed := make(chan error, 1)
 	go func() { failed <- server.ServeTLS(listener, "", "") }()
 	select {
@@ -187,11 +187,11 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 		return fmt.Errorf("answer requests: %w", err)
 	case <-ctx.Done():
 	}
-	// Requests in flight still get their answers, Finish among them.
+	// Requests in flight, including Finish, still get their answers.
 	limited, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	if err := server.Shutdown(limited); err != nil {
-		_ = server.Close() // Only ends connections that did not end by themselves.
+		_ = server.Close() // This closes only connections that did not end by themselves.
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("answer requests: %w", err)

@@ -15,36 +15,37 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// session is what a runner knows: its tasks, from the first to the last. Its methods
-// are safe for concurrent use.
+// session is the state of a runner: its tasks, oldest first. Its methods are safe for
+// concurrent use.
 type session struct {
 	// client is the index of this client.
 	client int
-	// programs are the ones that may be run.
+	// programs lists the programs that tasks may run.
 	programs []string
-	// folder is where tasks have their working directories.
+	// folder contains the tasks' working directories.
 	folder string
 	// cgroup is /sys/fs/cgroup.
 	cgroup fs.FS
 	grace  time.Duration
 	frames *frameWriter
-	// alone: a standalone client, which reports everything through its log.
+	// alone marks a standalone client, which reports everything through its log.
 	alone bool
-	// notes is for humans.
+	// notes receives lines for humans.
 	notes io.Writer
-	// progressLines counts those in the log that say how fast a tool is. The copy of
-	// its output, which ends with the task, is alone with it.
+	// progressLines counts the progress lines in the log. Only the goroutine that copies the
+	// tool's output uses it, and that ends with the task.
 	progressLines int
 
 	mu      sync.Mutex
 	version int64
 	changed chan struct{} // Closed, and replaced, with every change.
 	entries []*entry
-	// kept is how many bytes all reports have.
+	// kept is the size of all reports in bytes.
 	kept     int
 	finished bool
 	done     chan struct{} // Closed by finish.
-	// requests are being answered; touched is when the last one was.
+	// requests is the number of requests being answered; touched is the time of the last
+	// answer.
 	requests int
 	touched  time.Time
 	work     sync.WaitGroup
@@ -53,22 +54,23 @@ type session struct {
 // entry is one task. Its fields below status are guarded by the session's mutex.
 type entry struct {
 	task   task.Task
-	start  chan struct{} // Closed by the signal to start,
-	began  chan struct{} // and when the tool then runs, or could not be started.
+	start  chan struct{} // Closed by the start signal.
+	began  chan struct{} // Closed when the tool runs, or could not be started.
 	cancel context.CancelCauseFunc
 
 	status    task.Status
 	signalled bool
-	since     time.Time // The tool runs; zero until then.
+	since     time.Time // When the tool began; zero until then.
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
 	bins      int // of course
 }
 
-// maxKeptBytes bounds the memory for compressed reports: thousands of usual ones.
+// maxKeptBytes limits the memory for compressed reports; it is enough for thousands of typical
+// ones.
 const maxKeptBytes = 64 << 20
 
-// Why the runner ended a command. Their text ends a sentence.
+// The causes for which the runner ends a command. Each text is the end of a sentence.
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errDeadline  = errors.New("its deadline had passed")
@@ -80,11 +82,10 @@ func newSession(folder string) *session {
 
 // note writes a line for humans.
 func (s *session) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // A failure has no other place to be reported.
+	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // There is nowhere else to report a failure.
 }
 
-// change makes a change that those who wait for one are to see. The caller holds
-// the mutex.
+// change increases the version and wakes waiting snapshots. The caller holds the mutex.
 func (s *session) change() {
 	s.version++
 	close(s.changed)
@@ -93,7 +94,7 @@ func (s *session) change() {
 
 // find returns a task; the caller holds the mutex.
 func (s *session) find(id string) (*entry, *Error) {
-	// From the end, since it is nearly always the last one.
+	// The search begins at the end, because it is nearly always the last task.
 	for _, e := range slices.Backward(s.entries) {
 		if e.status.ID == id {
 			return e, nil
@@ -102,7 +103,7 @@ func (s *session) find(id string) (*entry, *Error) {
 	return nil, refuse(NotFound, "there is no task %q", id)
 }
 
-// put takes a task on, once.
+// put adds a task, unless the session has it already.
 func (s *session) put(t task.Task) (task.Status, *Error) {
 	if err := validate(&t, s.programs); err != nil {
 		return task.Status{}, err
@@ -132,7 +133,7 @@ func (s *session) put(t task.Task) (task.Status, *Error) {
 	return e.status, nil
 }
 
-// hasRoom refuses whatever a new task could not be added to.
+// hasRoom returns an error if a new task cannot be added.
 func (s *session) hasRoom() *Error {
 	switch {
 	case s.finished:
@@ -148,7 +149,7 @@ func (s *session) hasRoom() *Error {
 	return nil
 }
 
-// begin gives the signal to start, and returns how long the tool has been running.
+// begin sends the start signal, and returns the running time of the tool.
 func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) {
 	e, err := s.signal(id)
 	if err != nil {
@@ -229,8 +230,8 @@ func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration)
 	}
 }
 
-// look returns the state as it is, and what is closed with the next change if there
-// is a reason to wait for that.
+// look returns the current state. If the caller should wait for a change, it also returns a
+// channel that the next change closes.
 func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +245,7 @@ func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
 	return snapshot, s.changed
 }
 
-// finish takes no more tasks on, and cancels the one that is at work.
+// finish refuses further tasks, and cancels the running one.
 func (s *session) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +260,7 @@ func (s *session) finish() {
 	s.change()
 }
 
-// request counts one from the manager; the returned function ends it.
+// request counts a request from the manager; the returned function marks its end.
 func (s *session) request() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,8 +274,8 @@ func (s *session) request() func() {
 }
 
 // idle is the time since the last command ended or request was answered. A task that waits for
-// its start signal is idle too: the manager may never send it. So is one that runs until
-// cancelled: a manager that is gone never cancels it.
+// its start signal is idle too: the manager may never send it. So is a task that runs until it
+// is cancelled, because a missing manager never cancels it.
 func (s *session) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,14 +285,14 @@ func (s *session) idle() time.Duration {
 	return time.Since(s.touched)
 }
 
-// isWorking reports whether the task comes to an end without the manager; the caller
-// holds the session's mutex.
+// isWorking reports whether the task will end without the manager. The caller holds the
+// session's mutex.
 func (e *entry) isWorking() bool {
 	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
 	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless
 }
 
-// statuses lists what became of all tasks.
+// statuses lists the status of every task.
 func (s *session) statuses() []task.Status {
 	snapshot, _ := s.look(-1)
 	return snapshot.Tasks

@@ -8,35 +8,35 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// maxTerminationBytes is what the kubelet keeps of a termination message.
+// maxTerminationBytes is the kubelet's limit for a termination message.
 const maxTerminationBytes = 4096
 
-// Termination is a runner's message in the status of its pod: enough to see what went wrong when
-// the manager could not ask it.
+// Termination is a runner's message in the status of its pod. It shows what went wrong if the
+// manager could not ask the runner.
 type Termination struct {
-	// Error is why the runner ended; empty after Finish.
+	// Error is the error with which the runner ended; empty after Finish.
 	Error string `json:"error,omitempty"`
-	// Omitted is how many of the first tasks are not listed.
+	// Omitted is the number of first tasks that are not listed.
 	Omitted int `json:"omitted,omitempty"`
-	// Tasks are what became of the last ones.
+	// Tasks has the results of the last tasks.
 	Tasks []Ending `json:"tasks"`
 }
 
-// Ending is what became of a task.
+// Ending is the result of a task.
 type Ending struct {
 	ID     string             `json:"id"`
 	State  task.State         `json:"state"`
 	Reason task.FailureReason `json:"reason,omitempty"`
 }
 
-// terminationMessage returns a [Termination] as JSON of at most 4096 bytes; the first
-// tasks are left out where it would be longer.
+// terminationMessage returns a [Termination] as JSON of at most 4096 bytes; it omits the first
+// tasks if the message would be longer.
 func terminationMessage(err error, tasks []task.Status) ([]byte, error) {
 	t := Termination{Tasks: []Ending{}}
 	if err != nil {
 		t.Error = ellipsis.Cut(clean([]byte(err.Error())), maxMessageBytes)
 	}
-	room := maxTerminationBytes - 128 - 6*len(t.Error) // JSON makes up to six bytes of one.
+	room := maxTerminationBytes - 128 - 6*len(t.Error) // JSON encodes one byte with up to six.
 	first := len(tasks)
 	for first > 0 && room >= 0 {
 		data, err := json.Marshal(endingOf(tasks[first-1]))
@@ -62,7 +62,7 @@ func endingOf(status task.Status) Ending {
 	return ending
 }
 
-// writeTermination leaves the message in the file that the kubelet made.
+// writeTermination writes the message into the file that the kubelet has created.
 func writeTermination(path string, err error, tasks []task.Status) error {
 	if path == "" {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// throttling is how much a container has been kept from running since it began.
+// throttling has the CPU throttling counters of a container since its start.
 type throttling struct {
 	seconds          float64
-	throttled, total int64 // scheduling periods
+	throttled, total int64 // number of scheduling periods
 }
 
 // readThrottling reads the counters of a container's cgroup, version 2 or 1, as the container
@@ -55,13 +55,13 @@ func parseThrottling(text string) *throttling {
 	return nil
 }
 
-// usageOf is what a tool used between two readings.
+// usageOf returns the resource usage of a tool between two readings.
 func usageOf(rusage *syscall.Rusage, before, after *throttling) task.Usage {
 	var usage task.Usage
 	if rusage != nil {
 		usage.CPUSeconds = seconds(rusage.Utime) + seconds(rusage.Stime)
-		// In KiB on Linux. It is at least what the runner itself has, because the
-		// kernel counts the moment between fork and exec.
+		// Maxrss is in KiB on Linux. It is at least the runner's own size, because the kernel
+		// counts the moment between fork and exec.
 		usage.MaxResidentBytes = rusage.Maxrss << 10
 	}
 	if before != nil && after != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Bounds of the tasks that a runner accepts.
+// The limits of the tasks that a runner accepts.
 const (
-	// maxTasks is more than a session has: 20 runs of 16 phases, with up to four tasks each.
+	// maxTasks is more than any session has: 20 runs of 16 phases, with up to four tasks
+	// each.
 	maxTasks          = 2048
 	maxSteps          = 1024
 	maxTimeoutSeconds = 7 * 24 * 3600
@@ -24,15 +25,15 @@ func isID(id string) bool {
 	return id != "" && len(id) <= 100 && strings.Trim(id, letters) == ""
 }
 
-// validate refuses a task that cannot be carried out, or must not: only the
-// programs listed are run, and files are below the working directory.
+// validate returns an error for a task that cannot or must not be executed. Only the listed
+// programs may run, and files have to be below the working directory.
 func validate(t *task.Task, programs []string) *Error {
 	switch {
 	case !isID(t.ID):
 		return refuse(Invalid, "the ID %q of the task is not of 1 to 100 lower-case letters, digits and dashes", t.ID)
 	case len(t.Steps) > maxSteps:
 		return refuse(Invalid, "task %s has %d steps, more than %d", t.ID, len(t.Steps), maxSteps)
-	case !(t.RestSeconds >= 0 && t.RestSeconds <= maxRestSeconds): // Nor is it one that is no number.
+	case !(t.RestSeconds >= 0 && t.RestSeconds <= maxRestSeconds): // This form also refuses NaN.
 		return refuse(Invalid, "task %s has a rest of %v s, want one of 0 to %d", t.ID, t.RestSeconds, maxRestSeconds)
 	case len(t.Steps) > 0 && !isTimeout(t.StepsTimeoutSeconds):
 		return refuse(Invalid, "task %s has a deadline for its steps of %v s, want one above 0 and at most a week", t.ID, t.StepsTimeoutSeconds)

@@ -10,9 +10,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Cases are tasks for [TestContract], each with a way to end.
+// Cases has tasks for [TestContract] that end in different ways.
 type Cases struct {
-	// Steps has no measurement, and ends Done.
+	// Steps has no measurement and ends Done.
 	Steps task.Task
 	// BadSteps has a measurement, and fails before it.
 	BadSteps task.Task
@@ -24,8 +24,8 @@ type Cases struct {
 	Long task.Task
 }
 
-// TestContract tests what a [runner.Client] promises, on a fresh runner. The fake and
-// the real one pass it both.
+// TestContract tests the contract of [runner.Client] on a fresh runner. Both the fake
+// and the real runner pass it.
 func TestContract(t *testing.T, client runner.Client, cases Cases) {
 	c := &contract{T: t, client: client}
 	c.prepares(cases)
@@ -140,7 +140,7 @@ func (c *contract) refused(what string, err error, code runner.Code) {
 	}
 }
 
-// until waits for a state of a task, and that versions only rise.
+// until waits for a state of a task, and checks that versions only increase.
 func (c *contract) until(id string, reached func(task.State) bool) task.Status {
 	c.Helper()
 	after := int64(-1)

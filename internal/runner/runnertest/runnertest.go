@@ -1,7 +1,7 @@
-// Package runnertest has a runner without a pod, for tests of code that drives runners.
+// Package runnertest has a fake runner without a pod, for tests of code that uses runners.
 //
-// It keeps to the contract of [runner.Client] as the real one does: one task at a
-// time, nothing twice, reports that can be read again. A [Script] defines what its tasks do.
+// It meets the contract of [runner.Client] like the real one: one task at a time, no task
+// twice, and reports that can be read again. A [Script] defines the results of its tasks.
 package runnertest
 
 import (
@@ -17,24 +17,24 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Script is what becomes of a task. That of the zero value ends at once and well.
+// Script defines the course and the result of a task. With the zero value, a task succeeds
+// at once.
 type Script struct {
-	// Preparing and Measuring are how long the task is in these states.
+	// Preparing and Measuring are the times that the task spends in these states.
 	Preparing, Measuring time.Duration
-	// StepsFailure ends the task instead of its preparation. Failure ends its
-	// measurement; of the reason NotStarted, it makes Start fail.
+	// StepsFailure makes the preparation fail. Failure makes the measurement fail; with the
+	// reason NotStarted, it makes Start fail.
 	StepsFailure, Failure *task.Failure
-	// Result is what is measured; nil for [DefaultResult].
+	// Result is the result of the measurement; nil for [DefaultResult].
 	Result *result.Result
 	// Course is the engine's work by the second, available all at once.
 	Course []result.Second
-	// Usage and Output are the report's.
+	// Usage and Output are copied into the report.
 	Usage  task.Usage
 	Output string
 }
 
-// Runner is a [runner.Client] that does nothing but keep its contract. It is safe for
-// concurrent use.
+// Runner is a fake [runner.Client]. It is safe for concurrent use.
 type Runner struct {
 	client int
 
@@ -64,15 +64,15 @@ func New(client int) *Runner {
 	return &Runner{client: client, changed: make(chan struct{}), scripts: map[string]Script{}}
 }
 
-// Script says what becomes of tasks that are handed over from now on and whose ID
-// begins with prefix. Of several the longest prefix decides.
+// Script sets the script of future tasks whose ID begins with prefix. If several prefixes
+// match, the longest one decides.
 func (r *Runner) Script(prefix string, s Script) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.scripts[prefix] = s
 }
 
-// Break makes all requests fail with an error, as if the pod were gone, until it is
+// Break makes all requests fail with an error, as if the pod did not exist, until it is
 // called with nil.
 func (r *Runner) Break(err error) {
 	r.mu.Lock()
@@ -82,21 +82,22 @@ func (r *Runner) Break(err error) {
 	r.changed = make(chan struct{})
 }
 
-// LoseAnswers makes the next n requests fail after they were carried out.
+// LoseAnswers makes the next n requests fail after they were executed.
 func (r *Runner) LoseAnswers(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost = n
 }
 
-// SetSkew sets the width of the time within which starts are known; 0 at first.
+// SetSkew sets the width of the interval between NotBefore and NotAfter of a start; 0 by
+// default.
 func (r *Runner) SetSkew(width time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.skew = width
 }
 
-// EndMeasuring ends the measurement of a task at once, and well.
+// EndMeasuring ends the measurement of a task at once, with success.
 func (r *Runner) EndMeasuring(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +106,7 @@ func (r *Runner) EndMeasuring(id string) {
 	}
 }
 
-// Tasks are those that were handed over, in that order.
+// Tasks returns the tasks that were put, in that order.
 func (r *Runner) Tasks() []task.Task {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,12 +124,12 @@ func (r *Runner) Finished() bool {
 	return r.finished
 }
 
-// endlessSeconds is how long the course of a task is that runs until it is cancelled:
-// longer than any test, whose clock is another one than that of results.
+// endlessSeconds is the length of the course of a task that runs until it is cancelled. It
+// is longer than any test; the test clock does not affect results.
 const endlessSeconds = 600
 
-// DefaultResult is a measurement of writes of 4 KiB, 1000 in each second, with the
-// length that the task asks for, or else 10 s.
+// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. Its length is the
+// one that the task requests, or else 10 s.
 func DefaultResult(t task.Task) *result.Result {
 	seconds := int64(10)
 	if t.Measure != nil && t.Measure.RequestedSeconds >= 1 {
@@ -183,8 +184,8 @@ func (r *Runner) look() (runner.Snapshot, <-chan struct{}, error) {
 	return snapshot, r.changed, r.answer(nil)
 }
 
-// answer is the error of a request that was carried out, with the error that it
-// gives rise to. The caller holds the mutex.
+// answer returns the error of an executed request, or the simulated error of a lost answer.
+// The caller holds the mutex.
 func (r *Runner) answer(err error) error {
 	switch {
 	case r.broken != nil:
@@ -251,8 +252,8 @@ func (r *Runner) change() {
 	r.changed = make(chan struct{})
 }
 
-// after goes on with a task after a delay, unless it has ended by then. The caller
-// holds the mutex.
+// after continues a task after a delay, unless the task has ended by then. The caller holds
+// the mutex.
 func (r *Runner) after(e *entry, delay time.Duration, next func(*entry)) {
 	if delay <= 0 {
 		next(e)
@@ -352,7 +353,7 @@ func (r *Runner) Cancel(_ context.Context, id string) error {
 	return r.answer(nil)
 }
 
-// Fail ends a task at work now, as a tool does that dies.
+// Fail ends a running task now, as if its tool had died.
 func (r *Runner) Fail(id string, f *task.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -361,7 +362,8 @@ func (r *Runner) Fail(id string, f *task.Failure) {
 	}
 }
 
-// cancel ends a task that has not ended. One that runs until then is done.
+// cancel ends a task that has not ended. A task that runs until it is cancelled is then
+// Done.
 func (r *Runner) cancel(e *entry) {
 	switch {
 	case e.status.State.Ended():
@@ -372,7 +374,7 @@ func (r *Runner) cancel(e *entry) {
 	}
 }
 
-// endless says that nothing but a cancellation is a good end.
+// endless reports whether only a cancellation ends the task with success.
 func (e *entry) endless() bool { return e.task.Measure != nil && e.task.Measure.UntilCancelled }
 
 // Course implements [runner.Client].
