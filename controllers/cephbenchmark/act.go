@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // effect is the outcome of a step.
@@ -147,27 +148,27 @@ func beginStatus(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 // makeMove does the next thing with the clients.
 func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
 	runners, tasks := seen.party(p.move)
-	switch p.move.kind {
-	case moveAssign:
+	switch p.move.Kind {
+	case workload.MoveAssign:
 		return effect{edit: markRunning(seen, p)}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
-			_, err := c.Put(ctx, p.move.tasks[i])
+			_, err := c.Put(ctx, p.move.Tasks[i])
 			return err
 		})
-	case moveStart:
-		return r.start(ctx, seen, runners, p.move.id)
-	case moveCancel:
+	case workload.MoveStart:
+		return r.start(ctx, seen, runners, p.move.ID)
+	case workload.MoveCancel:
 		return effect{again: time.Second}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
-			if status, there := tasks[i][p.move.id]; !there || status.State.Ended() {
+			if status, there := tasks[i][p.move.ID]; !there || status.State.Ended() {
 				return nil
 			}
-			return c.Cancel(ctx, p.move.id)
+			return c.Cancel(ctx, p.move.ID)
 		})
-	case moveDropCaches:
-		return now(), r.dropCaches(ctx, seen, p.move.id)
-	case moveReadPilot:
-		return now(), r.readPilot(ctx, seen, p.move.id)
+	case workload.MoveDropCaches:
+		return now(), r.dropCaches(ctx, seen, p.move.ID)
+	case workload.MoveReadPilot:
+		return now(), r.readPilot(ctx, seen, p.move.ID)
 	default:
-		return effect{}, fmt.Errorf("no action for move %q", p.move.kind)
+		return effect{}, fmt.Errorf("no action for move %q", p.move.Kind)
 	}
 }
 
@@ -198,7 +199,7 @@ func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask
 // start gives all clients, or the background load, the signal to measure, and notes how far
 // apart they began at most.
 func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runnerView, id string) (effect, error) {
-	seen.memory.startedAt[id] = r.now()
+	seen.memory.noted.StartedAt[id] = r.now()
 	starts := make([]runner.Started, len(runners))
 	err := r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 		started, err := c.Start(ctx, id)
@@ -207,12 +208,12 @@ func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runn
 	})
 	if err != nil {
 		// Some may run. Their task is cancelled, which spoils the run.
-		delete(seen.memory.startedAt, id)
-		seen.memory.notStarted[id] = err.Error()
+		delete(seen.memory.noted.StartedAt, id)
+		seen.memory.noted.NotStarted[id] = err.Error()
 		cancelled := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 		return effect{}, errors.Join(fmt.Errorf("start %s on all clients: %w", id, err), cancelled)
 	}
-	seen.memory.spread[id] = spreadOf(starts)
+	seen.memory.noted.Spread[id] = spreadOf(starts)
 	return effect{}, nil
 }
 
@@ -247,7 +248,7 @@ func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) erro
 	if err := r.ceph.DropOSDCaches(ctx, at); err != nil {
 		return fmt.Errorf("drop the caches of the OSDs: %w", err)
 	}
-	seen.memory.cachesDropped[id] = true
+	seen.memory.noted.CachesDropped[id] = true
 	return nil
 }
 
@@ -265,14 +266,14 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 	if err != nil {
 		return err
 	}
-	seen.memory.pilotSeconds[id] = slowest
+	seen.memory.noted.PilotSeconds[id] = slowest
 	return nil
 }
 
 // markRunning notes a run in status as soon as its first phase is handed over.
 func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
-		if p.move.id != taskID(p.run, seen.script.phases[0].name) {
+		if p.move.ID != workload.TaskID(p.run, seen.script.Phases[0].Name) {
 			return
 		}
 		start := metav1.NewTime(seen.now)

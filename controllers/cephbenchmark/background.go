@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,24 +18,16 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/engine/parse"
-	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // A background load has a Job, a pod and a runner of its own: a runner does one thing at a time,
 // and in a client's pod the load would take CPU from the measurement. Its Job belongs to that of
 // the clients and goes with it, which costs one API write and not two.
-
-// background is the script's background load.
-type background struct {
-	load  engine.Load
-	place place.Place
-	ramp  time.Duration
-}
 
 // background are the observations of the background load; empty without one.
 type backgroundFacts struct {
@@ -45,7 +36,7 @@ type backgroundFacts struct {
 	pods []corev1.Pod
 	// runners has one, 0.
 	runners map[int]runnerView
-	tasks   clientTasks // nil if the runner has not answered yet
+	tasks   workload.Tasks // nil if the runner has not answered yet
 }
 
 // backgroundIndex is the background load's index among the runners that are followed.
@@ -54,182 +45,6 @@ const backgroundIndex = -1
 // background is the session of the background load: a name for its Job, and the first part
 // of the names of everything that it makes, by which it is removed with the rest.
 func (s session) background() session { return session{name: s.name + "-bg"} }
-
-// backgroundPlace is the background load's place: the target that the clients share, with data
-// of its own.
-func (s session) backgroundPlace(places []place.Place) place.Place {
-	p := places[0]
-	p.Owner, p.Namespace = s.background().name, s.background().name
-	p.Client, p.Clients, p.Image.Shared = 0, 1, false
-	p.Image.RolledBack = false // Rollback concerns only the measured images.
-	return p
-}
-
-// newBackground is nil without a background load in the template.
-func newBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*background, error) {
-	if spec == nil {
-		return nil, nil //nolint:nilnil // Documented: there is none.
-	}
-	load, err := engine.BackgroundOf(*spec)
-	if err != nil {
-		return nil, err
-	}
-	b := &background{load: load, place: p}
-	if spec.Ramp != nil {
-		b.ramp = spec.Ramp.Duration
-	}
-	return b, nil
-}
-
-// backgroundID names its task in a run.
-func backgroundID(run int32) string { return fmt.Sprintf("background-r%d", run) }
-
-// prepareBackground writes its dataset, once in a session.
-func (s *script) prepareBackground(background clientTasks) (move, bool) {
-	if s.background == nil {
-		return move{}, true
-	}
-	for _, dataset := range s.background.load.Datasets(s.background.place) {
-		id := "data-" + dataset.Key
-		todo := s.background.only(func(c place.Place) (task.Task, error) {
-			return prefillTask(id, s.background.load, c, dataset.Key), nil
-		})
-		if mv, done := carryOut(id, "prefilling "+dataset.Key+" of the background load", todo, background); !done {
-			return mv.aside(), false
-		}
-	}
-	return move{}, true
-}
-
-// beginBackground has the background load at work before the first phase of a run is handed
-// over, for as long as its ramp; from then on it only makes sure that it still is. One
-// that was stopped is fine where the phases are done, or where one has failed: then that
-// is the cause.
-func (s *script) beginBackground(run int32, tasks, background clientTasks, m *memory, now time.Time) (move, bool) {
-	if s.background == nil {
-		return move{}, true
-	}
-	id, step := backgroundID(run), fmt.Sprintf("run %d, background", run)
-	status, there := background[0][id]
-	switch {
-	case status.State == task.Done && (s.allDone(run, tasks) || s.anyFailed(run, tasks)):
-		return move{}, true
-	case there && status.State.Ended():
-		return failBackground(id, step, status), false
-	case tasks.begun(run) && status.State != task.Measuring:
-		// A new runner took the place of the one that the run began with.
-		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
-			Reason: reportLost, Message: "the runner no longer knows it, though the run has begun",
-		}}), false
-	case tasks.begun(run):
-		return move{}, true
-	case status.State == task.Measuring:
-		since := cmp.Or(m.startedAt[id], background.startTime(id))
-		if until := since.Add(s.background.ramp); now.Before(until) {
-			return move{kind: moveRest, id: id, until: until, step: step}, false
-		}
-		return move{}, true
-	case !there:
-		if mv, done := s.tidyBackground(run, background); !done {
-			return mv, false
-		}
-	}
-	todo := s.background.only(func(c place.Place) (task.Task, error) { return s.background.load.Task(c, engine.Run{ID: id}) })
-	mv, _ := measure(id, step, todo, background, m)
-	return mv.aside(), false
-}
-
-// tidyBackground removes what it has written in earlier runs of this session.
-func (s *script) tidyBackground(run int32, background clientTasks) (move, bool) {
-	for earlier := int32(1); earlier < run; earlier++ {
-		id := backgroundID(earlier)
-		steps := s.background.load.Tidy(s.background.place, engine.Run{ID: id})
-		if !background.has(id) || len(steps) == 0 {
-			continue
-		}
-		todo := s.background.only(func(place.Place) (task.Task, error) {
-			return task.Task{ID: tidyID(id), Steps: steps, StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
-		})
-		if mv, done := carryOut(tidyID(id), "tidying up after the background load", todo, background); !done {
-			return mv.aside(), false
-		}
-	}
-	return move{}, true
-}
-
-// endBackground stops it when the last phase of a run has ended.
-func (s *script) endBackground(run int32, background clientTasks) (move, bool) {
-	id := backgroundID(run)
-	if s.background == nil || background[0][id].State.Ended() { // Done: beginBackground has seen to that.
-		return move{}, true
-	}
-	return move{kind: moveCancel, id: id, step: "stopping the background load", background: true, measured: true}, false
-}
-
-// allDone reports whether all phases of a run are.
-func (s *script) allDone(run int32, tasks clientTasks) bool {
-	return !slices.ContainsFunc(s.phases, func(p phase) bool {
-		return !tasks.all(taskID(run, p.name), func(state task.State) bool { return state == task.Done })
-	})
-}
-
-// anyFailed reports whether a phase of a run has failed.
-func (s *script) anyFailed(run int32, tasks clientTasks) bool {
-	return slices.ContainsFunc(s.phases, func(p phase) bool { return tasks.failed(taskID(run, p.name)) != nil })
-}
-
-// only makes the task of the background load, which is a single client.
-func (b *background) only(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
-	return func() ([]task.Task, error) {
-		made, err := of(b.place)
-		return []task.Task{made}, err
-	}
-}
-
-// aside marks a move as the background load's.
-func (mv move) aside() move {
-	mv.background = true
-	if mv.failure != nil {
-		mv.failure.background = true
-	}
-	return mv
-}
-
-// failBackground ends a run without its background load. A cancelled one has ended too: only
-// endBackground may cancel it.
-func failBackground(id, step string, status task.Status) move {
-	failure := task.Failure{Reason: cancelledReason, Message: "it was stopped before the last phase"}
-	switch {
-	case status.Failure != nil:
-		failure = *status.Failure
-	case status.State == task.Done:
-		failure.Reason = task.FailureReason(engine.EndedEarly)
-	}
-	return move{kind: moveFail, id: id, step: step, background: true, failure: &failedTask{id: id, background: true, failure: failure}}
-}
-
-// spoiltByBackground is why a run whose background load has failed is invalid. It begins with the
-// reason.
-func spoiltByBackground(f failedTask) string {
-	reason := v1alpha1.ReasonBackgroundLoadFailed
-	switch why := f.failure.Reason; {
-	case slices.Contains([]task.FailureReason{cancelledReason, reportLost, task.FailureReason(engine.EndedEarly)}, why):
-		reason = v1alpha1.ReasonBackgroundLoadEndedEarly
-	case why == task.FailureReason(parse.NoIO):
-		reason = v1alpha1.ReasonBackgroundLoadNoIO
-	}
-	return reason + ": " + describeFailure(f)
-}
-
-// backgroundReason is the reason that such a text begins with; "" if it is about
-// something else.
-func backgroundReason(wrong string) string {
-	reason, _, _ := strings.Cut(wrong, ":")
-	if slices.Contains([]string{v1alpha1.ReasonBackgroundLoadFailed, v1alpha1.ReasonBackgroundLoadEndedEarly, v1alpha1.ReasonBackgroundLoadNoIO}, reason) {
-		return reason
-	}
-	return ""
-}
 
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
 
@@ -240,7 +55,7 @@ func (f facts) heard() bool {
 
 // begun reports whether any task of a run was handed over, which begins the run.
 func (f facts) begun(run int32) bool {
-	return f.tasks.begun(run) || f.background.tasks.has(backgroundID(run))
+	return f.tasks.Begun(run) || f.background.tasks.Has(workload.BackgroundID(run))
 }
 
 // everyone are the clients and the background load.
@@ -258,8 +73,8 @@ func (f facts) everyone() []runnerView {
 }
 
 // party are the runners that a move is about, and how far they are.
-func (f facts) party(mv move) (map[int]runnerView, clientTasks) {
-	if mv.background {
+func (f facts) party(mv workload.Move) (map[int]runnerView, workload.Tasks) {
+	if mv.Background {
 		return f.background.runners, f.background.tasks
 	}
 	return f.runners, f.tasks
@@ -386,8 +201,8 @@ type backgroundOutcome struct {
 // figures. The string is why the run is invalid. A load that has not ended, because the run was
 // given up before, has no report.
 func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundOutcome, string, error) {
-	id := backgroundID(run)
-	if !seen.hasBackground() || !seen.background.tasks.all(id, task.State.Ended) {
+	id := workload.BackgroundID(run)
+	if !seen.hasBackground() || !seen.background.tasks.All(id, task.State.Ended) {
 		return nil, "", nil
 	}
 	report, err := r.backgroundReport(ctx, seen, id)
@@ -396,8 +211,8 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 	}
 	e := &backgroundOutcome{
 		digest: digestOf(seen.spec.Template.BackgroundLoad),
-		start:  cmp.Or(seen.memory.startedAt[id], seen.background.tasks.startTime(id)),
-		end:    cmp.Or(seen.memory.endedAt[id], seen.background.tasks.endTime(id)),
+		start:  cmp.Or(seen.memory.noted.StartedAt[id], seen.background.tasks.StartTime(id)),
+		end:    cmp.Or(seen.memory.noted.EndedAt[id], seen.background.tasks.EndTime(id)),
 		report: report,
 	}
 	if e.report.Result == nil {
@@ -416,7 +231,7 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
 	for i := range phases {
 		p := &phases[i]
-		from, to := seen.whileMeasured(id, taskID(run, p.name), seen.script.phases[i].load.Timing())
+		from, to := seen.whileMeasured(id, workload.TaskID(run, p.name), seen.script.Phases[i].Load.Timing())
 		figures, err := figure.During(e.observation.Result, from, to)
 		switch {
 		case err != nil:
@@ -435,9 +250,9 @@ func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phase
 // background began. The manager's clock knows both, unless it was restarted: then the
 // nodes' clocks are used, which may differ.
 func (f facts) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
-	began, start, end := f.memory.startedAt[background], f.memory.startedAt[phase], f.memory.endedAt[phase]
+	began, start, end := f.memory.noted.StartedAt[background], f.memory.noted.StartedAt[phase], f.memory.noted.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {
-		began, start, end = f.background.tasks.startTime(background), f.tasks.startTime(phase), f.tasks.endTime(phase)
+		began, start, end = f.background.tasks.StartTime(background), f.tasks.StartTime(phase), f.tasks.EndTime(phase)
 	}
 	from = max(start.Sub(began).Seconds()+timing.RampSeconds, 0)
 	return from, max(end.Sub(began).Seconds(), from)
@@ -463,20 +278,20 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (string, error) {
 	tasks, runners := seen.background.tasks, seen.background.runners
 	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.background.pods)) > 0
-	if !answers || seen.script == nil || seen.script.background == nil {
+	if !answers || seen.script == nil || seen.script.Background == nil {
 		return "", nil
 	}
 	if seen.full() { // Its tools would wait for room.
 		seen.memory.backgroundCleanupFailed = true
 	}
-	if id, busy := tasks.unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {
+	if id, busy := tasks.Unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {
 		return "The background load is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 	}
-	steps := seen.leftoversOf(seen.script.background.place, []engine.Load{seen.script.background.load})
-	if seen.memory.backgroundCleanupFailed || tasks.all(cleanupID, task.State.Ended) || len(steps) == 0 {
+	steps := seen.leftoversOf(seen.script.Background.Place, []engine.Load{seen.script.Background.Load})
+	if seen.memory.backgroundCleanupFailed || tasks.All(cleanupID, task.State.Ended) || len(steps) == 0 {
 		return "", nil
 	}
-	if !tasks.has(cleanupID) {
+	if !tasks.Has(cleanupID) {
 		err := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error {
 			_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: steps, StepsTimeoutSeconds: cleanupTimeout.Seconds()})
 			return err

@@ -13,142 +13,11 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
-
-// withBackground is a script of one client and two phases, and a load beside them.
-func withBackground(load engine.Load) *script {
-	s := scriptOf(1, fakeLoad{}, fakeLoad{})
-	s.background = &background{load: load, ramp: 10 * time.Second, place: place.Place{Clients: 1}}
-	return s
-}
-
-// playBackground is play with a background load, which runs until it is stopped. Moves of the
-// background are marked with a plus.
-func playBackground(t *testing.T, s *script, run int32, tasks, background clientTasks, m *memory, clock *time.Time) []string {
-	t.Helper()
-	var moves []string
-	for range 100 {
-		m.noteEnds(tasks, *clock)
-		m.noteEnds(background, *clock)
-		mv := s.next(run, tasks, background, m, *clock)
-		whose, mark := tasks, ""
-		if mv.background {
-			whose, mark = background, "+"
-		}
-		moves = append(moves, mark+string(mv.kind)+" "+mv.id)
-		switch mv.kind {
-		case moveAssign:
-			state := task.Done
-			if mv.tasks[0].Measure != nil {
-				state = task.Ready
-			}
-			whose[0][mv.id] = task.Status{ID: mv.id, State: state}
-		case moveStart:
-			m.startedAt[mv.id] = *clock
-			state := task.Done
-			if mv.background {
-				state = task.Measuring
-			}
-			whose[0][mv.id] = task.Status{ID: mv.id, State: state}
-		case moveCancel:
-			whose[0][mv.id] = task.Status{ID: mv.id, State: task.Done}
-		case moveRest:
-			*clock = mv.until
-		case moveEnd, moveFail:
-			return moves
-		default:
-			t.Fatalf("nobody does anything any more after %v", moves)
-		}
-	}
-	t.Fatalf("it does not end: %v", moves)
-	return nil
-}
-
-func TestTheBackgroundIsAroundThePhases(t *testing.T) {
-	s := withBackground(fakeLoad{dataset: "b", writes: true})
-	tasks, background, m, clock := newTasks(1), newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
-	first := playBackground(t, s, 1, tasks, background, m, &clock)
-	if diff := cmp.Diff([]string{
-		"+Put data-b",
-		"+Put background-r1", "+Start background-r1", "Rest background-r1",
-		"Put r1-p1", "Start r1-p1", "Put r1-p2", "Start r1-p2",
-		"+Cancel background-r1", "End ",
-	}, first); diff != "" {
-		t.Errorf("first run (-want +got):\n%s", diff)
-	}
-	second := playBackground(t, s, 2, tasks, background, m, &clock)
-	if diff := cmp.Diff([]string{
-		"+Put tidy-background-r1", "+Put background-r2", "+Start background-r2", "Rest background-r2",
-		"Put r2-p1", "Start r2-p1", "Put r2-p2", "Start r2-p2",
-		"+Cancel background-r2", "End ",
-	}, second); diff != "" {
-		t.Errorf("second run (-want +got):\n%s", diff)
-	}
-}
-
-// What follows from how far phases and background are, in the second of two phases.
-func TestScriptMovesOfTheBackground(t *testing.T) {
-	failed := task.Status{State: task.Failed, Failure: &task.Failure{Reason: task.ToolKilled, Message: "by a signal"}}
-	cases := map[string]struct {
-		second         task.State
-		background     task.Status
-		run            int32
-		want           moveKind
-		wantBackground bool
-		wantReason     string // of the run
-	}{
-		"both are at work":                          {second: task.Measuring, background: task.Status{State: task.Measuring}, want: moveWait},
-		"the background load has failed":            {second: task.Measuring, background: failed, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
-		"the background load did nothing":           {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadNoIO: "},
-		"the background load has ended by itself":   {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"somebody has stopped the background load":  {second: task.Measuring, background: task.Status{State: task.Done}, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"its runner has never heard of it":          {second: task.Measuring, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"the phases are done":                       {second: task.Done, background: task.Status{State: task.Measuring}, want: moveCancel, wantBackground: true},
-		"all is done":                               {second: task.Done, background: task.Status{State: task.Done}, want: moveEnd},
-		"it fails when it is stopped":               {second: task.Done, background: failed, want: moveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
-		"a phase has failed, and both were stopped": {second: task.Failed, background: task.Status{State: task.Done}, want: moveFail},
-		"that of an earlier run is still at work":   {second: task.Done, background: task.Status{State: task.Measuring}, run: 2, want: moveCancel, wantBackground: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tasks, background, m := newTasks(1), newTasks(1), newMemory(time.Time{})
-			tasks[0]["r1-p1"] = task.Status{ID: "r1-p1", State: task.Done}
-			tasks[0]["r1-p2"] = task.Status{ID: "r1-p2", State: tc.second, Failure: failureOf(tc.second)}
-			if tc.background.State != "" {
-				tc.background.ID = "background-r1"
-				background[0]["background-r1"] = tc.background
-			}
-			got := withBackground(fakeLoad{}).next(max(tc.run, 1), tasks, background, m, time.Unix(1000, 0))
-			if got.kind != tc.want || got.background != tc.wantBackground {
-				t.Fatalf("got %s %s, beside %v: want %s, %v", got.kind, got.id, got.background, tc.want, tc.wantBackground)
-			}
-			if tc.wantReason == "" {
-				return
-			}
-			wrong := spoiltByBackground(*got.failure)
-			if !strings.HasPrefix(wrong, tc.wantReason) || backgroundReason(wrong) != strings.TrimSuffix(tc.wantReason, ": ") {
-				t.Errorf("the run is spoilt by %q, want %q", wrong, tc.wantReason)
-			}
-		})
-	}
-}
-
-// A manager that was restarted does not know when the background load began, but its runner
-// does.
-func TestTheRampIsThatOfTheRunner(t *testing.T) {
-	began := time.Unix(1000, 0)
-	background := newTasks(1)
-	background[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring, StartTime: &began}
-	got := withBackground(fakeLoad{}).next(1, newTasks(1), background, newMemory(time.Time{}), began.Add(4*time.Second))
-	if got.kind != moveRest || !got.until.Equal(began.Add(10*time.Second)) {
-		t.Errorf("got %s until %v", got.kind, got.until)
-	}
-}
 
 func aBackground() *v1alpha1.BackgroundLoad {
 	return &v1alpha1.BackgroundLoad{
@@ -201,22 +70,6 @@ func TestTheJobOfTheBackground(t *testing.T) {
 	if len(apart.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
 		apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchLabels[labelSession] != s.name {
 		t.Errorf("apart %+v", apart)
-	}
-}
-
-// Nothing that the background load makes has the name of something of a client's, and all of
-// it begins with that of the session, by which it is found.
-func TestThePlaceOfTheBackground(t *testing.T) {
-	s := session{name: "cephtune-0123456789"}
-	clients := []place.Place{{Owner: s.name, Namespace: s.name, Client: 0, Clients: 2, Pool: "p", CephUser: "io", DatasetBytes: 1, Image: place.Image{Shared: true}}}
-	p := s.backgroundPlace(clients)
-	if err := p.Validate(); err != nil || p.Image.Shared || p.Clients != 1 {
-		t.Errorf("%v: %+v", err, p)
-	}
-	for _, name := range []string{p.Name("x"), p.ObjectNamespace("x")} {
-		if !strings.HasPrefix(name, s.name) || name == clients[0].Name("x") {
-			t.Errorf("name %s", name)
-		}
 	}
 }
 
@@ -306,9 +159,9 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 	}
 	f := atWork(func(f *facts) {
 		f.script = withBackground(fakeLoad{})
-		f.memory.startedAt["background-r1"] = began
+		f.memory.noted.StartedAt["background-r1"] = began
 		for id, from := range map[string]time.Duration{"r1-p1": time.Minute, "r1-p2": 110 * time.Second} {
-			f.memory.startedAt[id], f.memory.endedAt[id] = began.Add(from), began.Add(from+30*time.Second)
+			f.memory.noted.StartedAt[id], f.memory.noted.EndedAt[id] = began.Add(from), began.Add(from+30*time.Second)
 		}
 		f.spec.Template.BackgroundLoad, f.background.tasks = aBackground(), newTasks(1)
 	})

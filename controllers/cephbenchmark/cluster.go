@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // freshFor is how old a sample may be that says whether a run may begin.
@@ -47,7 +48,7 @@ func (f facts) demand() quiescence.Demand {
 	if f.job != nil || f.memory.standalone {
 		return d // The pool exists already.
 	}
-	d.Bytes = f.script.datasetBytes()
+	d.Bytes = f.script.DatasetBytes()
 	d.RawBytes = int64(float64(d.Bytes) * f.overhead())
 	switch target := f.spec.Template.Target; {
 	case target.ExistingPool != nil:
@@ -182,8 +183,8 @@ func (f facts) knownPools() []ceph.Pool {
 // disturbances are those of all phases of a run so far.
 func (f facts) disturbances(run int32) []quiescence.Disturbance {
 	var all []quiescence.Disturbance
-	for _, p := range f.script.phases {
-		if id := taskID(run, p.name); f.tasks.has(id) {
+	for _, p := range f.script.Phases {
+		if id := workload.TaskID(run, p.Name); f.tasks.Has(id) {
 			all = append(all, f.disturbancesOf(run, id)...)
 		}
 	}
@@ -192,14 +193,14 @@ func (f facts) disturbances(run int32) []quiescence.Disturbance {
 
 // disturbancesOf are those of one task; none if it has not begun.
 func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
-	start := f.memory.startedAt[id]
+	start := f.memory.noted.StartedAt[id]
 	if start.IsZero() {
-		start = f.tasks.startTime(id) // By a node's clock, after a restart of the manager.
+		start = f.tasks.StartTime(id) // By a node's clock, after a restart of the manager.
 	}
 	if start.IsZero() {
 		return nil
 	}
-	end, ended := f.memory.endedAt[id]
+	end, ended := f.memory.noted.EndedAt[id]
 	if !ended {
 		end = f.now
 	}
@@ -216,17 +217,6 @@ func samplesUntil(samples []quiescence.Sample, end time.Time) []quiescence.Sampl
 		return samples
 	}
 	return samples[:after]
-}
-
-// startTime is when a task began on the first client.
-func (t clientTasks) startTime(id string) time.Time {
-	var first time.Time
-	for _, of := range t {
-		if start := of[id].StartTime; start != nil && (first.IsZero() || start.Before(first)) {
-			first = *start
-		}
-	}
-	return first
 }
 
 // dataset is how much each client prefills, and whether the OSDs may have all of it
@@ -256,25 +246,7 @@ func (f facts) share() float64 {
 // isCached reports whether a phase reads what the OSDs may have in their caches.
 func (f facts) isCached(p v1alpha1.Phase) bool {
 	_, cached, err := f.dataset()
-	return err == nil && cached && reads(p)
-}
-
-func reads(p v1alpha1.Phase) bool {
-	switch {
-	case p.RadosBench != nil:
-		return p.RadosBench.Mode != v1alpha1.RadosBenchWrite
-	case p.RBDBench != nil:
-		return p.RBDBench.IOType != v1alpha1.RBDBenchWrite
-	case p.Fio == nil:
-		return false
-	}
-	patterns := []v1alpha1.FioPattern{p.Fio.Pattern}
-	for _, job := range p.Fio.Jobs {
-		patterns = append(patterns, job.Pattern)
-	}
-	return slices.ContainsFunc(patterns, func(pattern v1alpha1.FioPattern) bool {
-		return pattern != "" && pattern != v1alpha1.FioWrite && pattern != v1alpha1.FioRandWrite
-	})
+	return err == nil && cached && workload.Reads(p)
 }
 
 // targetPools are the pools that hold the data.

@@ -23,6 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/slowosd"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // maxSpread is by how much clients may start a phase apart.
@@ -97,7 +98,7 @@ func (m *memory) conclude(e runEvidence) {
 
 // cancelAll ends what the clients are doing.
 func (r *Reconciler) cancelAll(ctx context.Context, seen facts) error {
-	cancel := func(tasks clientTasks) func(context.Context, int, runner.Client) error {
+	cancel := func(tasks workload.Tasks) func(context.Context, int, runner.Client) error {
 		return func(ctx context.Context, i int, c runner.Client) error {
 			for id, status := range tasks[i] {
 				if !status.State.Ended() {
@@ -173,7 +174,7 @@ func (e runEvidence) whyInvalid() string {
 	if e.wrong == "" {
 		return ""
 	}
-	if reason := backgroundReason(e.wrong); reason != "" {
+	if reason := workload.BackgroundReason(e.wrong); reason != "" {
 		return reason
 	}
 	for _, p := range e.phases {
@@ -199,16 +200,16 @@ func (e runEvidence) whyInvalid() string {
 func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvidence, error) {
 	e := runEvidence{
 		number: p.run, wrong: p.wrong, standalone: seen.standalone(),
-		start:        seen.memory.startedAt[taskID(p.run, seen.script.phases[0].name)],
-		initialState: seen.script.found(p.run, seen.tasks),
+		start:        seen.memory.noted.StartedAt[workload.TaskID(p.run, seen.script.Phases[0].Name)],
+		initialState: seen.script.Found(p.run, seen.tasks),
 	}
-	for i, phase := range seen.script.phases {
-		id := taskID(p.run, phase.name)
-		if !seen.tasks.all(id, task.State.Ended) {
+	for i, phase := range seen.script.Phases {
+		id := workload.TaskID(p.run, phase.Name)
+		if !seen.tasks.All(id, task.State.Ended) {
 			break
 		}
-		told, err := r.gather(ctx, seen, p.run, id, phase.load.Timing())
-		if seen.tasks.failed(id) != nil && runner.HasCode(err, runner.NotFound) {
+		told, err := r.gather(ctx, seen, p.run, id, phase.Load.Timing())
+		if seen.tasks.Failed(id) != nil && runner.HasCode(err, runner.NotFound) {
 			break // A log has lost it.
 		}
 		if err != nil {
@@ -218,7 +219,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 		e.wrong = cmp.Or(e.wrong, wrong)
 		e.spread = max(e.spread, evidence.spread)
 		e.phases = append(e.phases, evidence)
-		if seen.tasks.failed(id) != nil {
+		if seen.tasks.Failed(id) != nil {
 			break
 		}
 	}
@@ -241,24 +242,24 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 
 // phaseOf judges one phase of a run. It is pure.
 func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, string) {
-	p := seen.script.phases[i]
-	id := taskID(run, p.name)
+	p := seen.script.Phases[i]
+	id := workload.TaskID(run, p.Name)
 	e := phaseEvidence{
-		name: p.name, reports: told.reports, digest: phaseDigest(p.spec, &seen.spec.Template),
-		spread: seen.memory.spread[id], start: seen.memory.startedAt[id], end: seen.memory.endedAt[id],
+		name: p.Name, reports: told.reports, digest: phaseDigest(p.Spec, &seen.spec.Template),
+		spread: seen.memory.noted.Spread[id], start: seen.memory.noted.StartedAt[id], end: seen.memory.noted.EndedAt[id],
 	}
 	observation, err := told.observer.Observation()
 	if err != nil {
-		return e, fmt.Sprintf("Phase %s: %v", p.name, err)
+		return e, fmt.Sprintf("Phase %s: %v", p.Name, err)
 	}
-	observation.Mark(figure.MarksOfSpec(&seen.spec.Template, &p.spec)...)
-	if figure.BelowRate(&seen.spec.Template, &p.spec, observation.Result) {
+	observation.Mark(figure.MarksOfSpec(&seen.spec.Template, &p.Spec)...)
+	if figure.BelowRate(&seen.spec.Template, &p.Spec, observation.Result) {
 		observation.Mark(v1alpha1.MarkBelowRate)
 	}
-	if seen.isCached(p.spec) {
+	if seen.isCached(p.Spec) {
 		observation.Mark(v1alpha1.MarkCached)
 	}
-	if seen.script.warms(p) && reads(p.spec) {
+	if seen.script.Warms(p) && workload.Reads(p.Spec) {
 		observation.Mark(v1alpha1.MarkWarmed)
 	}
 	e.io = slowosd.Typical(looksAtIO(seen.extras), e.start, e.end)
@@ -271,7 +272,7 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 		observation.Mark(v1alpha1.MarkDisturbed)
 	}
 	e.observation = &observation
-	failed := seen.outageOf(run, p.name, &e)
+	failed := seen.outageOf(run, p.Name, &e)
 	return e, cmp.Or(failed, e.wrong(len(told.reports)))
 }
 
@@ -369,13 +370,13 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	if count == 0 {
 		return c, nil
 	}
-	for _, p := range seen.script.phases {
-		combined, err := figure.Combine(p.name, valid[p.name])
+	for _, p := range seen.script.Phases {
+		combined, err := figure.Combine(p.Name, valid[p.Name])
 		if err != nil {
-			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
+			return conclusion{}, fmt.Errorf("phase %s: %w", p.Name, err)
 		}
-		if combined.BackgroundIOPS, err = figure.CombinedIOPS(background[p.name]); err != nil {
-			return conclusion{}, fmt.Errorf("phase %s: %w", p.name, err)
+		if combined.BackgroundIOPS, err = figure.CombinedIOPS(background[p.Name]); err != nil {
+			return conclusion{}, fmt.Errorf("phase %s: %w", p.Name, err)
 		}
 		c.phases = append(c.phases, combined)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // ErrNotMeasuring says that not all clients of a benchmark measure a phase, as far as this process
@@ -29,7 +30,7 @@ func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName,
 	var group errgroup.Group
 	for i, c := range clients {
 		group.Go(func() (err error) {
-			courses[i], err = c.Course(ctx, taskID(1, phase), from[i])
+			courses[i], err = c.Course(ctx, workload.TaskID(1, phase), from[i])
 			if runner.HasCode(err, runner.NotFound) || runner.HasCode(err, runner.NotReady) {
 				err = fmt.Errorf("%w: %w", ErrNotMeasuring, err)
 			}

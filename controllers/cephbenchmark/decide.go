@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // step is one thing to do.
@@ -64,10 +65,10 @@ type plan struct {
 	// patience is how long the same plan may be made without getting on.
 	patience reconcile.Patience
 
-	move  move   // for stepMove
-	run   int32  // for stepMove and stepConcludeRun, and with removes
-	wrong string // for stepConcludeRun: why the run is no evidence
-	fatal bool   // for stepConcludeRun: no other run will be any
+	move  workload.Move // for stepMove
+	run   int32         // for stepMove and stepConcludeRun, and with removes
+	wrong string        // for stepConcludeRun: why the run is no evidence
+	fatal bool          // for stepConcludeRun: no other run will be any
 	// removes says that the wait is for PGs that OSDs remove, before that run.
 	removes bool
 	// last says that nothing follows the teardown: the object goes, or pauses.
@@ -148,7 +149,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.benchmark.Status
 	d := reconcile.Decision{
 		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: strings.TrimSpace(string(p.move.kind) + " " + p.move.id), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		Detail: strings.TrimSpace(string(p.move.Kind) + " " + p.move.ID), Reason: p.outcome.Reason, Rests: p.step == stepNone,
 	}
 	if seen.atWork() && !seen.allRunsEnded() {
 		d.Run = int(seen.currentRun())

@@ -66,7 +66,7 @@ func atWork(change ...func(*facts)) facts {
 		c(&f)
 	}
 	if f.heard() && f.script != nil && !f.allRunsEnded() {
-		f.next = f.script.next(f.currentRun(), f.tasksOfRun(), f.background.tasks, f.memory, f.now)
+		f.next = f.script.Next(f.currentRun(), f.tasksOfRun(), f.background.tasks, &f.memory.noted, f.now)
 	}
 	return f
 }

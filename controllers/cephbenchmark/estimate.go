@@ -17,7 +17,7 @@ func (f facts) estimate(ended int32) (*metav1.Time, bool) {
 	if progress != nil && progress.EstimatedCompletionTime != nil && progress.CompletedRuns == ended {
 		return nil, false
 	}
-	left := time.Duration(f.spec.Repetitions-ended) * f.script.duration()
+	left := time.Duration(f.spec.Repetitions-ended) * f.script.Duration()
 	if ended > 0 {
 		sofar := f.now.Sub(f.firstStart())
 		left = time.Duration(f.spec.Repetitions-ended) * (sofar / time.Duration(ended))

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 const phasesOnPools = `
@@ -42,14 +43,14 @@ func FuzzTarget(f *testing.F) {
 			}
 			cluster := settings.Cluster{Identities: settings.Identities{IO: "cephtune-io"}}
 			s := sessionOf("u", v1alpha1.RunID(text))
-			places := s.places(template, cluster, 18, 1<<30, false)
-			made, err := newScript(template, places, s.backgroundPlace(places))
+			places := workload.Places(s.name, cluster.Identities.IO, template, 18, 1<<30, false)
+			made, err := workload.New(template, places, workload.PlaceOfBackground(s.background().name, places))
 			if err != nil {
 				continue
 			}
-			planned := backgroundTasks(made.background)
-			made.background = nil // Who works alone has none.
-			if alone, err := made.plan(1, 1); err == nil {
+			planned := backgroundTasks(made.Background)
+			made.Background = nil // Who works alone has none.
+			if alone, err := made.Plan(1, 1); err == nil {
 				planned = append(planned, alone...)
 			}
 			for _, todo := range planned {
@@ -70,12 +71,12 @@ func FuzzTarget(f *testing.F) {
 }
 
 // backgroundTasks is what the background load is told, if anything.
-func backgroundTasks(b *background) []task.Task {
+func backgroundTasks(b *workload.Background) []task.Task {
 	var all []task.Task
-	for _, dataset := range b.load.Datasets(b.place) {
+	for _, dataset := range b.Load.Datasets(b.Place) {
 		all = append(all, task.Task{Steps: append(dataset.Commands, dataset.Remove...)})
 	}
-	if run, err := b.load.Task(b.place, engine.Run{ID: backgroundID(1)}); err == nil {
+	if run, err := b.Load.Task(b.Place, engine.Run{ID: workload.BackgroundID(1)}); err == nil {
 		all = append(all, run)
 	}
 	return all

@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 const (
@@ -24,12 +25,10 @@ const (
 
 // Paths in the pods of benchmarks.
 const (
-	runnerPath    = "/cephtune/runner"
-	workPath      = "/cephtune/work"
-	secretPath    = "/etc/ceph" //nolint:gosec // a directory
-	keyFile       = secretPath + "/session.key"
-	directoryPath = "/data"
-	devicePath    = "/dev/cephtune"
+	runnerPath = "/cephtune/runner"
+	workPath   = "/cephtune/work"
+	secretPath = "/etc/ceph" //nolint:gosec // a directory
+	keyFile    = secretPath + "/session.key"
 )
 
 // jobStays is how long a Job that has ended outlasts a manager that is gone, which removes it
@@ -69,7 +68,7 @@ type jobSpec struct {
 	session   session
 	images    settings.Images
 	pods      settings.Pods
-	script    *script
+	script    *workload.Script
 	network   rook.PodNetwork
 	secret    string // that pods mount
 	// standalone says that the runner finds its tasks in the Secret, and no manager.
@@ -84,7 +83,7 @@ func jobOf(j jobSpec) *batchv1.Job {
 	count := j.spec.Template.Clients.Count
 	indexed, none := batchv1.IndexedCompletion, int32(0)
 	whenFailed := batchv1.Failed
-	deadline := int64(math.Ceil(j.script.deadline(j.spec).Seconds()))
+	deadline := int64(math.Ceil(j.script.Deadline(j.spec).Seconds()))
 	labels := sessionLabels(j.session)
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: j.benchmark.Namespace, Name: j.session.name, Labels: labels},
@@ -195,9 +194,9 @@ func (j jobSpec) client() corev1.Container {
 	switch {
 	case j.spec.Template.Target.PersistentVolumeClaim == nil:
 	case j.block:
-		c.VolumeDevices = []corev1.VolumeDevice{{Name: "claim", DevicePath: devicePath}}
+		c.VolumeDevices = []corev1.VolumeDevice{{Name: "claim", DevicePath: workload.DevicePath}}
 	default:
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "claim", MountPath: directoryPath})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "claim", MountPath: workload.DirectoryPath})
 	}
 	return c
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/podsecurity"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // clientsOn is the Job of a benchmark on a target, with as much of everything else as a
@@ -29,7 +30,7 @@ func clientsOn(target v1alpha1.Target) jobSpec {
 		Resources:    v1alpha1.ClientResources{CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi")},
 	}}}
 	return jobSpec{
-		benchmark: &v1alpha1.CephBenchmark{}, spec: spec, session: session{name: "cephtune-0123456789"}, script: &script{},
+		benchmark: &v1alpha1.CephBenchmark{}, spec: spec, session: session{name: "cephtune-0123456789"}, script: &workload.Script{},
 		images: settings.Images{Tools: "tools", Runner: "runner", PullPolicy: "Always", PullSecrets: []string{"pull"}},
 		pods: settings.Pods{
 			PriorityClassName: "low",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // live are the sessions that this process follows: their runners, by long polls,
@@ -219,8 +220,8 @@ func (s *liveSession) note(f *follower, snapshot runner.Snapshot, err error) boo
 }
 
 // tasksOf arranges the answers by client and task; nil if one is missing.
-func tasksOf(views map[int]runnerView, count int) clientTasks {
-	tasks := make(clientTasks, count)
+func tasksOf(views map[int]runnerView, count int) workload.Tasks {
+	tasks := make(workload.Tasks, count)
 	for i := range tasks {
 		view, ok := views[i]
 		if !ok || view.snapshot == nil {
@@ -232,32 +233,4 @@ func tasksOf(views map[int]runnerView, count int) clientTasks {
 		}
 	}
 	return tasks
-}
-
-// newMemory is that of a session which this process has not seen before.
-func newMemory(now time.Time) *memory {
-	return &memory{
-		statusWrittenAt: now,
-		endedAt:         map[string]time.Time{},
-		startedAt:       map[string]time.Time{},
-		cachesDropped:   map[string]bool{},
-		pilotSeconds:    map[string]float64{},
-		spread:          map[string]time.Duration{},
-		evidence:        map[int32]runEvidence{},
-		notStarted:      map[string]string{},
-		placed:          map[string][]int{},
-		logs:            map[types.UID]*podLog{},
-	}
-}
-
-// noteEnds keeps when each task was first seen to have ended on all clients.
-func (m *memory) noteEnds(tasks clientTasks, now time.Time) {
-	if len(tasks) == 0 {
-		return
-	}
-	for id := range tasks[0] {
-		if _, known := m.endedAt[id]; !known && tasks.all(id, task.State.Ended) {
-			m.endedAt[id] = now
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // Reading of logs.
@@ -26,9 +27,6 @@ const (
 	// maxLogBytes is more than a runner writes, and than a kubelet keeps by default.
 	maxLogBytes = 16 << 20
 )
-
-// reportLost is the failure of a task whose report is missing in the log.
-const reportLost task.FailureReason = "ReportLost"
 
 // podLog is the content of a client's log so far. Parts that were read stay known after the
 // kubelet has cut them off.
@@ -213,7 +211,7 @@ func (l *podLog) status(t task.Task, over bool) task.Status {
 	case report != nil:
 		return report.Status
 	case over:
-		return task.Status{ID: t.ID, State: task.Failed, Failure: &task.Failure{Reason: reportLost, Message: l.whyLost(t.ID)}}
+		return task.Status{ID: t.ID, State: task.Failed, Failure: &task.Failure{Reason: workload.ReportLost, Message: l.whyLost(t.ID)}}
 	case t.Measure != nil:
 		return task.Status{ID: t.ID, State: task.Measuring}
 	}
@@ -237,7 +235,7 @@ func (l *podLog) whyLost(id string) string {
 
 // afterFailureOf is the failure of a measurement for which a task was to prepare.
 func afterFailureOf(status task.Status) *task.Failure {
-	failure := task.Failure{Reason: cancelledReason, Message: "it was cancelled"}
+	failure := task.Failure{Reason: workload.Cancelled, Message: "it was cancelled"}
 	if status.Failure != nil {
 		failure = *status.Failure
 	}
@@ -253,34 +251,6 @@ func (f facts) logsPending() bool {
 		}
 	}
 	return false
-}
-
-// noteTimes records the times of measurements in logs, by the clocks of nodes. They do not show
-// whether several clients started together.
-func (m *memory) noteTimes(tasks clientTasks) {
-	if len(tasks) == 0 {
-		return
-	}
-	for id := range tasks[0] {
-		end := tasks.endTime(id)
-		if _, known := m.endedAt[id]; !known && !end.IsZero() && tasks.all(id, task.State.Ended) {
-			m.endedAt[id] = end
-		}
-		if start := tasks.startTime(id); len(tasks) == 1 && m.startedAt[id].IsZero() && !start.IsZero() {
-			m.startedAt[id] = start
-		}
-	}
-}
-
-// endTime is when a measurement ended on the last client.
-func (t clientTasks) endTime(id string) time.Time {
-	var last time.Time
-	for _, of := range t {
-		if end := of[id].EndTime; end != nil && end.After(last) {
-			last = *end
-		}
-	}
-	return last
 }
 
 // logClient answers for a runner that is known only from its log. It can answer only requests

@@ -164,24 +164,3 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 		t.Error("it is tried for ever")
 	}
 }
-
-// A measurement is where it was by the node's clock, unless the manager has seen it.
-func TestTimesComeFromTheLog(t *testing.T) {
-	start, end, known := time.Unix(100, 0), time.Unix(130, 0), time.Unix(99, 0)
-	tasks := newTasks(1)
-	for _, id := range []string{"r1-p1", "r1-p2"} {
-		tasks[0][id] = task.Status{ID: id, State: task.Done, StartTime: &start, EndTime: &end}
-	}
-	m := newMemory(time.Time{})
-	m.startedAt["r1-p2"] = known
-	m.noteTimes(tasks)
-	m.noteEnds(tasks, time.Unix(500, 0))
-	if !m.startedAt["r1-p1"].Equal(start) || !m.endedAt["r1-p1"].Equal(end) || !m.startedAt["r1-p2"].Equal(known) {
-		t.Errorf("started %v, ended %v", m.startedAt, m.endedAt)
-	}
-	several := newMemory(time.Time{})
-	several.noteTimes(clientTasks{tasks[0], tasks[0]})
-	if len(several.startedAt) > 0 {
-		t.Errorf("several clients started together by their own clocks: %v", several.startedAt)
-	}
-}

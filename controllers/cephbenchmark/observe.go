@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -28,6 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // facts are the observations of one pass. Later code does not look again.
@@ -74,7 +74,7 @@ type facts struct {
 	block    bool  // the target is a claim in volume mode Block
 	claimErr error // it could not be found out
 
-	script    *script
+	script    *workload.Script
 	scriptErr error // the spec cannot be carried out on this cluster
 
 	outage outageView
@@ -88,8 +88,8 @@ type facts struct {
 
 	runners map[int]runnerView
 	logs    map[int]*podLog // of clients that are known only from logs
-	tasks   clientTasks     // nil if not all runners have answered yet
-	next    move
+	tasks   workload.Tasks  // nil if not all runners have answered yet
+	next    workload.Move
 }
 
 // With the Job is kept what the session was started with: the spec, and the bytes that
@@ -316,37 +316,37 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	seen.tasks = tasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
 	if seen.hasBackground() {
 		seen.background.tasks = tasksOf(seen.background.runners, 1)
-		seen.memory.noteEnds(seen.background.tasks, seen.now)
+		seen.memory.noted.NoteEnds(seen.background.tasks, seen.now)
 	}
 	if len(seen.logs) > 0 {
-		seen.memory.noteTimes(seen.tasks)
+		seen.memory.noted.NoteTimes(seen.tasks)
 	}
-	seen.memory.noteEnds(seen.tasks, seen.now)
+	seen.memory.noted.NoteEnds(seen.tasks, seen.now)
 	if seen.heard() && !seen.allRunsEnded() {
-		seen.next = seen.script.next(seen.currentRun(), seen.tasksOfRun(), seen.background.tasks, seen.memory, seen.now)
+		seen.next = seen.script.Next(seen.currentRun(), seen.tasksOfRun(), seen.background.tasks, &seen.memory.noted, seen.now)
 	}
 	return nil
 }
 
-func (f *facts) newScript() (*script, error) {
+func (f *facts) newScript() (*workload.Script, error) {
 	if f.job == nil && f.survey != nil && !f.tearingDown() { // The teardown does not need its size.
 		var err error
 		if f.datasetBytes, _, err = f.dataset(); err != nil {
 			return nil, err
 		}
 	}
-	places := f.session.places(f.spec.Template, f.cluster, f.cephMajor(), f.datasetBytes, f.block)
-	background := f.session.backgroundPlace(places)
+	places := workload.Places(f.session.name, f.cluster.Identities.IO, f.spec.Template, f.cephMajor(), f.datasetBytes, f.block)
+	background := workload.PlaceOfBackground(f.session.background().name, places)
 	f.shareDataset(places)
-	made, err := newScript(f.spec.Template, places, background)
+	made, err := workload.New(f.spec.Template, places, background)
 	if err != nil {
 		return nil, err
 	}
-	made.switched = sweepspec.IsSession(f.benchmark)
+	made.Switched = sweepspec.IsSession(f.benchmark)
 	if f.job == nil {
 		f.roomBytes = f.room(made)
 	}
-	made.limit(f.roomBytes, f.dataChunks())
+	made.Limit(f.roomBytes, f.dataChunks())
 	return made, nil
 }
 
@@ -443,19 +443,6 @@ func (f facts) isMeasuring() bool {
 	return f.tasks != nil && slices.ContainsFunc(f.tasks, func(of map[string]task.Status) bool {
 		for _, status := range of {
 			if status.State == task.Measuring {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// begun reports whether a task of a run was handed over.
-func (t clientTasks) begun(run int32) bool {
-	prefix := fmt.Sprintf("r%d-", run)
-	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
-		for id := range of {
-			if strings.HasPrefix(id, prefix) {
 				return true
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // A template's outage happens in the middle of a phase, while the clients need no attention. It
@@ -99,9 +100,9 @@ func (f *facts) noteOutage() {
 	if d.run != run && !d.so.Outstanding() {
 		*d = d.next(run)
 	}
-	id := taskID(d.run, f.spec.Template.Outage.Phase)
+	id := workload.TaskID(d.run, f.spec.Template.Outage.Phase)
 	if d.so.Start.IsZero() {
-		d.so.Start = f.memory.startedAt[id]
+		d.so.Start = f.memory.noted.StartedAt[id]
 	}
 	f.outage = outageView{plan: plan, step: outage.StepDone}
 	if d.so.Start.IsZero() {
@@ -111,7 +112,7 @@ func (f *facts) noteOutage() {
 	if d.status != nil {
 		look.UpBefore, look.InBefore = d.status.UpOSDs, d.status.InOSDs
 	}
-	look.PhaseOver = f.tasks != nil && f.tasks.any(id, task.State.Ended)
+	look.PhaseOver = f.tasks != nil && f.tasks.Any(id, task.State.Ended)
 	d.so, f.outage.step, f.outage.again = plan.Next(d.so, look, f.now)
 }
 

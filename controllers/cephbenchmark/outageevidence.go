@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // expectedOutage is the part of the run's outage that explains observations.
@@ -36,7 +37,7 @@ func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
 // was restarted cannot attribute observations to the outage.
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
-	if d == nil || !f.tasks.any(taskID(run, d.Phase), isMeasuring) {
+	if d == nil || !f.tasks.Any(workload.TaskID(run, d.Phase), isMeasuring) {
 		return ""
 	}
 	if f.forgotten(run, d.Phase) == "" {

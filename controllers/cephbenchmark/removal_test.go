@@ -112,7 +112,7 @@ func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
 func TestTheDeadlineHasRoomForTheWaitForRemoval(t *testing.T) {
 	s := scriptOf(1, fakeLoad{})
 	deadline := func(timeout time.Duration) time.Duration {
-		return s.deadline(v1alpha1.CephBenchmarkSpec{Repetitions: 2, Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: timeout}}})
+		return s.Deadline(v1alpha1.CephBenchmarkSpec{Repetitions: 2, Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: timeout}}})
 	}
 	if got, want := deadline(30*time.Minute)-deadline(0), 2*(30*time.Minute+quiescence.RemovalWait); got != want {
 		t.Errorf("there are %v for two runs to wait, want %v", got, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // A full OSD stops everybody's writes, so that no benchmark may get that far: what only time
@@ -71,28 +72,20 @@ func (f facts) dataPool() string {
 
 // room is how much each client, and the background load, may write in addition to the datasets,
 // at least a byte; 0 if that is not known.
-func (f facts) room(s *script) int64 {
+func (f facts) room(s *workload.Script) int64 {
 	if f.survey == nil || f.dataPool() == "" {
 		return 0
 	}
-	return max(f.roomInAll(s)/s.writers(), 1)
-}
-
-// writers are the clients and the background load.
-func (s *script) writers() int64 {
-	if s.background != nil {
-		return int64(len(s.places)) + 1
-	}
-	return int64(len(s.places))
+	return max(f.roomInAll(s)/s.Writers(), 1)
 }
 
 // roomInAll is the room for all of them together; 0 or less if nothing is free.
-func (f facts) roomInAll(s *script) int64 {
+func (f facts) roomInAll(s *workload.Script) int64 {
 	bytes := float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead()
 	if pool := f.existingPool(); pool != nil {
 		bytes = min(bytes, f.roomInQuotas(pool))
 	}
-	return int64(bytes) - s.datasetBytes()
+	return int64(bytes) - s.DatasetBytes()
 }
 
 // roomInQuotas is half of the room that the quotas of an existing pool leave, since others
@@ -159,21 +152,21 @@ const writeLess = "Make room, or have it write less: a shorter phase, a smaller 
 
 // stoppedByRoom is the end of a benchmark whose task ended because it may write no more, as
 // it would in any other run.
-func (f facts) stoppedByRoom(run int32, failed failedTask) (plan, bool) {
-	if failed.failure.Reason != task.FailureReason(engine.EndedEarly) || f.roomBytes == 0 || !f.boundByRoom(run, failed) {
+func (f facts) stoppedByRoom(run int32, failed workload.Failure) (plan, bool) {
+	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || f.roomBytes == 0 || !f.boundByRoom(run, failed) {
 		return plan{}, false
 	}
-	text := fmt.Sprintf("Task %s may write %s, which fits before an OSD may be nearfull or half of what a quota leaves is used, and had written that before its time was over. %s", failed.id, mebibytes(f.roomBytes), writeLess)
+	text := fmt.Sprintf("Task %s may write %s, which fits before an OSD may be nearfull or half of what a quota leaves is used, and had written that before its time was over. %s", failed.ID, mebibytes(f.roomBytes), writeLess)
 	return fail(v1alpha1.ReasonOutOfRoom, text), true
 }
 
 // boundByRoom reports whether nothing else ends a task before its time.
-func (f facts) boundByRoom(run int32, failed failedTask) bool {
-	if failed.background {
+func (f facts) boundByRoom(run int32, failed workload.Failure) bool {
+	if failed.Background {
 		return f.spec.Template.BackgroundLoad != nil && newObjects(f.spec.Template.BackgroundLoad.RadosBench)
 	}
 	return slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool {
-		return taskID(run, p.Name) == failed.id && newObjects(p.RadosBench)
+		return workload.TaskID(run, p.Name) == failed.ID && newObjects(p.RadosBench)
 	})
 }
 

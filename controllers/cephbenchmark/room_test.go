@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // An existing pool has the room of its own OSDs, with its own copies or coding, and of its
@@ -64,7 +65,7 @@ func TestRoomIsShared(t *testing.T) {
 		f.survey.osds = []ceph.OSD{{ID: 0, TotalBytes: 1000}}
 	})
 	f.script = scriptOf(3, fakeLoad{})
-	f.script.background = &background{load: fakeLoad{}}
+	f.script.Background = &workload.Background{Load: fakeLoad{}}
 	if got := f.room(f.script); got != 170 {
 		t.Errorf("each may write %d bytes, want 170", got)
 	}

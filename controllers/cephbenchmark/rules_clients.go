@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 func failWithForeignJob(seen facts) (plan, bool) {
@@ -55,7 +56,7 @@ func followLog(seen facts) (plan, bool) {
 	}
 	run := seen.currentRun()
 	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), logEvery)
-	p.run, p.progress = run, seen.next.step
+	p.run, p.progress = run, seen.next.Step
 	if p.progress == "" {
 		p.progress = "a standalone client is at work"
 	}
@@ -84,8 +85,8 @@ func concludeFromLogs(seen facts) (plan, bool) {
 		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", logAgain), true
 	}
 	run := seen.currentRun()
-	for _, p := range seen.script.phases {
-		if !seen.tasks.all(taskID(run, p.name), func(s task.State) bool { return s == task.Done }) {
+	for _, p := range seen.script.Phases {
+		if !seen.tasks.All(workload.TaskID(run, p.Name), func(s task.State) bool { return s == task.Done }) {
 			return plan{}, false
 		}
 	}

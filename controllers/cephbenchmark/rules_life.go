@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 func leaveDeletedAlone(seen facts) (plan, bool) {
@@ -60,7 +61,7 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 		return plan{}, false
 	case !seen.atWork():
 		return plan{step: stepIdle, outcome: suspended()}, true
-	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.kind == moveEnd || seen.next.kind == moveFail || seen.next.measured):
+	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.Kind == workload.MoveEnd || seen.next.Kind == workload.MoveFail || seen.next.Measured):
 		return plan{}, false // The measurements count, unless OSDs would stay down for them.
 	}
 	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{

@@ -4,6 +4,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // refuseOutage looks before anything is made whether the cluster is one in which it may
@@ -29,7 +30,7 @@ func endOutage(seen facts) (plan, bool) {
 // phase is nothing to measure.
 func concludeFailedOutage(seen facts) (plan, bool) {
 	d := seen.memory.outage
-	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.begun(d.run) {
+	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.Begun(d.run) {
 		return plan{}, false
 	}
 	p := conclude(d.run, "The outage: "+d.so.Failed)
@@ -42,7 +43,7 @@ func concludeFailedOutage(seen facts) (plan, bool) {
 // runOutage stops OSDs when it is time, and looks closely at what follows.
 func runOutage(seen facts) (plan, bool) {
 	active := seen.outage.step == outage.StepStop || seen.outage.step == outage.StepWait
-	if !active || seen.next.kind != moveWait {
+	if !active || seen.next.Kind != workload.MoveWait {
 		return plan{}, false
 	}
 	p, _ := nextMove(seen)

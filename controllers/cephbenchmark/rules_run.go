@@ -5,11 +5,12 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 func abortDisturbedRun(seen facts) (plan, bool) {
 	run := seen.currentRun()
-	if seen.allRunsEnded() || !seen.begun(run) || seen.next.kind == moveEnd {
+	if seen.allRunsEnded() || !seen.begun(run) || seen.next.Kind == workload.MoveEnd {
 		return plan{}, false
 	}
 	for _, d := range seen.disturbances(run) {
@@ -21,11 +22,11 @@ func abortDisturbedRun(seen facts) (plan, bool) {
 }
 
 func concludeFailedRun(seen facts) (plan, bool) {
-	if seen.allRunsEnded() || seen.next.kind != moveFail {
+	if seen.allRunsEnded() || seen.next.Kind != workload.MoveFail {
 		return plan{}, false
 	}
-	f, run := *seen.next.failure, seen.currentRun()
-	failed := fail(v1alpha1.ReasonPhaseFailed, describeFailure(f))
+	f, run := *seen.next.Failure, seen.currentRun()
+	failed := fail(v1alpha1.ReasonPhaseFailed, workload.Describe(f))
 	if !seen.begun(run) {
 		return failed, true
 	}
@@ -34,21 +35,21 @@ func concludeFailedRun(seen facts) (plan, bool) {
 		p.fatal, p.outcome = true, ended.outcome
 		return p, true
 	}
-	if f.background {
-		return conclude(run, spoiltByBackground(f)), true
+	if f.Background {
+		return conclude(run, workload.SpoiltBy(f)), true
 	}
 	p := conclude(run, failed.outcome.Message)
-	if why := seen.memory.notStarted[f.id]; why != "" {
-		p.wrong = fmt.Sprintf("The signal to start %s did not reach all clients: %s", f.id, why)
+	if why := seen.memory.noted.NotStarted[f.ID]; why != "" {
+		p.wrong = fmt.Sprintf("The signal to start %s did not reach all clients: %s", f.ID, why)
 	}
-	if !f.spoilsOneRun() {
+	if !f.SpoilsOneRun() {
 		p.fatal, p.outcome = true, failed.outcome
 	}
 	return p, true
 }
 
 func concludeRunWithoutMore(seen facts) (plan, bool) {
-	return conclude(seen.currentRun(), ""), !seen.allRunsEnded() && seen.next.kind == moveEnd
+	return conclude(seen.currentRun(), ""), !seen.allRunsEnded() && seen.next.Kind == workload.MoveEnd
 }
 
 // conclude ends a run, which is evidence if nothing is wrong.
@@ -62,21 +63,21 @@ func conclude(run int32, wrong string) plan {
 // nextMove is the last rule: the clients are ready and have something to do.
 func nextMove(seen facts) (plan, bool) {
 	run := seen.currentRun()
-	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.step, outcome: kstatus.Outcome{
+	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.Step, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d of %d.", run, seen.spec.Repetitions),
 	}}
-	if first := taskID(run, seen.script.phases[0].name); run == 1 && !seen.tasks.begun(run) && seen.next.id != first {
+	if first := workload.TaskID(run, seen.script.Phases[0].Name); run == 1 && !seen.tasks.Begun(run) && seen.next.ID != first {
 		p.outcome = preparing("Making what the first run needs.")
 	}
-	if seen.next.kind == moveWait { // Runners have deadlines of their own.
+	if seen.next.Kind == workload.MoveWait { // Runners have deadlines of their own.
 		p.step = stepWait
 		return p, true
 	}
-	if seen.next.kind == moveRest {
-		p.step, p.again = stepWait, seen.next.until.Sub(seen.now)
+	if seen.next.Kind == workload.MoveRest {
+		p.step, p.again = stepWait, seen.next.Until.Sub(seen.now)
 		return p, true
 	}
-	return p.atMost(moveWithin, fmt.Sprintf("%s %s", seen.next.kind, seen.next.id), kstatus.Outcome{
-		Reason: v1alpha1.ReasonPhaseFailed, Message: fmt.Sprintf("The clients made no progress for %v, %s:", moveWithin, seen.next.step),
+	return p.atMost(moveWithin, fmt.Sprintf("%s %s", seen.next.Kind, seen.next.ID), kstatus.Outcome{
+		Reason: v1alpha1.ReasonPhaseFailed, Message: fmt.Sprintf("The clients made no progress for %v, %s:", moveWithin, seen.next.Step),
 	}), true
 }

@@ -5,17 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/masterkey"
-	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
-	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // sessionPrefix begins the names of all sessions.
@@ -60,77 +56,4 @@ func (s session) derive(master []byte, role string) ([]byte, error) {
 		return nil, fmt.Errorf("derive the key of %s of session %s: %w", role, s.name, err)
 	}
 	return key, nil
-}
-
-// places says where each client works.
-func (s session) places(template v1alpha1.BenchmarkTemplate, cluster settings.Cluster, cephMajor int, datasetBytes int64, block bool) []place.Place {
-	common := place.Place{
-		CephMajor:    cephMajor,
-		CephUser:     cluster.Identities.IO,
-		Namespace:    s.name,
-		Owner:        s.name,
-		Clients:      int(template.Clients.Count),
-		DatasetBytes: datasetBytes,
-	}
-	switch target := template.Target; {
-	case target.ScratchPool != nil:
-		common.Pool = settings.ScratchPool
-		if target.ScratchPool.ErasureCoded != nil {
-			common.DataPool = settings.ScratchDataPool
-		}
-		common.Image = place.ImageOf(target.ScratchPool.Image)
-	case target.ExistingPool != nil:
-		common.Pool, common.DataPool = string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)
-		common.Image = place.ImageOf(target.ExistingPool.Image)
-	case block:
-		common.Device = devicePath
-	case target.PersistentVolumeClaim != nil:
-		common.Directory = directoryPath
-	}
-	common.Image.RolledBack = template.InitialState == v1alpha1.InitialStateRollback
-	places := make([]place.Place, common.Clients)
-	for i := range places {
-		places[i] = common
-		places[i].Client = i
-	}
-	return places
-}
-
-// duration is how long one run takes by plan.
-func (s *script) duration() time.Duration {
-	total := time.Duration(0)
-	if s.background != nil {
-		total += s.background.ramp
-	}
-	for _, p := range s.phases {
-		timing := p.load.Timing()
-		total += s.rest + time.Duration((timing.RampSeconds+timing.MeasuredSeconds)*float64(time.Second))
-	}
-	return total
-}
-
-// deadline is how long the pods of a session may live: four times what the runs
-// take by plan, as long as each may wait for a quiet cluster, for PGs that OSDs remove and
-// for its data, and what may be needed around them. Each task has a deadline of its own,
-// and this one is for a manager that does not come back.
-func (s *script) deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
-	prefill := time.Duration(0)
-	for _, p := range s.phases {
-		for _, d := range p.load.Datasets(s.places[0]) {
-			prefill += prefillTimeout(d.Bytes)
-		}
-	}
-	if s.background != nil {
-		for _, d := range s.background.load.Datasets(s.background.place) {
-			prefill += prefillTimeout(d.Bytes)
-		}
-	}
-	each := 4*s.duration() + spec.Quiescence.Timeout.Duration + quiescence.RemovalWithin(spec.Quiescence)
-	if s.resets() {
-		each += tidyTimeout + prefill
-	}
-	if s.warm {
-		each += prefill
-	}
-	return time.Hour + prefill + time.Duration(spec.Repetitions)*each
 }

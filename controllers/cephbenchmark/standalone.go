@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // If the network keeps the manager from a client that has done nothing yet, a standalone client
@@ -75,20 +76,20 @@ func (f facts) reached() bool {
 // do.
 func (f facts) whyNotStandalone() string {
 	switch {
-	case f.script.switched:
+	case f.script.Switched:
 		return "settings are switched under it, by what the clients report each second"
 	case f.spec.Template.Clients.Count != 1:
 		return "only the manager can start several clients together"
-	case f.script.background != nil:
+	case f.script.Background != nil:
 		return "only the manager can stop the background load when the phases have ended"
 	case f.spec.Template.Outage != nil:
 		return "only the manager can stop OSDs"
-	case f.script.dropCaches:
+	case f.script.DropCaches:
 		return "only the manager can drop the caches of OSDs"
 	}
-	for _, p := range f.script.phases {
-		if load, ok := p.load.(engine.Piloted); ok && load.NeedsPilot() {
-			return fmt.Sprintf("phase %s is sized by pilots, which the manager has to read", p.name)
+	for _, p := range f.script.Phases {
+		if load, ok := p.Load.(engine.Piloted); ok && load.NeedsPilot() {
+			return fmt.Sprintf("phase %s is sized by pilots, which the manager has to read", p.Name)
 		}
 	}
 	if _, err := f.tasksJSON(f.currentRun()); err != nil {
@@ -99,7 +100,7 @@ func (f facts) whyNotStandalone() string {
 
 // aloneTasks are all tasks of a client that works alone, from a run on.
 func (f facts) aloneTasks(from int32) ([]task.Task, error) {
-	planned, err := f.script.plan(from, f.spec.Repetitions)
+	planned, err := f.script.Plan(from, f.spec.Repetitions)
 	if err != nil {
 		return nil, err
 	}
@@ -147,32 +148,6 @@ func addTasks(secret *corev1.Secret, seen facts, from int32) error {
 	return nil
 }
 
-// plan returns what the only client has to do in these runs, if all goes well: what
-// next says, one after the other, with the rests.
-func (s *script) plan(from, to int32) ([]task.Task, error) {
-	var planned []task.Task
-	tasks, m, now, rest := clientTasks{{}}, newMemory(time.Time{}), time.Unix(0, 0), time.Duration(0)
-	for run := from; run <= to; {
-		m.noteEnds(tasks, now)
-		switch mv := s.next(run, tasks, nil, m, now); mv.kind {
-		case moveAssign: // Each one has another task, and so the loop has an end.
-			todo := mv.tasks[0]
-			todo.RestSeconds, rest = rest.Seconds(), 0
-			planned = append(planned, todo)
-			tasks[0][mv.id] = task.Status{ID: mv.id, State: task.Done}
-		case moveRest:
-			rest, now = mv.until.Sub(now), mv.until
-		case moveEnd:
-			run++
-		case moveFail:
-			return nil, fmt.Errorf("task %s: %s", mv.id, mv.failure.failure.Message)
-		default:
-			return nil, fmt.Errorf("task %s takes the manager to %s", mv.id, mv.kind)
-		}
-	}
-	return planned, nil
-}
-
 // networkAdvice says what to do about a network that keeps the manager out.
 func networkAdvice() string {
 	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
@@ -205,18 +180,18 @@ func aloneMisses() string {
 
 // endedByLog reports whether the log of a standalone client says how the current run has ended.
 func (f facts) endedByLog() bool {
-	return f.standalone() && f.tasks != nil && (f.next.kind == moveEnd || f.next.kind == moveFail)
+	return f.standalone() && f.tasks != nil && (f.next.Kind == workload.MoveEnd || f.next.Kind == workload.MoveFail)
 }
 
 // tasksOfRun are the tasks without what a client that works alone does in another
 // run: it does not wait for the manager to conclude one.
-func (f facts) tasksOfRun() clientTasks {
+func (f facts) tasksOfRun() workload.Tasks {
 	if !f.standalone() {
 		return f.tasks
 	}
-	tasks := clientTasks{{}}
+	tasks := workload.Tasks{{}}
 	for id, status := range f.tasks[0] {
-		if status.State.Ended() || f.script.isOf(f.currentRun(), id) {
+		if status.State.Ended() || f.script.IsOf(f.currentRun(), id) {
 			tasks[0][id] = status
 		}
 	}
@@ -226,7 +201,7 @@ func (f facts) tasksOfRun() clientTasks {
 // standaloneCleanup says that the client is removing what it has made. It does so by itself:
 // at its end, or when its pod is terminated.
 func (f facts) standaloneCleanup() string {
-	if f.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
+	if f.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The client is removing its data."
 	}
 	return ""

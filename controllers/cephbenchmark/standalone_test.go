@@ -2,80 +2,17 @@ package cephbenchmark
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/task"
 )
-
-// A client that works alone does what the manager would have it do, in that order,
-// and rests where the manager would let it.
-func TestThePlanIsWhatTheManagerWouldDo(t *testing.T) {
-	cases := map[string][]engine.Load{
-		"writes alone":         {fakeLoad{writes: true}},
-		"reads of a dataset":   {fakeLoad{dataset: "d"}, fakeLoad{dataset: "d"}},
-		"all kinds":            {fakeLoad{writes: true}, fakeLoad{dataset: "d"}, fakeLoad{dataset: "e", writes: true}},
-		"nothing to tidy up":   {fakeLoad{}, fakeLoad{}},
-		"writes in the middle": {fakeLoad{}, fakeLoad{writes: true}, fakeLoad{}},
-	}
-	states := []v1alpha1.InitialState{v1alpha1.InitialStateKeep, v1alpha1.InitialStateFresh, v1alpha1.InitialStateRollback}
-	for name, loads := range cases {
-		for i, rest := range []time.Duration{0, 5 * time.Second, 5 * time.Second} {
-			for from := int32(1); from <= 3; from++ {
-				t.Run(fmt.Sprintf("%s, %s, rest %v, from run %d", name, states[i], rest, from), func(t *testing.T) {
-					s := scriptOf(1, loads...)
-					s.rest, s.initialState, s.warm = rest, states[i], i > 0
-					var want []string
-					tasks, m, clock := newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
-					for run := from; run <= 3; run++ {
-						for _, move := range play(t, s, run, tasks, m, &clock) {
-							if kind, id, _ := strings.Cut(move, " "); kind == "Rest" || kind == "Put" {
-								want = append(want, kind+" "+id)
-							}
-						}
-					}
-					planned, err := s.plan(from, 3)
-					if err != nil {
-						t.Fatal(err)
-					}
-					var got []string
-					for _, todo := range planned {
-						if todo.RestSeconds > 0 {
-							got = append(got, "Rest "+todo.ID)
-						}
-						if todo.RestSeconds != 0 && todo.RestSeconds != rest.Seconds() {
-							t.Errorf("task %s rests for %v s, want %v", todo.ID, todo.RestSeconds, rest)
-						}
-						got = append(got, "Put "+todo.ID)
-					}
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("(-what the manager does +the plan):\n%s", diff)
-					}
-				})
-			}
-		}
-	}
-}
-
-func TestWhatCannotBePlanned(t *testing.T) {
-	if planned, err := scriptOf(1, pilotedLoad{}).plan(1, 1); err == nil {
-		t.Errorf("planned %+v, although a pilot has to be read", planned)
-	}
-	s := scriptOf(1, fakeLoad{})
-	s.dropCaches = true
-	if planned, err := s.plan(1, 1); err == nil {
-		t.Errorf("planned %+v, although caches have to be dropped", planned)
-	}
-}
 
 func unreachable(f *facts) {
 	f.tasks = nil
@@ -150,7 +87,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
 		},
 		"not under a sweep that switches settings": {
-			[]func(*facts){unreachable, func(f *facts) { f.script.switched = true }},
+			[]func(*facts){unreachable, func(f *facts) { f.script.Switched = true }},
 			stepWait, v1alpha1.ReasonClientsUnreachable, "because settings are switched under it",
 		},
 		"not one of several": {
@@ -163,7 +100,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 			stepWait, v1alpha1.ReasonClientsUnreachable, "only the manager can start several clients",
 		},
 		"not with caches to drop": {
-			[]func(*facts){unreachable, func(f *facts) { f.script.dropCaches = true }},
+			[]func(*facts){unreachable, func(f *facts) { f.script.DropCaches = true }},
 			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",
 		},
 		"not with pilots": {
@@ -179,7 +116,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 		},
 		"a mark on clients that need the manager is somebody else's": {
 			[]func(*facts){unreachable, func(f *facts) {
-				f.script.dropCaches = true
+				f.script.DropCaches = true
 				f.job.Annotations = map[string]string{annotationUnreachable: "true"}
 			}},
 			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",

@@ -126,13 +126,13 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 	if seen.full() { // Their tools would wait for room.
 		seen.memory.clientCleanupFailed = true
 	}
-	if id, busy := seen.tasks.unfinished(); busy && (id != cleanupID || seen.memory.clientCleanupFailed) {
+	if id, busy := seen.tasks.Unfinished(); busy && (id != cleanupID || seen.memory.clientCleanupFailed) {
 		return "The clients are being stopped.", r.stopClients(ctx, seen)
 	}
-	if seen.memory.clientCleanupFailed || seen.tasks.all(cleanupID, task.State.Ended) || !seen.needsCleanup() {
+	if seen.memory.clientCleanupFailed || seen.tasks.All(cleanupID, task.State.Ended) || !seen.needsCleanup() {
 		return "", nil
 	}
-	if seen.tasks.any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
+	if seen.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The clients are removing their data.", nil
 	}
 	err := r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
@@ -163,7 +163,7 @@ func (f facts) needsCleanup() bool { return len(f.cleanupOf(0)) > 0 }
 
 // cleanupOf are the commands with which a client removes what it has made.
 func (f facts) cleanupOf(i int) []task.Command {
-	return f.leftoversOf(f.script.places[i], f.script.loads())
+	return f.leftoversOf(f.script.Places[i], f.script.Loads())
 }
 
 // leftoversOf are the commands with which what loads have made at a place is removed.
@@ -336,11 +336,11 @@ func (f facts) traces() []engine.Traces {
 		return nil
 	}
 	var all []engine.Traces
-	for _, c := range f.script.places {
-		all = append(all, engine.TracesOf(c, f.script.loads()))
+	for _, c := range f.script.Places {
+		all = append(all, engine.TracesOf(c, f.script.Loads()))
 	}
-	if b := f.script.background; b != nil {
-		all = append(all, engine.TracesOf(b.place, []engine.Load{b.load}))
+	if b := f.script.Background; b != nil {
+		all = append(all, engine.TracesOf(b.Place, []engine.Load{b.Load}))
 	}
 	return all
 }

@@ -1,10 +1,8 @@
-package cephbenchmark
+package workload
 
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -18,8 +16,8 @@ import (
 // and need only the clients' key. The rest before a phase begins when they have ended, and a run
 // begins only when the cluster is quiet after them.
 
-// dataset is one that the script prefills, with the load of the first phase that uses it.
-type dataset struct {
+// Dataset is one that the script prefills, with the load of the first phase that uses it.
+type Dataset struct {
 	key  string
 	load engine.Load
 	// there says that an earlier run of the sweep has prefilled it.
@@ -27,12 +25,12 @@ type dataset struct {
 }
 
 // datasets are those of all phases, each once.
-func (s *script) datasets() []dataset {
-	var all []dataset
-	for _, p := range s.phases {
-		for _, d := range p.load.Datasets(s.places[0]) {
-			if !slices.ContainsFunc(all, func(known dataset) bool { return known.key == d.Key }) {
-				all = append(all, dataset{key: d.Key, load: p.load, there: d.There})
+func (s *Script) datasets() []Dataset {
+	var all []Dataset
+	for _, p := range s.Phases {
+		for _, d := range p.Load.Datasets(s.Places[0]) {
+			if !slices.ContainsFunc(all, func(known Dataset) bool { return known.key == d.Key }) {
+				all = append(all, Dataset{key: d.Key, load: p.Load, there: d.There})
 			}
 		}
 	}
@@ -40,15 +38,15 @@ func (s *script) datasets() []dataset {
 }
 
 // resets reports whether runs do not begin with what the one before has left.
-func (s *script) resets() bool {
+func (s *Script) resets() bool {
 	return s.initialState == v1alpha1.InitialStateFresh || s.initialState == v1alpha1.InitialStateRollback
 }
 
 // resetData brings the data back before the first phase of a run, if anything may have
 // written over them since they were prefilled.
-func (s *script) resetData(run int32, tasks clientTasks) (move, bool) {
-	if !s.resets() || tasks.begun(run) || !tasks.usedBefore(run) {
-		return move{}, true
+func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
+	if !s.resets() || tasks.Begun(run) || !tasks.usedBefore(run) {
+		return Move{}, true
 	}
 	for _, d := range s.datasets() {
 		id := resetID(run, d.key)
@@ -56,7 +54,7 @@ func (s *script) resetData(run int32, tasks clientTasks) (move, bool) {
 		if s.initialState == v1alpha1.InitialStateRollback {
 			step = fmt.Sprintf("run %d, rolling back %s", run, d.key)
 		}
-		if len(s.resetTask(id, d, s.places[0]).Steps) == 0 {
+		if len(s.resetTask(id, d, s.Places[0]).Steps) == 0 {
 			continue // Data that is only read has not changed.
 		}
 		todo := s.forEach(func(c place.Place) (task.Task, error) { return s.resetTask(id, d, c), nil })
@@ -64,11 +62,11 @@ func (s *script) resetData(run int32, tasks clientTasks) (move, bool) {
 			return mv, false
 		}
 	}
-	return move{}, true
+	return Move{}, true
 }
 
 // resetTask brings the part of a dataset back that is a client's.
-func (s *script) resetTask(id string, d dataset, c place.Place) task.Task {
+func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 	for _, own := range d.load.Datasets(c) {
 		if own.Key != d.key {
 			continue
@@ -85,16 +83,16 @@ func (s *script) resetTask(id string, d dataset, c place.Place) task.Task {
 // resetID names the task that brings a dataset back before a run.
 func resetID(run int32, key string) string { return fmt.Sprintf("initial-%d-%s", run, key) }
 
-// found is what a run finds; "" where no phase works on data that are prefilled. No phase
+// Found is what a run finds; "" where no phase works on data that are prefilled. No phase
 // is handed over before resetData has done its part, and what is rolled back has been so
 // since it was prefilled.
-func (s *script) found(run int32, tasks clientTasks) v1alpha1.DataState {
+func (s *Script) Found(run int32, tasks Tasks) v1alpha1.DataState {
 	switch {
 	case len(s.datasets()) == 0:
 		return ""
 	case s.initialState == v1alpha1.InitialStateRollback:
 		return v1alpha1.DataRolledBack
-	case slices.ContainsFunc(s.datasets(), func(d dataset) bool { return d.there }):
+	case slices.ContainsFunc(s.datasets(), func(d Dataset) bool { return d.there }):
 		return v1alpha1.DataUsed
 	case s.initialState == v1alpha1.InitialStateFresh, !tasks.usedBefore(run):
 		return v1alpha1.DataPrefilled
@@ -102,40 +100,43 @@ func (s *script) found(run int32, tasks clientTasks) v1alpha1.DataState {
 	return v1alpha1.DataUsed
 }
 
-// usedBefore reports whether a phase of an earlier run, or a pilot, has worked on the
-// data that these clients have prefilled.
-func (t clientTasks) usedBefore(run int32) bool {
-	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
-		for id := range of {
-			number, _, _ := strings.Cut(strings.TrimPrefix(id, "r"), "-")
-			earlier, err := strconv.ParseInt(number, 10, 32)
-			if err == nil && int32(earlier) < run || strings.HasPrefix(id, "pilot-") {
-				return true
-			}
-		}
-		return false
-	})
-}
-
 // warmCaches has each client read once what a phase is about to work on.
-func (s *script) warmCaches(p phase, id string, tasks clientTasks) (move, bool) {
-	if !s.warms(p) {
-		return move{}, true
+func (s *Script) warmCaches(p Phase, id string, tasks Tasks) (Move, bool) {
+	if !s.Warms(p) {
+		return Move{}, true
 	}
 	id = "warm-" + id
 	todo := s.forEach(func(c place.Place) (task.Task, error) {
 		warming, within := task.Task{ID: id}, time.Duration(0)
-		for _, d := range p.load.Datasets(c) {
+		for _, d := range p.Load.Datasets(c) {
 			warming.Steps = append(warming.Steps, d.Warm...)
 			within += prefillTimeout(d.Bytes)
 		}
 		warming.StepsTimeoutSeconds = min(within, longest).Seconds()
 		return warming, nil
 	})
-	return carryOut(id, fmt.Sprintf("warming the caches for phase %s", p.name), todo, tasks)
+	return carryOut(id, fmt.Sprintf("warming the caches for phase %s", p.Name), todo, tasks)
 }
 
-// warms reports whether the data of a phase are read once before it.
-func (s *script) warms(p phase) bool {
-	return s.warm && slices.ContainsFunc(p.load.Datasets(s.places[0]), func(d engine.Dataset) bool { return len(d.Warm) > 0 })
+// Warms reports whether the data of a phase are read once before it.
+func (s *Script) Warms(p Phase) bool {
+	return s.warm && slices.ContainsFunc(p.Load.Datasets(s.Places[0]), func(d engine.Dataset) bool { return len(d.Warm) > 0 })
+}
+
+func Reads(p v1alpha1.Phase) bool {
+	switch {
+	case p.RadosBench != nil:
+		return p.RadosBench.Mode != v1alpha1.RadosBenchWrite
+	case p.RBDBench != nil:
+		return p.RBDBench.IOType != v1alpha1.RBDBenchWrite
+	case p.Fio == nil:
+		return false
+	}
+	patterns := []v1alpha1.FioPattern{p.Fio.Pattern}
+	for _, job := range p.Fio.Jobs {
+		patterns = append(patterns, job.Pattern)
+	}
+	return slices.ContainsFunc(patterns, func(pattern v1alpha1.FioPattern) bool {
+		return pattern != "" && pattern != v1alpha1.FioWrite && pattern != v1alpha1.FioRandWrite
+	})
 }

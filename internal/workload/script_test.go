@@ -1,4 +1,4 @@
-package cephbenchmark
+package workload
 
 import (
 	"fmt"
@@ -61,46 +61,46 @@ func (pilotedLoad) PilotTask(_ place.Place, run engine.Run, bytes int64) (task.T
 	return task.Task{ID: run.ID, Measure: &task.Measurement{RequestedBytes: bytes}}, nil
 }
 
-func scriptOf(clients int, loads ...engine.Load) *script {
-	s := &script{places: make([]place.Place, clients)}
+func scriptOf(clients int, loads ...engine.Load) *Script {
+	s := &Script{Places: make([]place.Place, clients)}
 	for i, l := range loads {
-		s.phases = append(s.phases, phase{name: v1alpha1.PhaseName(fmt.Sprintf("p%d", i+1)), load: l})
+		s.Phases = append(s.Phases, Phase{Name: v1alpha1.PhaseName(fmt.Sprintf("p%d", i+1)), Load: l})
 	}
 	return s
 }
 
 // play carries out moves on clients that always succeed, and returns them.
-func play(t *testing.T, s *script, run int32, tasks clientTasks, m *memory, clock *time.Time) []string {
+func play(t *testing.T, s *Script, run int32, tasks Tasks, m *Notes, clock *time.Time) []string {
 	t.Helper()
 	var moves []string
 	for range 100 {
-		m.noteEnds(tasks, *clock)
-		mv := s.next(run, tasks, nil, m, *clock)
-		if mv.kind != moveWait {
-			moves = append(moves, string(mv.kind)+" "+mv.id)
+		m.NoteEnds(tasks, *clock)
+		mv := s.Next(run, tasks, nil, m, *clock)
+		if mv.Kind != MoveWait {
+			moves = append(moves, string(mv.Kind)+" "+mv.ID)
 		}
-		switch mv.kind {
-		case moveAssign:
+		switch mv.Kind {
+		case MoveAssign:
 			for i := range tasks {
-				tasks[i][mv.id] = task.Status{ID: mv.id, State: task.Done}
-				if mv.tasks[i].Measure != nil {
-					tasks[i][mv.id] = task.Status{ID: mv.id, State: task.Ready}
+				tasks[i][mv.ID] = task.Status{ID: mv.ID, State: task.Done}
+				if mv.Tasks[i].Measure != nil {
+					tasks[i][mv.ID] = task.Status{ID: mv.ID, State: task.Ready}
 				}
 			}
-		case moveStart:
-			m.startedAt[mv.id] = *clock
+		case MoveStart:
+			m.StartedAt[mv.ID] = *clock
 			for i := range tasks {
-				tasks[i][mv.id] = task.Status{ID: mv.id, State: task.Done}
+				tasks[i][mv.ID] = task.Status{ID: mv.ID, State: task.Done}
 			}
-		case moveRest:
-			*clock = mv.until
-		case moveDropCaches:
-			m.cachesDropped[mv.id] = true
-		case moveReadPilot:
-			m.pilotSeconds[mv.id] = 1
-		case moveEnd, moveFail:
+		case MoveRest:
+			*clock = mv.Until
+		case MoveDropCaches:
+			m.CachesDropped[mv.ID] = true
+		case MoveReadPilot:
+			m.PilotSeconds[mv.ID] = 1
+		case MoveEnd, MoveFail:
 			return moves
-		case moveWait, moveCancel:
+		case MoveWait, MoveCancel:
 			t.Fatalf("nobody does anything any more after %v", moves)
 		}
 	}
@@ -108,8 +108,8 @@ func play(t *testing.T, s *script, run int32, tasks clientTasks, m *memory, cloc
 	return nil
 }
 
-func newTasks(clients int) clientTasks {
-	tasks := make(clientTasks, clients)
+func newTasks(clients int) Tasks {
+	tasks := make(Tasks, clients)
 	for i := range tasks {
 		tasks[i] = map[string]task.Status{}
 	}
@@ -118,8 +118,8 @@ func newTasks(clients int) clientTasks {
 
 func TestScriptFromBeginningToEnd(t *testing.T) {
 	s := scriptOf(2, fakeLoad{writes: true}, fakeLoad{dataset: "d"}, fakeLoad{dataset: "d", writes: true})
-	s.rest, s.dropCaches = 5*time.Second, true
-	tasks, m, clock := newTasks(2), newMemory(time.Time{}), time.Unix(1000, 0)
+	s.rest, s.DropCaches = 5*time.Second, true
+	tasks, m, clock := newTasks(2), NewNotes(), time.Unix(1000, 0)
 
 	first := play(t, s, 1, tasks, m, &clock)
 	if diff := cmp.Diff([]string{
@@ -143,7 +143,7 @@ func TestScriptFromBeginningToEnd(t *testing.T) {
 
 func TestScriptFindsSizes(t *testing.T) {
 	s := scriptOf(1, pilotedLoad{fakeLoad{writes: true}})
-	tasks, m, clock := newTasks(1), newMemory(time.Time{}), time.Unix(1000, 0)
+	tasks, m, clock := newTasks(1), NewNotes(), time.Unix(1000, 0)
 	moves := play(t, s, 1, tasks, m, &clock)
 	if diff := cmp.Diff([]string{
 		"Put pilot-p1-0", "Start pilot-p1-0", "Put tidy-pilot-p1-0", "ReadPilot pilot-p1-0",
@@ -158,7 +158,7 @@ func TestScriptFindsSizes(t *testing.T) {
 }
 
 func TestScriptMoves(t *testing.T) {
-	states := func(of ...task.State) clientTasks {
+	states := func(of ...task.State) Tasks {
 		tasks := newTasks(len(of))
 		for i, state := range of {
 			if state != "" {
@@ -168,34 +168,34 @@ func TestScriptMoves(t *testing.T) {
 		return tasks
 	}
 	cases := map[string]struct {
-		tasks   clientTasks
+		tasks   Tasks
 		started bool
 		run     int32
 		want    moveKind
 	}{
-		"nobody has the task":                        {tasks: states("", ""), want: moveAssign},
-		"one client has it: the answer was lost":     {tasks: states(task.Ready, ""), want: moveAssign},
-		"one is still preparing":                     {tasks: states(task.Preparing, task.Ready), want: moveWait},
-		"all are ready":                              {tasks: states(task.Ready, task.Ready), want: moveStart},
-		"the signal was sent, and one has not said":  {tasks: states(task.Measuring, task.Ready), started: true, want: moveWait},
-		"the signal reached one, and was forgotten":  {tasks: states(task.Measuring, task.Ready), want: moveCancel},
-		"all measure":                                {tasks: states(task.Measuring, task.Measuring), want: moveWait},
-		"all measure, and a new manager sees them":   {tasks: states(task.Measuring, task.Measuring), want: moveWait},
-		"one is done":                                {tasks: states(task.Done, task.Measuring), started: true, want: moveWait},
-		"one has failed, the others are stopped":     {tasks: states(task.Failed, task.Measuring), started: true, want: moveCancel},
-		"one has failed, and the others are stopped": {tasks: states(task.Failed, task.Cancelled), started: true, want: moveFail},
-		"all are done":                               {tasks: states(task.Done, task.Done), want: moveEnd},
-		"an earlier run is still at work":            {tasks: states(task.Measuring, task.Done), started: true, run: 2, want: moveCancel},
+		"nobody has the task":                        {tasks: states("", ""), want: MoveAssign},
+		"one client has it: the answer was lost":     {tasks: states(task.Ready, ""), want: MoveAssign},
+		"one is still preparing":                     {tasks: states(task.Preparing, task.Ready), want: MoveWait},
+		"all are ready":                              {tasks: states(task.Ready, task.Ready), want: MoveStart},
+		"the signal was sent, and one has not said":  {tasks: states(task.Measuring, task.Ready), started: true, want: MoveWait},
+		"the signal reached one, and was forgotten":  {tasks: states(task.Measuring, task.Ready), want: MoveCancel},
+		"all measure":                                {tasks: states(task.Measuring, task.Measuring), want: MoveWait},
+		"all measure, and a new manager sees them":   {tasks: states(task.Measuring, task.Measuring), want: MoveWait},
+		"one is done":                                {tasks: states(task.Done, task.Measuring), started: true, want: MoveWait},
+		"one has failed, the others are stopped":     {tasks: states(task.Failed, task.Measuring), started: true, want: MoveCancel},
+		"one has failed, and the others are stopped": {tasks: states(task.Failed, task.Cancelled), started: true, want: MoveFail},
+		"all are done":                               {tasks: states(task.Done, task.Done), want: MoveEnd},
+		"an earlier run is still at work":            {tasks: states(task.Measuring, task.Done), started: true, run: 2, want: MoveCancel},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := newMemory(time.Time{})
+			m := NewNotes()
 			if tc.started {
-				m.startedAt["r1-p1"] = time.Unix(1, 0)
+				m.StartedAt["r1-p1"] = time.Unix(1, 0)
 			}
-			got := scriptOf(2, fakeLoad{}).next(max(tc.run, 1), tc.tasks, nil, m, time.Unix(1000, 0))
-			if got.kind != tc.want {
-				t.Errorf("got %s %s, want %s", got.kind, got.id, tc.want)
+			got := scriptOf(2, fakeLoad{}).Next(max(tc.run, 1), tc.tasks, nil, m, time.Unix(1000, 0))
+			if got.Kind != tc.want {
+				t.Errorf("got %s %s, want %s", got.Kind, got.ID, tc.want)
 			}
 		})
 	}
@@ -215,18 +215,18 @@ func TestScriptTellsTheCause(t *testing.T) {
 	tasks[0]["r1-p1"] = task.Status{State: task.Cancelled}
 	tasks[1]["r1-p1"] = task.Status{State: task.Failed, Failure: failureOf(task.Failed)}
 	tasks[2]["r1-p1"] = task.Status{State: task.Cancelled}
-	mv := scriptOf(3, fakeLoad{}).next(1, tasks, nil, newMemory(time.Time{}), time.Unix(1000, 0))
-	if mv.kind != moveFail || mv.failure.client != 1 || mv.failure.failure.Reason != task.ToolFailed {
+	mv := scriptOf(3, fakeLoad{}).Next(1, tasks, nil, NewNotes(), time.Unix(1000, 0))
+	if mv.Kind != MoveFail || mv.Failure.client != 1 || mv.Failure.Failure.Reason != task.ToolFailed {
 		t.Errorf("got %+v", mv)
 	}
 }
 
 func TestClientsOfASessionTellEachSecond(t *testing.T) {
 	s := scriptOf(1, fakeLoad{})
-	if s.execution(0, 1, &memory{}).Switched {
+	if s.execution(0, 1, &Notes{}).Switched {
 		t.Error("an ordinary benchmark has a report each second")
 	}
-	if s.switched = true; !s.execution(0, 1, &memory{}).Switched {
+	if s.Switched = true; !s.execution(0, 1, &Notes{}).Switched {
 		t.Error("that of a session has none")
 	}
 }

@@ -1,0 +1,62 @@
+package cephbenchmark
+
+import (
+	"fmt"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// fakeLoad measures for half a minute, and neither needs data nor leaves any.
+type fakeLoad struct{}
+
+func (fakeLoad) Datasets(place.Place) []engine.Dataset { return nil }
+
+func (fakeLoad) Task(_ place.Place, run engine.Run) (task.Task, error) {
+	return task.Task{ID: run.ID, Measure: &task.Measurement{Command: task.Command{Argv: []string{"measure"}}}}, nil
+}
+
+func (fakeLoad) Tidy(place.Place, engine.Run) []task.Command { return nil }
+
+func (fakeLoad) Timing() engine.Timing { return engine.Timing{MeasuredSeconds: 30} }
+
+func (fakeLoad) Namespaces(place.Place) []string { return nil }
+
+// pilotedLoad has to be sized by pilots.
+type pilotedLoad struct{ fakeLoad }
+
+func (pilotedLoad) NeedsPilot() bool { return true }
+
+func (pilotedLoad) NextPilot(pilots []engine.Pilot) (int64, bool) { return 1000, len(pilots) == 2 }
+
+func (pilotedLoad) PilotTask(_ place.Place, run engine.Run, bytes int64) (task.Task, error) {
+	return task.Task{ID: run.ID, Measure: &task.Measurement{RequestedBytes: bytes}}, nil
+}
+
+// scriptOf has a phase for each load: p1, p2 and so on.
+func scriptOf(clients int, loads ...engine.Load) *workload.Script {
+	s := &workload.Script{Places: make([]place.Place, clients)}
+	for i, l := range loads {
+		s.Phases = append(s.Phases, workload.Phase{Name: v1alpha1.PhaseName(fmt.Sprintf("p%d", i+1)), Load: l})
+	}
+	return s
+}
+
+// withBackground is a script of one client and two phases, and a load beside them.
+func withBackground(load engine.Load) *workload.Script {
+	s := scriptOf(1, fakeLoad{}, fakeLoad{})
+	s.Background = &workload.Background{Load: load, Place: place.Place{Clients: 1}}
+	return s
+}
+
+// newTasks are the tasks of clients that have not been given any.
+func newTasks(clients int) workload.Tasks {
+	tasks := make(workload.Tasks, clients)
+	for i := range tasks {
+		tasks[i] = map[string]task.Status{}
+	}
+	return tasks
+}

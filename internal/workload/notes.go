@@ -1,0 +1,73 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/cephtune/cephtune/internal/task"
+) // NoteEnds keeps when each task was first seen to have ended on all clients.
+func (m *Notes) NoteEnds(tasks Tasks, now time.Time) {
+	if len(tasks) == 0 {
+		return
+	}
+	for id := range tasks[0] {
+		if _, known := m.EndedAt[id]; !known && tasks.All(id, task.State.Ended) {
+			m.EndedAt[id] = now
+		}
+	}
+}
+
+// NoteTimes records the times of measurements in logs, by the clocks of nodes. They do not show
+// whether several clients started together.
+func (m *Notes) NoteTimes(tasks Tasks) {
+	if len(tasks) == 0 {
+		return
+	}
+	for id := range tasks[0] {
+		end := tasks.EndTime(id)
+		if _, known := m.EndedAt[id]; !known && !end.IsZero() && tasks.All(id, task.State.Ended) {
+			m.EndedAt[id] = end
+		}
+		if start := tasks.StartTime(id); len(tasks) == 1 && m.StartedAt[id].IsZero() && !start.IsZero() {
+			m.StartedAt[id] = start
+		}
+	}
+}
+
+// Notes are what the manager has noted of a session's tasks, apart from the runners' answers. They
+// are lost when the manager ends, and with them the evidence that clients started together.
+type Notes struct {
+	// StartedAt is when the signal of a task was sent, and spread bounds how far apart
+	// clients began.
+	StartedAt map[string]time.Time
+	Spread    map[string]time.Duration
+	// NotStarted is why the signal to start a task did not reach all clients, by task.
+	NotStarted map[string]string
+	// EndedAt is when each task was first seen to have ended on all clients.
+	EndedAt map[string]time.Time
+	// CachesDropped has the tasks before which caches were dropped.
+	CachesDropped map[string]bool
+	// PilotSeconds is what the slowest client took for each pilot, by task.
+	PilotSeconds map[string]float64
+}
+
+func NewNotes() *Notes {
+	return &Notes{
+		StartedAt:     map[string]time.Time{},
+		Spread:        map[string]time.Duration{},
+		NotStarted:    map[string]string{},
+		EndedAt:       map[string]time.Time{},
+		CachesDropped: map[string]bool{},
+		PilotSeconds:  map[string]float64{},
+	}
+}
+
+// lastEnd is when the last task ended; the zero time if none has.
+func (m *Notes) lastEnd() time.Time {
+	var last time.Time
+	for _, t := range m.EndedAt {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}

@@ -1,0 +1,87 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/settings"
+) // Where clients find a claim that is their target: a directory, or a device.
+const (
+	DirectoryPath = "/data"
+	DevicePath    = "/dev/cephtune"
+)
+
+// Places says where each client of a session works. Owner begins the names of what they make.
+func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
+	common := place.Place{
+		CephMajor:    cephMajor,
+		CephUser:     ioUser,
+		Namespace:    owner,
+		Owner:        owner,
+		Clients:      int(template.Clients.Count),
+		DatasetBytes: datasetBytes,
+	}
+	switch target := template.Target; {
+	case target.ScratchPool != nil:
+		common.Pool = settings.ScratchPool
+		if target.ScratchPool.ErasureCoded != nil {
+			common.DataPool = settings.ScratchDataPool
+		}
+		common.Image = place.ImageOf(target.ScratchPool.Image)
+	case target.ExistingPool != nil:
+		common.Pool, common.DataPool = string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)
+		common.Image = place.ImageOf(target.ExistingPool.Image)
+	case block:
+		common.Device = DevicePath
+	case target.PersistentVolumeClaim != nil:
+		common.Directory = DirectoryPath
+	}
+	common.Image.RolledBack = template.InitialState == v1alpha1.InitialStateRollback
+	places := make([]place.Place, common.Clients)
+	for i := range places {
+		places[i] = common
+		places[i].Client = i
+	}
+	return places
+}
+
+// Duration is how long one run takes by plan.
+func (s *Script) Duration() time.Duration {
+	total := time.Duration(0)
+	if s.Background != nil {
+		total += s.Background.ramp
+	}
+	for _, p := range s.Phases {
+		timing := p.Load.Timing()
+		total += s.rest + time.Duration((timing.RampSeconds+timing.MeasuredSeconds)*float64(time.Second))
+	}
+	return total
+}
+
+// Deadline is how long the pods of a session may live: four times what the runs
+// take by plan, as long as each may wait for a quiet cluster, for PGs that OSDs remove and
+// for its data, and what may be needed around them. Each task has a deadline of its own,
+// and this one is for a manager that does not come back.
+func (s *Script) Deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
+	prefill := time.Duration(0)
+	for _, p := range s.Phases {
+		for _, d := range p.Load.Datasets(s.Places[0]) {
+			prefill += prefillTimeout(d.Bytes)
+		}
+	}
+	if s.Background != nil {
+		for _, d := range s.Background.Load.Datasets(s.Background.Place) {
+			prefill += prefillTimeout(d.Bytes)
+		}
+	}
+	each := 4*s.Duration() + spec.Quiescence.Timeout.Duration + quiescence.RemovalWithin(spec.Quiescence)
+	if s.resets() {
+		each += tidyTimeout + prefill
+	}
+	if s.warm {
+		each += prefill
+	}
+	return time.Hour + prefill + time.Duration(spec.Repetitions)*each
+}

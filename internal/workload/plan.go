@@ -1,0 +1,34 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Plan returns what the only client has to do in these runs, if all goes well: what
+// next says, one after the other, with the rests.
+func (s *Script) Plan(from, to int32) ([]task.Task, error) {
+	var planned []task.Task
+	tasks, m, now, rest := Tasks{{}}, NewNotes(), time.Unix(0, 0), time.Duration(0)
+	for run := from; run <= to; {
+		m.NoteEnds(tasks, now)
+		switch mv := s.Next(run, tasks, nil, m, now); mv.Kind {
+		case MoveAssign: // Each one has another task, and so the loop has an end.
+			todo := mv.Tasks[0]
+			todo.RestSeconds, rest = rest.Seconds(), 0
+			planned = append(planned, todo)
+			tasks[0][mv.ID] = task.Status{ID: mv.ID, State: task.Done}
+		case MoveRest:
+			rest, now = mv.Until.Sub(now), mv.Until
+		case MoveEnd:
+			run++
+		case MoveFail:
+			return nil, fmt.Errorf("task %s: %s", mv.ID, mv.Failure.Failure.Message)
+		default:
+			return nil, fmt.Errorf("task %s takes the manager to %s", mv.ID, mv.Kind)
+		}
+	}
+	return planned, nil
+}

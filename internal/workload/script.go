@@ -1,0 +1,508 @@
+// Package workload says what the clients of a benchmark do, task by task: [Script] has everything
+// in order, and [Script.Next] names the next thing to do, given how far the clients are. It is
+// pure: whoever carries a move out asks again when it is done, so that a manager that was
+// restarted continues where the last one stopped.
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/task"
+) // Script has all tasks of a session's clients, in order. The next one follows from the runners'
+// statuses, so a restarted manager continues where the last one stopped.
+type Script struct {
+	Phases []Phase
+	Places []place.Place // of each client
+	rest   time.Duration
+	// initialState is how each run is to find the data that it writes over.
+	initialState v1alpha1.InitialState
+	// DropCaches says that OSDs forget what they have cached before each phase, warm that
+	// the data of the phase are read once.
+	DropCaches, warm bool
+	// Background is the background load, or nil.
+	Background *Background
+	// withOutage is the phase in which OSDs go down; "" for none.
+	outagePhase v1alpha1.PhaseName
+	// Switched says that a sweep switches settings meanwhile, so clients report each second.
+	Switched bool
+}
+
+// Phase is a phase of the template with the load that it stands for.
+type Phase struct {
+	Name v1alpha1.PhaseName
+	Spec v1alpha1.Phase
+	Load engine.Load
+}
+
+// New returns the script of a template for clients at these places, and for the
+// background load at another one.
+func New(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*Script, error) {
+	s := &Script{
+		Places: places, initialState: template.InitialState,
+		DropCaches: template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase,
+		warm:       template.OSDCaches == v1alpha1.OSDCachesWarmBeforePhase,
+	}
+	if template.Rest != nil {
+		s.rest = template.Rest.Duration
+	}
+	if template.Outage != nil {
+		s.outagePhase = template.Outage.Phase
+	}
+	var err error
+	if s.Background, err = NewBackground(template.BackgroundLoad, backgroundPlace); err != nil {
+		return nil, err
+	}
+	for _, p := range template.Phases {
+		load, err := engine.LoadOf(p)
+		if err != nil {
+			return nil, fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+		s.Phases = append(s.Phases, Phase{Name: p.Name, Spec: p, Load: load})
+	}
+	return s, nil
+}
+
+func (s *Script) Loads() []engine.Load {
+	loads := make([]engine.Load, 0, len(s.Phases))
+	for _, p := range s.Phases {
+		loads = append(loads, p.Load)
+	}
+	return loads
+}
+
+// DatasetBytes is what all clients and the background load prefill. One of them prefills all
+// shared data.
+func (s *Script) DatasetBytes() int64 {
+	var bytes int64
+	for _, p := range s.Places {
+		bytes += engine.DatasetBytes(p, s.Loads())
+	}
+	if s.Background != nil {
+		bytes += engine.DatasetBytes(s.Background.Place, []engine.Load{s.Background.Load})
+	}
+	return bytes
+}
+
+// Limit bounds the writes of each client and the background load beyond the datasets.
+func (s *Script) Limit(bytes int64, dataChunks int) {
+	for i := range s.Places {
+		s.Places[i].RoomBytes, s.Places[i].DataChunks = bytes, dataChunks
+	}
+	if s.Background != nil {
+		s.Background.Place.RoomBytes, s.Background.Place.DataChunks = bytes, dataChunks
+	}
+}
+
+// moveKind is a kind of next thing to do with the clients.
+type moveKind string
+
+const (
+	MoveAssign     moveKind = "Put"        // hand over a task
+	MoveStart      moveKind = "Start"      // give the signal to start
+	MoveWait       moveKind = "Wait"       // until a runner reports
+	MoveRest       moveKind = "Rest"       // until a time
+	MoveDropCaches moveKind = "DropCaches" // of the OSDs
+	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
+	MoveCancel     moveKind = "Cancel"     // a task that failed on another client
+	MoveFail       moveKind = "Fail"       // the session cannot go on
+	MoveEnd        moveKind = "End"        // all phases of the run are done
+)
+
+// Move is the next thing to do with the clients.
+type Move struct {
+	Kind  moveKind
+	ID    string      // of the task
+	Tasks []task.Task // of each client, for MoveAssign
+	Until time.Time   // for MoveRest
+	// Step describes the current step, for progress.
+	Step string
+	// Failure is why, for MoveFail and a run that failed.
+	Failure *Failure
+	// background: the move is about the background load, not about the clients.
+	Background bool
+	// Measured says that all phases of the run have ended, so that they count.
+	Measured bool
+}
+
+// Failure is a task that failed on a client.
+type Failure struct {
+	ID         string
+	client     int
+	Failure    task.Failure
+	Background bool // of the background load
+}
+
+// Next names the next move of a run, counted from 1, given how far the clients and the
+// background load are. It is pure.
+func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Time) Move {
+	if id, busy := tasks.Unfinished(); busy && !s.IsOf(run, id) {
+		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier task"}
+	}
+	if id, busy := background.Unfinished(); busy && strings.HasPrefix(id, "background-") && id != BackgroundID(run) {
+		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier background", Background: true}
+	}
+	if mv, done := s.prefill(tasks); !done {
+		return mv
+	}
+	if mv, done := s.prepareBackground(background); !done {
+		return mv
+	}
+	for i := range s.Phases {
+		if mv, done := s.size(i, tasks, m); !done {
+			return mv
+		}
+	}
+	if mv, done := s.resetData(run, tasks); !done {
+		return mv
+	}
+	if mv, done := s.beginBackground(run, tasks, background, m, now); !done {
+		return mv
+	}
+	for i := range s.Phases {
+		if mv, done := s.runPhase(i, run, tasks, m, now); !done {
+			return mv
+		}
+	}
+	if mv, done := s.endBackground(run, background); !done {
+		return mv
+	}
+	return Move{Kind: MoveEnd}
+}
+
+// prefill writes the datasets of all phases, once in a session, or in a block of a sweep.
+func (s *Script) prefill(tasks Tasks) (Move, bool) {
+	for _, d := range s.datasets() {
+		if d.there {
+			continue
+		}
+		id := "data-" + d.key
+		todo := s.forEach(func(c place.Place) (task.Task, error) { return prefillTask(id, d.load, c, d.key), nil })
+		if mv, done := carryOut(id, "prefilling "+d.key, todo, tasks); !done {
+			return mv, false
+		}
+	}
+	return Move{}, true
+}
+
+// prefillTask writes the part of a dataset that is a client's. Of a shared image one
+// client writes all, and the others have nothing to do.
+func prefillTask(id string, load engine.Load, c place.Place, key string) task.Task {
+	for _, dataset := range load.Datasets(c) {
+		if dataset.Key == key {
+			return task.Task{ID: id, Steps: dataset.Commands, StepsTimeoutSeconds: prefillTimeout(dataset.Bytes).Seconds()}
+		}
+	}
+	return task.Task{ID: id}
+}
+
+// size runs pilots to find the bytes that a phase has to move, if bytes bound it.
+func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
+	p := s.Phases[i]
+	load, ok := p.Load.(engine.Piloted)
+	if !ok || !load.NeedsPilot() {
+		return Move{}, true
+	}
+	var pilots []engine.Pilot
+	for {
+		bytes, done := load.NextPilot(pilots)
+		if done {
+			return Move{}, true
+		}
+		id := pilotID(p.Name, len(pilots))
+		step := fmt.Sprintf("finding the size of phase %s", p.Name)
+		todo := s.forEach(func(c place.Place) (task.Task, error) { return load.PilotTask(c, engine.Run{ID: id}, bytes) })
+		if mv, done := measure(id, step, todo, tasks, m); !done {
+			return mv, false
+		}
+		if mv, done := s.tidyOne(id, p, engine.Run{ID: id}, tasks); !done {
+			return mv, false
+		}
+		seconds, read := m.PilotSeconds[id]
+		if !read {
+			return Move{Kind: MoveReadPilot, ID: id, Step: step}, false
+		}
+		pilots = append(pilots, engine.Pilot{Bytes: bytes, Seconds: seconds})
+	}
+}
+
+// ioTotal is what a phase has to move in each run, by its pilots; 0 where the phase
+// itself says.
+func (s *Script) ioTotal(i int, m *Notes) int64 {
+	p := s.Phases[i]
+	load, ok := p.Load.(engine.Piloted)
+	if !ok || !load.NeedsPilot() {
+		return 0
+	}
+	var pilots []engine.Pilot
+	for {
+		bytes, done := load.NextPilot(pilots)
+		seconds, read := m.PilotSeconds[pilotID(p.Name, len(pilots))]
+		if done || !read {
+			return bytes
+		}
+		pilots = append(pilots, engine.Pilot{Bytes: bytes, Seconds: seconds})
+	}
+}
+
+func pilotID(name v1alpha1.PhaseName, attempt int) string {
+	return fmt.Sprintf("pilot-%s-%d", name, attempt)
+}
+
+// runPhase tidies up after the phases before, warms caches, rests, drops caches and
+// measures.
+// The last phase's data is removed with everything else at the end, so that the result does not
+// wait for it.
+func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time) (Move, bool) {
+	p := s.Phases[i]
+	id := TaskID(run, p.Name)
+	step := fmt.Sprintf("run %d, phase %s", run, p.Name)
+	if !tasks.Has(id) {
+		if mv, done := s.tidyUp(run, tasks, m); !done {
+			return mv, false
+		}
+		if mv, done := s.warmCaches(p, id, tasks); !done {
+			return mv, false
+		}
+		if mv, done := s.beforePhase(id, step, m, now); !done {
+			return mv, false
+		}
+	}
+	todo := s.forEach(func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.execution(i, run, m)) })
+	return measure(id, step, todo, tasks, m)
+}
+
+func (s *Script) execution(i int, run int32, m *Notes) engine.Run {
+	return engine.Run{
+		ID: TaskID(run, s.Phases[i].Name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.Phases[i].Name == s.outagePhase, Switched: s.Switched,
+	}
+}
+
+// tidyUp removes the data of the phases that have ended in this session.
+func (s *Script) tidyUp(upTo int32, tasks Tasks, m *Notes) (Move, bool) {
+	for run := int32(1); run <= upTo; run++ {
+		for i, p := range s.Phases {
+			id := TaskID(run, p.Name)
+			if !tasks.Has(id) {
+				continue
+			}
+			if mv, done := s.tidyOne(id, p, s.execution(i, run, m), tasks); !done {
+				return mv, false
+			}
+		}
+	}
+	return Move{}, true
+}
+
+// tidyOne removes the data of one task, if it wrote any.
+func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) (Move, bool) {
+	if len(p.Load.Tidy(s.Places[0], execution)) == 0 {
+		return Move{}, true
+	}
+	todo := s.forEach(func(c place.Place) (task.Task, error) {
+		return task.Task{ID: tidyID(id), Steps: p.Load.Tidy(c, execution), StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
+	})
+	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
+}
+
+// IsOf reports whether a task may be at work in a run.
+func (s *Script) IsOf(run int32, id string) bool {
+	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
+}
+
+// beforePhase lets the cluster rest, and then forget what it has cached.
+func (s *Script) beforePhase(id, step string, m *Notes, now time.Time) (Move, bool) {
+	if until := m.lastEnd().Add(s.rest); now.Before(until) {
+		return Move{Kind: MoveRest, ID: id, Until: until, Step: step}, false
+	}
+	if s.DropCaches && !m.CachesDropped[id] {
+		return Move{Kind: MoveDropCaches, ID: id, Step: step}, false
+	}
+	return Move{}, true
+}
+
+func (s *Script) forEach(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
+	return func() ([]task.Task, error) {
+		made := make([]task.Task, 0, len(s.Places))
+		for _, c := range s.Places {
+			t, err := of(c)
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, t)
+		}
+		return made, nil
+	}
+}
+
+// measure brings a task with a measurement to its end on all clients.
+func measure(id, step string, todo func() ([]task.Task, error), tasks Tasks, m *Notes) (Move, bool) {
+	isReady := func(s task.State) bool { return s == task.Ready }
+	switch {
+	case !m.StartedAt[id].IsZero():
+		// Not all runners may have said so yet.
+	case tasks.All(id, isReady):
+		return Move{Kind: MoveStart, ID: id, Step: step}, false
+	case tasks.Any(id, isReady) && tasks.Any(id, func(s task.State) bool { return s == task.Measuring || s.Ended() }):
+		// The signal reached some clients only, and the manager ended.
+		return Move{Kind: MoveCancel, ID: id, Step: step}, false
+	}
+	return carryOut(id, step, todo, tasks)
+}
+
+// carryOut brings a task to its end on all clients. The task is only made if it
+// has to be handed over.
+func carryOut(id, step string, todo func() ([]task.Task, error), tasks Tasks) (Move, bool) {
+	if failed := tasks.Failed(id); failed != nil {
+		if tasks.Any(id, func(s task.State) bool { return !s.Ended() }) {
+			return Move{Kind: MoveCancel, ID: id, Step: step}, false
+		}
+		return Move{Kind: MoveFail, ID: id, Step: step, Failure: failed}, false
+	}
+	switch {
+	case tasks.All(id, func(s task.State) bool { return s == task.Done }):
+		return Move{}, true
+	case !tasks.hasAll(id):
+		made, err := todo()
+		if err != nil {
+			return Move{Kind: MoveFail, ID: id, Step: step, Failure: &Failure{
+				ID: id, Failure: task.Failure{Reason: task.NotStarted, Message: err.Error()},
+			}}, false
+		}
+		return Move{Kind: MoveAssign, ID: id, Tasks: made, Step: step}, false
+	}
+	return Move{Kind: MoveWait, ID: id, Step: step}, false
+}
+
+// Cancelled is that of a task which was cancelled.
+const Cancelled task.FailureReason = "Cancelled"
+
+// TaskID names the task of a phase in a run.
+func TaskID(run int32, name v1alpha1.PhaseName) string { return fmt.Sprintf("r%d-%s", run, name) }
+
+// tidyID names the task that removes what another has written. Only tasks that
+// measure begin with an r.
+func tidyID(id string) string { return "tidy-" + id }
+
+// tidyTimeout is how long a client may take to remove what a phase has written.
+const tidyTimeout = 30 * time.Minute
+
+// longest is the longest deadline that a runner takes.
+const longest = 7 * 24 * time.Hour
+
+// prefillTimeout allows for a cluster that writes 5 MiB a second for each client.
+func prefillTimeout(bytes int64) time.Duration {
+	return min(5*time.Minute+time.Duration(bytes/(5<<20))*time.Second, longest)
+}
+
+// prepareBackground writes its dataset, once in a session.
+func (s *Script) prepareBackground(background Tasks) (Move, bool) {
+	if s.Background == nil {
+		return Move{}, true
+	}
+	for _, dataset := range s.Background.Load.Datasets(s.Background.Place) {
+		id := "data-" + dataset.Key
+		todo := s.Background.only(func(c place.Place) (task.Task, error) {
+			return prefillTask(id, s.Background.Load, c, dataset.Key), nil
+		})
+		if mv, done := carryOut(id, "prefilling "+dataset.Key+" of the background load", todo, background); !done {
+			return mv.aside(), false
+		}
+	}
+	return Move{}, true
+}
+
+// beginBackground has the background load at work before the first phase of a run is handed
+// over, for as long as its ramp; from then on it only makes sure that it still is. One
+// that was stopped is fine where the phases are done, or where one has failed: then that
+// is the cause.
+func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, now time.Time) (Move, bool) {
+	if s.Background == nil {
+		return Move{}, true
+	}
+	id, step := BackgroundID(run), fmt.Sprintf("run %d, background", run)
+	status, there := background[0][id]
+	switch {
+	case status.State == task.Done && (s.allDone(run, tasks) || s.anyFailed(run, tasks)):
+		return Move{}, true
+	case there && status.State.Ended():
+		return failBackground(id, step, status), false
+	case tasks.Begun(run) && status.State != task.Measuring:
+		// A new runner took the place of the one that the run began with.
+		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
+			Reason: ReportLost, Message: "the runner no longer knows it, though the run has begun",
+		}}), false
+	case tasks.Begun(run):
+		return Move{}, true
+	case status.State == task.Measuring:
+		since := cmp.Or(m.StartedAt[id], background.StartTime(id))
+		if until := since.Add(s.Background.ramp); now.Before(until) {
+			return Move{Kind: MoveRest, ID: id, Until: until, Step: step}, false
+		}
+		return Move{}, true
+	case !there:
+		if mv, done := s.tidyBackground(run, background); !done {
+			return mv, false
+		}
+	}
+	todo := s.Background.only(func(c place.Place) (task.Task, error) { return s.Background.Load.Task(c, engine.Run{ID: id}) })
+	mv, _ := measure(id, step, todo, background, m)
+	return mv.aside(), false
+}
+
+// tidyBackground removes what it has written in earlier runs of this session.
+func (s *Script) tidyBackground(run int32, background Tasks) (Move, bool) {
+	for earlier := int32(1); earlier < run; earlier++ {
+		id := BackgroundID(earlier)
+		steps := s.Background.Load.Tidy(s.Background.Place, engine.Run{ID: id})
+		if !background.Has(id) || len(steps) == 0 {
+			continue
+		}
+		todo := s.Background.only(func(place.Place) (task.Task, error) {
+			return task.Task{ID: tidyID(id), Steps: steps, StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
+		})
+		if mv, done := carryOut(tidyID(id), "tidying up after the background load", todo, background); !done {
+			return mv.aside(), false
+		}
+	}
+	return Move{}, true
+}
+
+// endBackground stops it when the last phase of a run has ended.
+func (s *Script) endBackground(run int32, background Tasks) (Move, bool) {
+	id := BackgroundID(run)
+	if s.Background == nil || background[0][id].State.Ended() { // Done: beginBackground has seen to that.
+		return Move{}, true
+	}
+	return Move{Kind: MoveCancel, ID: id, Step: "stopping the background load", Background: true, Measured: true}, false
+}
+
+// allDone reports whether all phases of a run are.
+func (s *Script) allDone(run int32, tasks Tasks) bool {
+	return !slices.ContainsFunc(s.Phases, func(p Phase) bool {
+		return !tasks.All(TaskID(run, p.Name), func(state task.State) bool { return state == task.Done })
+	})
+}
+
+// anyFailed reports whether a phase of a run has failed.
+func (s *Script) anyFailed(run int32, tasks Tasks) bool {
+	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return tasks.Failed(TaskID(run, p.Name)) != nil })
+}
+
+// aside marks a move as the background load's.
+func (mv Move) aside() Move {
+	mv.Background = true
+	if mv.Failure != nil {
+		mv.Failure.Background = true
+	}
+	return mv
+}
+
+// ReportLost is the failure of a task whose report is missing in the log.
+const ReportLost task.FailureReason = "ReportLost"

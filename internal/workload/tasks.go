@@ -1,0 +1,120 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/task"
+) // StartTime is when a task began on the first client.
+func (t Tasks) StartTime(id string) time.Time {
+	var first time.Time
+	for _, of := range t {
+		if start := of[id].StartTime; start != nil && (first.IsZero() || start.Before(first)) {
+			first = *start
+		}
+	}
+	return first
+} // usedBefore reports whether a phase of an earlier run, or a pilot, has worked on the
+// data that these clients have prefilled.
+func (t Tasks) usedBefore(run int32) bool {
+	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
+		for id := range of {
+			number, _, _ := strings.Cut(strings.TrimPrefix(id, "r"), "-")
+			earlier, err := strconv.ParseInt(number, 10, 32)
+			if err == nil && int32(earlier) < run || strings.HasPrefix(id, "pilot-") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// EndTime is when a measurement ended on the last client.
+func (t Tasks) EndTime(id string) time.Time {
+	var last time.Time
+	for _, of := range t {
+		if end := of[id].EndTime; end != nil && end.After(last) {
+			last = *end
+		}
+	}
+	return last
+}
+
+// Begun reports whether a task of a run was handed over.
+func (t Tasks) Begun(run int32) bool {
+	prefix := fmt.Sprintf("r%d-", run)
+	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
+		for id := range of {
+			if strings.HasPrefix(id, prefix) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Tasks is how far each client is with each task.
+type Tasks []map[string]task.Status
+
+// Has reports whether any client has a task.
+func (t Tasks) Has(id string) bool {
+	return t.Any(id, func(task.State) bool { return true })
+}
+
+// Any reports whether a client has a task in such a state.
+func (t Tasks) Any(id string, is func(task.State) bool) bool {
+	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
+		status, ok := of[id]
+		return ok && is(status.State)
+	})
+}
+
+func (t Tasks) hasAll(id string) bool {
+	return t.All(id, func(task.State) bool { return true })
+}
+
+// All reports whether every client has a task, in such a state.
+func (t Tasks) All(id string, is func(task.State) bool) bool {
+	for _, of := range t {
+		if status, ok := of[id]; !ok || !is(status.State) {
+			return false
+		}
+	}
+	return len(t) > 0
+}
+
+// Unfinished returns a task that is at work on some client.
+func (t Tasks) Unfinished() (string, bool) {
+	for _, of := range t {
+		for id, status := range of {
+			if !status.State.Ended() {
+				return id, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Failed returns the failure of a task on the first client that has one. A task
+// that was cancelled has failed too, but the reason is elsewhere, if there is one.
+func (t Tasks) Failed(id string) *Failure {
+	var found *Failure
+	for client, of := range t {
+		status, ok := of[id]
+		switch {
+		case !ok:
+		case status.State == task.Failed:
+			f := &Failure{ID: id, client: client}
+			if status.Failure != nil {
+				f.Failure = *status.Failure
+			}
+			return f
+		case status.State == task.Cancelled && found == nil:
+			found = &Failure{ID: id, client: client, Failure: task.Failure{Reason: Cancelled, Message: "it was cancelled"}}
+		}
+	}
+	return found
+}
