@@ -115,11 +115,11 @@ func (e phaseEvidence) document(seen facts) (archive.Phase, error) {
 		Observation:  e.observation.WithoutLatencyWindows(),
 		Background:   e.background,
 		Clients:      e.reports,
-		OSDLatencies: latenciesWithin(seen.extras, e.start, e.end),
+		OSDLatencies: seen.OSDLatencies(e.start, e.end),
 		OSDIO:        e.io,
 		SlowOSDs:     e.slow,
 		Outage:       e.outage,
-		Space:        spaceWithin(seen.extras, seen.targetPools(), e.start, e.end),
+		Space:        seen.Space(seen.targetPools(), e.start, e.end),
 	}
 	if !e.start.IsZero() {
 		seconds := e.spread.Seconds()
@@ -167,63 +167,6 @@ func orNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-// around is how long before and after a phase something still belongs to it.
-const around = 2 * extraEvery
-
-// latenciesWithin are what the OSDs said before, during and after a phase.
-func latenciesWithin(extras []extra, start, end time.Time) []archive.OSDSample {
-	var samples []archive.OSDSample
-	for _, x := range extras {
-		if x.time.Before(start.Add(-around)) || x.time.After(end.Add(around)) {
-			continue
-		}
-		sample := archive.OSDSample{Time: x.time}
-		for _, osd := range x.latencies {
-			sample.OSDs = append(sample.OSDs, archive.OSDLatency(osd))
-		}
-		samples = append(samples, sample)
-	}
-	return samples
-}
-
-// looksAtIO are what Ceph said of the work of OSDs.
-func looksAtIO(extras []extra) []slowosd.Look {
-	var looks []slowosd.Look
-	for _, x := range extras {
-		looks = append(looks, slowosd.Look{Time: x.time, OSDs: x.io})
-	}
-	return looks
-}
-
-// spaceWithin is the room that the data of the pools took during a phase, when there
-// was the most of it: Ceph counts it some seconds late, and a run tidies up after
-// itself.
-func spaceWithin(extras []extra, pools []string, start, end time.Time) *archive.Space {
-	var most *archive.Space
-	for _, x := range extras {
-		if x.time.Before(start) || x.time.After(end.Add(around)) {
-			continue
-		}
-		if space := spaceOf(x.df, pools); space.StoredBytes > 0 && (most == nil || space.StoredBytes > most.StoredBytes) {
-			most = &space
-		}
-	}
-	return most
-}
-
-func spaceOf(df *ceph.DF, pools []string) archive.Space {
-	space := archive.Space{ClusterUsedBytes: df.UsedRawBytes}
-	for _, pool := range df.Pools {
-		for _, name := range pools {
-			if pool.Name == name {
-				space.StoredBytes += pool.StoredBytes
-				space.UsedBytes += pool.UsedBytes
-			}
-		}
-	}
-	return space
 }
 
 // pastRun returns a run that has ended, or why it is no evidence: from memory, or from its

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -18,25 +18,25 @@ import (
 )
 
 // freshFor is how old a sample may be that says whether a run may begin.
-const freshFor = 3 * sampleEvery
+const freshFor = 3 * clusterwatch.SampleEvery
 
 // obstacles are why a run may not begin at present.
 func (f facts) obstacles() []quiescence.Obstacle {
-	if len(f.samples) == 0 || f.now.Sub(f.samples[len(f.samples)-1].Time) > freshFor {
+	if len(f.Samples) == 0 || f.now.Sub(f.Samples[len(f.Samples)-1].Time) > freshFor {
 		message := "Ceph has not answered for some seconds."
-		if f.err != nil {
-			message = f.err.Error()
+		if f.Err != nil {
+			message = f.Err.Error()
 		}
 		return []quiescence.Obstacle{{Code: v1alpha1.ReasonClusterUnreachable, Message: message, Waits: true}}
 	}
 	if why := f.rook.Unsettled(); why != "" {
 		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiescence, Message: why, Waits: true}}
 	}
-	latest := f.samples[len(f.samples)-1]
+	latest := f.Samples[len(f.Samples)-1]
 	found := quiescence.Check(quiescence.Facts{
 		Phase: f.rook.Phase, Status: latest.Status, PoolIO: latest.PoolIO, DF: f.df(),
-		OSDMap: f.survey.osdMap, OSDs: f.targetOSDs(), Versions: f.survey.versions,
-		Config: f.survey.config, OwnPools: f.targetPools(), Demand: f.demand(),
+		OSDMap: f.Survey.OSDMap, OSDs: f.targetOSDs(), Versions: f.Survey.Versions,
+		Config: f.Survey.Config, OwnPools: f.targetPools(), Demand: f.demand(),
 	}, f.spec.Quiescence, f.expectedWarnings())
 	return slices.Concat(found, f.noRoom(), f.unrested())
 }
@@ -87,18 +87,18 @@ func (f facts) scratchPool() *v1alpha1.ScratchPool {
 	if pool == nil {
 		return nil
 	}
-	sized := placement.Sized(*pool, f.survey.osds)
+	sized := placement.Sized(*pool, f.Survey.OSDs)
 	return &sized
 }
 
 // cephMajor is the oldest major version of the daemons, which the tools of the same
 // release have too; 0 if it is not known.
 func (f facts) cephMajor() int {
-	if f.survey == nil {
+	if f.Survey == nil {
 		return 0
 	}
 	oldest := 0
-	for version := range f.survey.versions.Overall {
+	for version := range f.Survey.Versions.Overall {
 		begin, _, _ := strings.Cut(version, ".")
 		if major, err := strconv.Atoi(begin); err == nil && (oldest == 0 || major < oldest) {
 			oldest = major
@@ -135,7 +135,7 @@ func (f facts) dataChunks() int {
 	if pool := f.spec.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
 		return int(pool.ErasureCoded.DataChunks)
 	}
-	if f.survey == nil {
+	if f.Survey == nil {
 		return 0
 	}
 	if pool := f.existingPool(); pool != nil {
@@ -174,8 +174,8 @@ func (f facts) knownPools() []ceph.Pool {
 	switch {
 	case f.memory.osdMap != nil: // Of after the scratch pool was made.
 		return f.memory.osdMap.Pools
-	case f.survey != nil:
-		return f.survey.osdMap.Pools
+	case f.Survey != nil:
+		return f.Survey.OSDMap.Pools
 	}
 	return nil
 }
@@ -205,18 +205,9 @@ func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 		end = f.now
 	}
 	return quiescence.Judge(quiescence.Observation{
-		Start: start, End: end, Samples: samplesUntil(f.samples, end),
+		Start: start, End: end, Samples: clusterwatch.SamplesUntil(f.Samples, end),
 		OwnPools: f.targetPools(), Expected: f.expectedWarnings(), Outage: f.expectedOutage(run),
 	}, f.spec.Quiescence)
-}
-
-// samplesUntil leaves out what was seen after a phase.
-func samplesUntil(samples []quiescence.Sample, end time.Time) []quiescence.Sample {
-	after := slices.IndexFunc(samples, func(s quiescence.Sample) bool { return s.Time.After(end) })
-	if after < 0 {
-		return samples
-	}
-	return samples[:after]
 }
 
 // dataset is how much each client prefills, and whether the OSDs may have all of it
@@ -226,7 +217,7 @@ func (f facts) dataset() (bytes int64, cached bool, err error) {
 	if f.spec.Template.InitialState == v1alpha1.InitialStateRollback {
 		free /= 2 // The snapshot keeps what is written over.
 	}
-	bytes, cached, err = quiescence.DatasetBytes(f.spec.Template.Dataset, int(f.spec.Template.Clients.Count), f.survey.cacheBytes, free)
+	bytes, cached, err = quiescence.DatasetBytes(f.spec.Template.Dataset, int(f.spec.Template.Clients.Count), f.Survey.CacheBytes, free)
 	if err != nil {
 		return 0, false, fmt.Errorf("size the dataset: %w", err)
 	}
@@ -280,14 +271,14 @@ func (f facts) pgs() []ceph.PG {
 	if f.memory.pgs != nil {
 		return f.memory.pgs
 	}
-	return f.survey.pgs
+	return f.Survey.PGs
 }
 
 // detail is the environment with everything that its digest covers.
 func (f facts) detail() quiescence.Detail {
 	return quiescence.Describe(quiescence.Inputs{
-		FSID: f.survey.osdMap.FSID, Versions: f.survey.versions, RookVersion: f.rook.RookVersion,
-		OSDs: f.survey.osds, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.survey.config,
+		FSID: f.Survey.OSDMap.FSID, Versions: f.Survey.Versions, RookVersion: f.rook.RookVersion,
+		OSDs: f.Survey.OSDs, DeviceClass: f.deviceClass(), Pools: f.pools(), Config: f.Survey.Config,
 		Images: imagesOf(f.pods), Nodes: nodesOf(f.pods), ConfinedTo: f.osds(),
 		Background: describeBackground(f.spec.Template.BackgroundLoad), BackgroundNodes: nodesOf(f.background.pods),
 		InitialState: f.spec.Template.InitialState, OSDCaches: f.spec.Template.OSDCaches,

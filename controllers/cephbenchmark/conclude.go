@@ -208,7 +208,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 		if !seen.tasks.All(id, task.State.Ended) {
 			break
 		}
-		told, err := r.gather(ctx, seen, p.run, id, phase.Load.Timing())
+		told, err := seen.memory.gathering.fetch(ctx, seen.runners, p.run, id, phase.Load.Timing())
 		if seen.tasks.Failed(id) != nil && runner.HasCode(err, runner.NotFound) {
 			break // A log has lost it.
 		}
@@ -262,10 +262,10 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 	if seen.script.Warms(p) && workload.Reads(p.Spec) {
 		observation.Mark(v1alpha1.MarkWarmed)
 	}
-	e.io = slowosd.Typical(looksAtIO(seen.extras), e.start, e.end)
+	e.io = slowosd.Typical(seen.OSDIO(), e.start, e.end)
 	e.slow = slowosd.Find(slowosd.Phase{
-		Start: e.start, End: e.end, Samples: latenciesWithin(seen.extras, e.start, e.end),
-		OSDs: seen.survey.osds, Placement: placementOf(seen.pools(), seen.pgs()), IO: e.io,
+		Start: e.start, End: e.end, Samples: seen.OSDLatencies(e.start, e.end),
+		OSDs: seen.Survey.OSDs, Placement: placementOf(seen.pools(), seen.pgs()), IO: e.io,
 	})
 	e.disturbances = seen.disturbancesOf(run, id)
 	if len(e.disturbances) > 0 {
@@ -397,7 +397,7 @@ func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
 	if t := &seen.spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil
 	}
-	space := spaceWithin(seen.extras, seen.targetPools(), time.Time{}, seen.now)
+	space := seen.Space(seen.targetPools(), time.Time{}, seen.now)
 	if space == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -20,7 +21,7 @@ func TestSpaceEfficiency(t *testing.T) {
 		"an outage":   {func(b *v1alpha1.BenchmarkTemplate) { b.Outage = &v1alpha1.Outage{Phase: "write"} }, 0},
 	} {
 		df := &ceph.DF{Pools: []ceph.PoolDF{{Name: settings.ScratchPool, StoredBytes: 100, UsedBytes: 290}}}
-		seen := facts{memory: &memory{}, watchView: watchView{extras: []extra{{df: df}}}}
+		seen := facts{memory: &memory{}, View: clusterwatch.View{Extras: []clusterwatch.Extra{{DF: df}}}}
 		seen.spec.Template.Target.ScratchPool = &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}
 		c.edit(&seen.spec.Template)
 		got := spaceEfficiency(seen)

@@ -52,15 +52,11 @@ func (l *live) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	if !ok {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clients := make([]runner.Client, count)
+	views, clients := s.runners.views(), make([]runner.Client, count)
 	for i := range clients {
-		f, ok := s.runners[i]
-		if !ok || f.client == nil {
+		if clients[i] = views[i].client; clients[i] == nil {
 			return nil
 		}
-		clients[i] = f.client
 	}
 	return clients
 }

@@ -34,9 +34,9 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 	asks(ErrNotMeasuring, 0, 0) // Nobody follows the clients.
 	s := l.session(key, "1")
 	t.Cleanup(func() { l.forget(key) })
-	s.follow(map[int]string{0: "one:1"}, nil)
+	s.runners.follow(map[int]string{0: "one:1"}, nil)
 	asks(ErrNotMeasuring, 0, 0) // One of two is followed.
-	s.follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
+	s.runners.follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
 	asks(ErrNotMeasuring, 0, 0) // They have no such task.
 	for _, c := range runners {
 		if _, err := c.Put(t.Context(), task.Task{ID: "r1-write", Measure: &task.Measurement{RequestedSeconds: 10}, MeasureTimeoutSeconds: 60}); err != nil {

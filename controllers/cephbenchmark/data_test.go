@@ -20,8 +20,8 @@ func TestRoomForSnapshots(t *testing.T) {
 			f.job = nil
 			f.spec.Template.InitialState = initially
 			f.spec.Template.Target.ScratchPool = &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}}
-			f.survey.cacheBytes = 1 << 40
-			f.survey.osds = []ceph.OSD{{TotalBytes: 50 << 30, AvailableBytes: 50 << 30}, {ID: 1, TotalBytes: 50 << 30, AvailableBytes: 50 << 30}}
+			f.Survey.CacheBytes = 1 << 40
+			f.Survey.OSDs = []ceph.OSD{{TotalBytes: 50 << 30, AvailableBytes: 50 << 30}, {ID: 1, TotalBytes: 50 << 30, AvailableBytes: 50 << 30}}
 		})
 		bytes, _, err := f.dataset()
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -52,8 +53,8 @@ func atWork(change ...func(*facts)) facts {
 		},
 		cluster: cluster, known: true,
 		rook: &rook.ClusterInfo{FSID: "f"}, locked: true,
-		watchView: watchView{survey: &survey{osdMap: &ceph.OSDMap{FSID: "f"}}},
-		job:       &batchv1.Job{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Time{Time: today().Add(-time.Minute)}}},
+		View: clusterwatch.View{Survey: &clusterwatch.Survey{OSDMap: &ceph.OSDMap{FSID: "f"}}},
+		job:  &batchv1.Job{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Time{Time: today().Add(-time.Minute)}}},
 		pods: []corev1.Pod{{
 			ObjectMeta: metav1.ObjectMeta{Name: "b-0", Labels: map[string]string{batchv1.JobCompletionIndexAnnotation: "0"}},
 			Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"},
@@ -159,21 +160,21 @@ func TestDecide(t *testing.T) {
 			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
 		"the lock is taken while Ceph is surveyed": {
-			seen: atWork(func(f *facts) { f.survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"} }),
+			seen: atWork(func(f *facts) { f.Survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"} }),
 			want: stepLock, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"others need not wait for a claim that may not be there": {
 			seen: atWork(func(f *facts) {
-				f.survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"}
+				f.Survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"}
 				f.spec.Template.Target = v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "data"}}
 			}),
 			want: stepWait, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"Ceph is surveyed first": {
-			seen: atWork(func(f *facts) { f.survey = nil }), want: stepWait, wantReason: v1alpha1.ReasonPreparing,
+			seen: atWork(func(f *facts) { f.Survey = nil }), want: stepWait, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"Ceph does not answer": {
-			seen: atWork(func(f *facts) { f.survey, f.err = nil, errors.New("timed out") }),
+			seen: atWork(func(f *facts) { f.Survey, f.Err = nil, errors.New("timed out") }),
 			want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "timed out",
 		},
 		"a claim that is missing is waited for": {

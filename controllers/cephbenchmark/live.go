@@ -7,9 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/workload"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 )
 
 // live are the sessions that this process follows: their runners, by long polls,
@@ -24,9 +23,6 @@ type live struct {
 	stopped  bool
 	sessions map[types.NamespacedName]*liveSession
 }
-
-// Dial returns a client of the runner at an address, which shares this key.
-type Dial func(address string, key []byte) (runner.Client, error)
 
 func newLive(dial Dial, now func() time.Time, wake func(types.NamespacedName)) *live {
 	return &live{dial: dial, now: now, wake: wake, sessions: map[types.NamespacedName]*liveSession{}}
@@ -58,11 +54,11 @@ func (l *live) session(key types.NamespacedName, id string) *liveSession {
 	}
 	ctx, stop := context.WithCancel(context.Background()) // It outlives the pass; Start and forget end it.
 	s = &liveSession{
-		id: id, dial: l.dial, now: l.now, wake: func() { l.wake(key) },
+		id: id, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, stop: stop,
-		memory:  newMemory(l.now()),
-		runners: map[int]*follower{},
+		memory: newMemory(l.now()),
 	}
+	s.runners = newFollowers(ctx, l.dial, l.now, s.wake)
 	if l.stopped {
 		stop()
 	}
@@ -84,7 +80,6 @@ func (l *live) forget(key types.NamespacedName) {
 // for an object, owns memory; the rest is shared with the goroutines that follow the runners.
 type liveSession struct {
 	id      string
-	dial    Dial
 	now     func() time.Time
 	wake    func()
 	context context.Context //nolint:containedctx // the life of a session is longer than any call's
@@ -92,9 +87,10 @@ type liveSession struct {
 
 	memory *memory
 
-	mu      sync.Mutex
-	runners map[int]*follower
-	watch   *watch
+	runners *followers
+
+	mu    sync.Mutex
+	watch *clusterwatch.Watch
 }
 
 // hurry has the cluster looked at now, and not at the next turn.
@@ -102,135 +98,36 @@ func (s *liveSession) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
-		s.watch.soon()
+		s.watch.Soon()
 	}
 }
 
-// lookBetweenRuns turns the extra observations between runs on or off.
+// LookBetweenRuns turns the extra observations between runs on or off.
 func (s *liveSession) lookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
-		s.watch.lookBetweenRuns(between, strays)
+		s.watch.LookBetweenRuns(between, strays)
 	}
 }
 
-type follower struct {
-	address string
-	client  runner.Client
-	stop    context.CancelFunc
-
-	snapshot *runner.Snapshot
-	since    time.Time // of the first error after the last answer
-	err      error
-}
-
-// runnerView is what is known of a runner at present.
-type runnerView struct {
-	client   runner.Client
-	snapshot *runner.Snapshot // nil until the first answer
-	err      error            // of the last attempt
-	since    time.Time        // since when it does not answer
-}
-
-// follow makes sure that exactly the runners at these addresses are followed, and returns their
-// views.
-func (s *liveSession) follow(addresses map[int]string, key []byte) map[int]runnerView {
+// startWatch begins to sample, unless that is done already.
+func (s *liveSession) startWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, f := range s.runners {
-		if addresses[i] != f.address {
-			f.stop()
-			delete(s.runners, i)
-		}
+	if s.watch == nil {
+		s.watch = clusterwatch.New(c, to, s.now, s.wake)
+		go s.watch.Run(s.context)
 	}
-	views := map[int]runnerView{}
-	for i, address := range addresses {
-		f, ok := s.runners[i]
-		if !ok {
-			f = s.begin(address, key)
-			s.runners[i] = f
-		}
-		views[i] = runnerView{client: f.client, snapshot: f.snapshot, err: f.err, since: f.since}
-	}
-	return views
+	return s.watch
 }
 
-func (s *liveSession) begin(address string, key []byte) *follower {
-	ctx, stop := context.WithCancel(s.context)
-	f := &follower{address: address, stop: stop}
-	f.client, f.err = s.dial(address, key)
-	if f.err != nil {
-		f.since = s.now()
-		return f
-	}
-	go s.poll(ctx, f)
-	return f
-}
-
-// Polling of a runner: how long it may hold back an answer, and how soon it is
-// asked again after it gave none.
-const (
-	pollWait    = 25 * time.Second
-	pollTimeout = pollWait + 10*time.Second
-	pollAgain   = 250 * time.Millisecond
-	pollAtMost  = 2 * time.Second
-)
-
-// poll asks a runner for news until the session is over.
-func (s *liveSession) poll(ctx context.Context, f *follower) {
-	after, again := int64(-1), pollAgain
-	for ctx.Err() == nil {
-		asked, cancel := context.WithTimeout(ctx, pollTimeout)
-		snapshot, err := f.client.Snapshot(asked, after, pollWait)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		if s.note(f, snapshot, err) {
-			s.wake()
-		}
-		if err == nil {
-			after, again = snapshot.Version, pollAgain
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
-		again = min(2*again, pollAtMost)
-	}
-}
-
-// note keeps an answer, and reports whether it is news.
-func (s *liveSession) note(f *follower, snapshot runner.Snapshot, err error) bool {
+// lastView is what was known when the session was last watched.
+func (s *liveSession) lastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
-		first := f.err == nil
-		if first {
-			f.since = s.now()
-		}
-		f.err = err
-		return first
+	if s.watch == nil {
+		return clusterwatch.View{}
 	}
-	news := f.snapshot == nil || f.err != nil || f.snapshot.Version != snapshot.Version
-	f.snapshot, f.err, f.since = &snapshot, nil, time.Time{}
-	return news
-}
-
-// tasksOf arranges the answers by client and task; nil if one is missing.
-func tasksOf(views map[int]runnerView, count int) workload.Tasks {
-	tasks := make(workload.Tasks, count)
-	for i := range tasks {
-		view, ok := views[i]
-		if !ok || view.snapshot == nil {
-			return nil
-		}
-		tasks[i] = map[string]task.Status{}
-		for _, status := range view.snapshot.Tasks {
-			tasks[i][status.ID] = status
-		}
-	}
-	return tasks
+	return s.watch.View()
 }

@@ -41,6 +41,10 @@ type podLog struct {
 	err     error
 }
 
+func newPodLog() *podLog {
+	return &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+}
+
 // podEnded reports whether a pod runs no more and will not again.
 func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
@@ -57,11 +61,11 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 		}
 		log := seen.memory.logs[pod.UID]
 		if log == nil {
-			log = &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+			log = newPodLog()
 			seen.memory.logs[pod.UID] = log
 		}
 		if log.isDue(pod, seen.now) {
-			reports, problems, err := r.readLog(ctx, pod)
+			reports, problems, err := readLog(ctx, r.logs, pod)
 			log.take(reports, problems, err, pod, seen.now)
 		}
 		statuses, err := seen.statusesOf(log)
@@ -69,8 +73,8 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 			return err
 		}
 		seen.logs[index] = log
-		if len(log.reports) > 0 || !log.final {
-			seen.runners[index] = runnerView{client: logClient{log: log, statuses: statuses}, snapshot: &runner.Snapshot{Tasks: statuses}}
+		if log.speaks() {
+			seen.runners[index] = log.view(statuses)
 		}
 	}
 	return nil
@@ -121,10 +125,10 @@ func (l *podLog) take(reports []task.Report, problems map[string]string, err err
 }
 
 // readLog reads the reports in the log of a client, and why others are not there.
-func (r *Reconciler) readLog(ctx context.Context, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
+func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	stream, err := r.logs.Read(ctx, pod.Namespace, pod.Name, settings.ContainerClient)
+	stream, err := logs.Read(ctx, pod.Namespace, pod.Name, settings.ContainerClient)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the log of pod %s: %w", pod.Name, err)
 	}
@@ -295,6 +299,14 @@ func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
 
 // Finish implements [runner.Client].
 func (c logClient) Finish(context.Context) error { return nil }
+
+// speaks reports whether the log has reports, or may have some yet.
+func (l *podLog) speaks() bool { return len(l.reports) > 0 || !l.final }
+
+// view shows a client by its log.
+func (l *podLog) view(statuses []task.Status) runnerView {
+	return runnerView{client: logClient{log: l, statuses: statuses}, snapshot: &runner.Snapshot{Tasks: statuses}}
+}
 
 func onlyLog(code runner.Code, id string) error {
 	return &runner.Error{Code: code, Message: fmt.Sprintf("task %s belongs to a standalone client, which reports only through its log", id)}

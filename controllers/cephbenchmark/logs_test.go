@@ -22,38 +22,38 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 		{ID: "r1-p1", Measure: &task.Measurement{}},
 		{ID: "tidy-r1-p1"},
 		{ID: "r2-p1", Measure: &task.Measurement{}},
-		{ID: cleanupID},
+		{ID: "cleanup"},
 	}
 	cases := map[string]struct {
 		log   *podLog
 		final bool
 		want  []string
 	}{
-		"it has just begun": {logOf(), false, []string{"data-d Preparing"}},
-		"it measures":       {logOf("data-d"), false, []string{"data-d Done", "r1-p1 Measuring"}},
+		"it has just begun": {logWith(), false, []string{"data-d Preparing"}},
+		"it measures":       {logWith("data-d"), false, []string{"data-d Done", "r1-p1 Measuring"}},
 		"it is done": {
-			logOf("data-d", "r1-p1", "tidy-r1-p1", "r2-p1", "cleanup"), true,
+			logWith("data-d", "r1-p1", "tidy-r1-p1", "r2-p1", "cleanup"), true,
 			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Done", "r2-p1 Done", "cleanup Done"},
 		},
 		"a report in the middle is lost": {
-			logOf("data-d", "tidy-r1-p1"), false,
+			logWith("data-d", "tidy-r1-p1"), false,
 			[]string{"data-d Done", "r1-p1 Failed ReportLost", "tidy-r1-p1 Done", "r2-p1 Measuring"},
 		},
 		"a measurement failed": {
-			logOf("data-d", "!r1-p1", "tidy-r1-p1"), false,
+			logWith("data-d", "!r1-p1", "tidy-r1-p1"), false,
 			[]string{"data-d Done", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Done", "r2-p1 Measuring"},
 		},
 		// Whatever it measures then is not what was asked for.
 		"the dataset failed": {
-			logOf("!data-d", "r1-p1"), false,
+			logWith("!data-d", "r1-p1"), false,
 			[]string{"data-d Failed ToolFailed", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Preparing"},
 		},
 		"nobody knows about the tidying": {
-			logOf("data-d", "r1-p1", "r2-p1"), false,
+			logWith("data-d", "r1-p1", "r2-p1"), false,
 			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Failed ReportLost", "r2-p1 Failed ReportLost", "cleanup Preparing"},
 		},
 		"it ended in the middle": {
-			logOf("data-d", "r1-p1"), true,
+			logWith("data-d", "r1-p1"), true,
 			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Failed ReportLost", "r2-p1 Failed ReportLost", "cleanup Failed ReportLost"},
 		},
 	}
@@ -77,7 +77,7 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 
 // The user is told why there is no report: what is wrong with it, and how the pod ended.
 func TestWhyAReportIsLost(t *testing.T) {
-	log := logOf()
+	log := logWith()
 	log.final, log.ended = true, "container client, OOMKilled, exit code 137"
 	log.problems["r1-p1"] = "was left out: the log had no room for its 9 bytes"
 	log.err = errors.New("connection refused")
@@ -118,10 +118,9 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 	b := &task.Report{Status: task.Status{ID: "b", State: task.Cancelled}}
 	whole := framesOf(t, a, b)
 	logs := fakeLogs{}
-	r := &Reconciler{logs: logs}
 	pod := &corev1.Pod{}
 	pod.Name, pod.Status.Phase = "b-0", corev1.PodRunning
-	log, now := logOf(), time.Unix(1000, 0)
+	log, now := logWith(), time.Unix(1000, 0)
 	read := func(text any, after time.Duration) {
 		t.Helper()
 		logs["b-0"] = text
@@ -129,7 +128,7 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 		if !log.isDue(pod, now) {
 			t.Fatalf("it is not read after %v", after)
 		}
-		reports, problems, err := r.readLog(t.Context(), pod)
+		reports, problems, err := readLog(t.Context(), logs, pod)
 		log.take(reports, problems, err, pod, now)
 	}
 	has := func(ids ...string) {
@@ -163,4 +162,18 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 	if !log.final {
 		t.Error("it is tried for ever")
 	}
+}
+
+// logWith is a log with the reports of tasks; "!" before one says that it failed.
+func logWith(ids ...string) *podLog {
+	log := &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+	for _, id := range ids {
+		name, failed := strings.CutPrefix(id, "!")
+		status := task.Status{ID: name, State: task.Done}
+		if failed {
+			status = task.Status{ID: name, State: task.Failed, Failure: &task.Failure{Reason: task.ToolFailed, Message: "exit code 1"}}
+		}
+		log.reports[name] = &task.Report{Status: status}
+	}
+	return log
 }

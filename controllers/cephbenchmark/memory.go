@@ -44,7 +44,7 @@ type memory struct {
 	// found.
 	unrestoredInCeph   *tuning.Journal
 	unrestoredInCephAt time.Time
-	// osdMap was read when the scratch pool was found to be as specified.
+	// OSDMap was read when the scratch pool was found to be as specified.
 	osdMap *ceph.OSDMap
 	pgs    []ceph.PG
 	// cleanSince is the time since which all PGs of the scratch pool have been clean, in their

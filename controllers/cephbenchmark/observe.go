@@ -20,6 +20,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -66,7 +67,7 @@ type facts struct {
 
 	live   *liveSession
 	memory *memory
-	watchView
+	clusterwatch.View
 
 	datasetBytes int64 // that each client prefills
 	roomBytes    int64 // that each may write in addition
@@ -277,11 +278,11 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	}
 	seen.rook = &info
 	if seen.tearingDown() {
-		seen.watchView = seen.live.lastView()
+		seen.View = seen.live.lastView()
 		return
 	}
 	watching := seen.live.startWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
-	seen.watchView = watching.view()
+	seen.View = watching.View()
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
 }
 
@@ -295,13 +296,13 @@ func (r *Reconciler) observeReplaced(ctx context.Context, seen *facts) (err erro
 
 // connection finds the way to a cluster anew each time, because monitors move and
 // keys are rotated.
-func (r *Reconciler) connection(cluster settings.Cluster, identity string) connect {
+func (r *Reconciler) connection(cluster settings.Cluster, identity string) clusterwatch.Connect {
 	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
 }
 
 // observeRunners looks at how far the clients are, and so what comes next.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
-	if seen.survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
+	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
 		return nil
 	}
 	if err := r.observeClaim(ctx, seen); err != nil || seen.claimErr != nil {
@@ -329,7 +330,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 }
 
 func (f *facts) newScript() (*workload.Script, error) {
-	if f.job == nil && f.survey != nil && !f.tearingDown() { // The teardown does not need its size.
+	if f.job == nil && f.Survey != nil && !f.tearingDown() { // The teardown does not need its size.
 		var err error
 		if f.datasetBytes, _, err = f.dataset(); err != nil {
 			return nil, err
@@ -362,7 +363,7 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		if address, runs := addressesOf(seen.background.pods)[0]; runs {
 			addresses[backgroundIndex] = address
 		}
-		seen.runners = seen.live.follow(addresses, key) //nolint:contextcheck // It outlives the pass.
+		seen.runners = seen.live.runners.follow(addresses, key) //nolint:contextcheck // It outlives the pass.
 		if view, followed := seen.runners[backgroundIndex]; followed {
 			delete(seen.runners, backgroundIndex)
 			seen.background.runners = map[int]runnerView{0: view}

@@ -175,7 +175,7 @@ func (f facts) outsideClass(pgs []ceph.PG) string {
 		return ""
 	}
 	var osds []int
-	for _, osd := range f.survey.osds {
+	for _, osd := range f.Survey.OSDs {
 		if osd.DeviceClass == class {
 			osds = append(osds, osd.ID)
 		}

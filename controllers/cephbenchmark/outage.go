@@ -28,7 +28,7 @@ type outageState struct {
 	so  outage.Progress
 	// refused: the cluster does not permit the outage.
 	refused bool
-	// osdMap is of the last look, which was at that time.
+	// OSDMap is of the last look, which was at that time.
 	osdMap   *ceph.OSDMap
 	osdMapAt time.Time
 	// status, and what had been recovered, is of right before the stop; recovered at the
@@ -108,7 +108,7 @@ func (f *facts) noteOutage() {
 	if d.so.Start.IsZero() {
 		return
 	}
-	look := outage.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.samples}
+	look := outage.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.Samples}
 	if d.status != nil {
 		look.UpBefore, look.InBefore = d.status.UpOSDs, d.status.InOSDs
 	}
@@ -119,7 +119,7 @@ func (f *facts) noteOutage() {
 // outageCluster is what the survey knows of it.
 func (f facts) outageCluster() outage.Cluster {
 	return outage.Cluster{
-		OSDMap: f.survey.osdMap, PGs: f.pgs(), Config: f.survey.config,
+		OSDMap: f.Survey.OSDMap, PGs: f.pgs(), Config: f.Survey.Config,
 		RemovesOSDs: f.rook.RemovesOSDs, TargetPools: f.targetPools(),
 	}
 }
@@ -132,7 +132,7 @@ func (f facts) unrested() []quiescence.Obstacle {
 	if !has {
 		return nil
 	}
-	from := wanted.Rested(f.survey.config, f.survey.osdMap, f.memory.outage.earlier)
+	from := wanted.Rested(f.Survey.Config, f.Survey.OSDMap, f.memory.outage.earlier)
 	if from = from.Add(-wanted.Before); !f.now.Before(from) {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 		err = d.engine.Close(ctx)
 		d.closed = err == nil
 		return err
-	case len(seen.samples) > 0 && seen.samples[len(seen.samples)-1].Status.AllClean():
+	case len(seen.Samples) > 0 && seen.Samples[len(seen.Samples)-1].Status.AllClean():
 		d.recoveredLast, _ = r.ceph.Recovered(ctx, at) // As before the stop.
 	}
 	return nil

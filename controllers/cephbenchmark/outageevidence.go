@@ -59,7 +59,7 @@ func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) st
 	}
 	d := f.memory.outage
 	evidence := outage.Evidence{
-		Progress: d.so, Samples: f.samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.outageRamp(),
+		Progress: d.so, Samples: f.Samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.outageRamp(),
 	}
 	if e.observation != nil {
 		// Its course changes because of the outage, and not because of a warm-up.

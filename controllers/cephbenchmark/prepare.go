@@ -34,7 +34,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.job != nil {
 		return effect{again: time.Second}, r.completeClients(ctx, seen)
 	}
-	seen.memory.usedBefore = seen.survey.df.UsedRawBytes
+	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
 	ready, why, err := r.preparePool(ctx, seen)
 	if o, final := finalFailure(err); final {
 		return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}, nil

@@ -223,8 +223,8 @@ func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (string, error
 // fsid is that of the cluster, as far as it is known.
 func (f facts) fsid() string {
 	switch {
-	case f.survey != nil:
-		return f.survey.osdMap.FSID
+	case f.Survey != nil:
+		return f.Survey.OSDMap.FSID
 	case f.rook != nil:
 		return f.rook.FSID
 	}

@@ -20,7 +20,7 @@ func stillRemoved(pgs int) func(*facts) {
 		if pgs >= 0 {
 			sample.Strays = &ceph.Strays{OSDs: 1, PGs: pgs}
 		}
-		f.samples = []quiescence.Sample{sample}
+		f.Samples = []quiescence.Sample{sample}
 	}
 }
 

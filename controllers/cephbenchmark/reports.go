@@ -54,20 +54,19 @@ func eachReport(ctx context.Context, runners map[int]runnerView, from int, id st
 	return nil
 }
 
-// gather fetches each client's report of a phase once: if one does not answer, the next pass
+// fetch fetches each client's report of a phase once: if one does not answer, the next pass
 // goes on from there.
-func (r *Reconciler) gather(ctx context.Context, seen facts, run int32, id string, timing engine.Timing) (*gathered, error) {
-	all := &seen.memory.gathering
-	if all.run != run {
-		*all = gathering{run: run, tasks: map[string]*gathered{}}
+func (g *gathering) fetch(ctx context.Context, runners map[int]runnerView, run int32, id string, timing engine.Timing) (*gathered, error) {
+	if g.run != run {
+		*g = gathering{run: run, tasks: map[string]*gathered{}}
 	}
-	of := all.tasks[id]
+	of := g.tasks[id]
 	if of == nil {
 		of = &gathered{observer: figure.Observer{Timing: timing}}
-		all.tasks[id] = of
+		g.tasks[id] = of
 	}
-	return of, eachReport(ctx, seen.runners, len(of.reports), id, func(report *task.Report) error {
-		all.take(of, report)
+	return of, eachReport(ctx, runners, len(of.reports), id, func(report *task.Report) error {
+		g.take(of, report)
 		return nil
 	})
 }

@@ -45,17 +45,17 @@ func (r *reporter) Report(context.Context, string) (*task.Report, error) {
 }
 
 // reporters are runners that all have this report.
-func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, facts) {
+func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, map[int]runnerView) {
 	t.Helper()
 	var log bytes.Buffer
 	if err := runner.WriteFrame(&log, report); err != nil {
 		t.Fatal(err)
 	}
-	seen := facts{memory: newMemory(today()), runners: map[int]runnerView{}}
+	seen := map[int]runnerView{}
 	all := make([]*reporter, clients)
 	for i := range all {
 		all[i] = &reporter{index: i, log: log.Bytes()}
-		seen.runners[i] = runnerView{client: all[i]}
+		seen[i] = runnerView{client: all[i]}
 	}
 	return all, seen
 }
@@ -81,7 +81,8 @@ func TestManyClientsWithLongCourses(t *testing.T) {
 	const clients, seconds = 64, 16 * 3600
 	bounded.Within(t, func(t *testing.T) {
 		_, seen := reporters(t, clients, courseOf(seconds))
-		told, err := (&Reconciler{}).gather(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		gathered := &gathering{}
+		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestManyClientsWithLongCourses(t *testing.T) {
 			t.Errorf("%d operations, with a course: %t", d.Operations, d.Series != nil)
 		}
 		data, err := archive.Marshal(&archive.Run{
-			Number: 1, State: v1alpha1.RunValid, RawOutput: v1alpha1.RawOutputAlways, Dropped: seen.memory.gathering.dropped,
+			Number: 1, State: v1alpha1.RunValid, RawOutput: v1alpha1.RawOutputAlways, Dropped: gathered.dropped,
 			Phases: []archive.Phase{{Name: "a", Observation: &observation, Clients: told.reports}},
 		})
 		if err != nil {
@@ -113,6 +114,7 @@ func TestManyClientsWithLongCourses(t *testing.T) {
 func TestHostileClientsTogether(t *testing.T) {
 	bounded.Within(t, func(t *testing.T) {
 		all, seen := reporters(t, 64, courseOf(1))
+		gathered := &gathering{}
 		for i, r := range all {
 			report := courseOf(1)
 			for j := range 50_000 {
@@ -124,15 +126,15 @@ func TestHostileClientsTogether(t *testing.T) {
 			}
 			r.log = log.Bytes()
 		}
-		told, err := (&Reconciler{}).gather(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := told.observer.Observation(); err == nil || !strings.Contains(err.Error(), "take more than 48 MiB") {
 			t.Errorf("got %v", err)
 		}
-		if len(told.reports) != 64 || seen.memory.gathering.kept > archive.MaxMemory {
-			t.Errorf("%d reports of %d bytes", len(told.reports), seen.memory.gathering.kept)
+		if len(told.reports) != 64 || gathered.kept > archive.MaxMemory {
+			t.Errorf("%d reports of %d bytes", len(told.reports), gathered.kept)
 		}
 	})
 }
@@ -140,20 +142,20 @@ func TestHostileClientsTogether(t *testing.T) {
 func TestReportsAreFetchedOnce(t *testing.T) {
 	want := courseOf(30)
 	all, seen := reporters(t, 3, want)
+	gathered := &gathering{}
 	all[1].err = errors.New("out of reach")
-	r := &Reconciler{}
-	if _, err := r.gather(t.Context(), seen, 1, "r1-a", engine.Timing{}); !errors.Is(err, all[1].err) || !strings.Contains(err.Error(), "client 1") {
+	if _, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{}); !errors.Is(err, all[1].err) || !strings.Contains(err.Error(), "client 1") {
 		t.Errorf("got %v", err)
 	}
 	all[1].err = nil
 	for range 2 {
-		told, err := r.gather(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want.Client = 2
-		if len(told.reports) != 3 || seen.memory.gathering.dropped != nil {
-			t.Fatalf("%d reports, dropped %v", len(told.reports), seen.memory.gathering.dropped)
+		if len(told.reports) != 3 || gathered.dropped != nil {
+			t.Fatalf("%d reports, dropped %v", len(told.reports), gathered.dropped)
 		}
 		if diff := cmp.Diff(*want, told.reports[2]); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -169,11 +171,11 @@ func TestReportsAreFetchedOnce(t *testing.T) {
 
 func TestTheNextRunIsGatheredAnew(t *testing.T) {
 	_, seen := reporters(t, 3, courseOf(30))
-	r := &Reconciler{}
-	if _, err := r.gather(t.Context(), seen, 1, "r1-a", engine.Timing{}); err != nil {
+	gathered := &gathering{}
+	if _, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{}); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := r.gather(t.Context(), seen, 2, "r2-a", engine.Timing{}); err != nil || len(told.reports) != 3 || len(seen.memory.gathering.tasks) != 1 {
+	if told, err := gathered.fetch(t.Context(), seen, 2, "r2-a", engine.Timing{}); err != nil || len(told.reports) != 3 || len(gathered.tasks) != 1 {
 		t.Errorf("of the next run: %+v, %v", told, err)
 	}
 }

@@ -22,10 +22,10 @@ import (
 // targetOSDs are the OSDs of the target as of the last look: those that an existing pool is on,
 // or all that there are.
 func (f facts) targetOSDs() []ceph.OSD {
-	osds := f.survey.osds
-	for _, more := range f.extras {
-		if more.osds != nil {
-			osds = more.osds
+	osds := f.Survey.OSDs
+	for _, more := range f.Extras {
+		if more.OSDs != nil {
+			osds = more.OSDs
 		}
 	}
 	pool := f.existingPool()
@@ -34,7 +34,7 @@ func (f facts) targetOSDs() []ceph.OSD {
 	}
 	var own []ceph.OSD
 	for _, osd := range osds {
-		if slices.ContainsFunc(f.survey.pgs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd.ID) }) {
+		if slices.ContainsFunc(f.Survey.PGs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd.ID) }) {
 			own = append(own, osd)
 		}
 	}
@@ -46,10 +46,10 @@ func (f facts) targetOSDs() []ceph.OSD {
 
 // df is the room of the cluster as of the last look.
 func (f facts) df() *ceph.DF {
-	if len(f.extras) > 0 {
-		return f.extras[len(f.extras)-1].df
+	if len(f.Extras) > 0 {
+		return f.Extras[len(f.Extras)-1].DF
 	}
-	return f.survey.df
+	return f.Survey.DF
 }
 
 // available is how many bytes are free on the OSDs of the target.
@@ -73,7 +73,7 @@ func (f facts) dataPool() string {
 // room is how much each client, and the background load, may write in addition to the datasets,
 // at least a byte; 0 if that is not known.
 func (f facts) room(s *workload.Script) int64 {
-	if f.survey == nil || f.dataPool() == "" {
+	if f.Survey == nil || f.dataPool() == "" {
 		return 0
 	}
 	return max(f.roomInAll(s)/s.Writers(), 1)
@@ -81,7 +81,7 @@ func (f facts) room(s *workload.Script) int64 {
 
 // roomInAll is the room for all of them together; 0 or less if nothing is free.
 func (f facts) roomInAll(s *workload.Script) int64 {
-	bytes := float64(quiescence.RawRoom(f.targetOSDs(), f.survey.osdMap, f.spread())) / f.overhead()
+	bytes := float64(quiescence.RawRoom(f.targetOSDs(), f.Survey.OSDMap, f.spread())) / f.overhead()
 	if pool := f.existingPool(); pool != nil {
 		bytes = min(bytes, f.roomInQuotas(pool))
 	}
@@ -172,7 +172,7 @@ func (f facts) boundByRoom(run int32, failed workload.Failure) bool {
 
 // full reports whether, by the last look, an OSD takes no more writes.
 func (f facts) full() bool {
-	return len(f.samples) > 0 && slices.ContainsFunc(f.samples[len(f.samples)-1].Status.Health.Checks, func(c ceph.HealthCheck) bool {
+	return len(f.Samples) > 0 && slices.ContainsFunc(f.Samples[len(f.Samples)-1].Status.Health.Checks, func(c ceph.HealthCheck) bool {
 		return c.Code == "OSD_FULL"
 	})
 }

@@ -18,15 +18,15 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 		return atWork(func(f *facts) {
 			f.job = nil
 			f.spec.Template.Target = v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "p"}}
-			f.survey.osdMap.Pools = []ceph.Pool{pool}
-			f.survey.df = &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib, Objects: 1024}}}
+			f.Survey.OSDMap.Pools = []ceph.Pool{pool}
+			f.Survey.DF = &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib, Objects: 1024}}}
 			f.spec.Template.Phases = []v1alpha1.Phase{
 				{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("4Mi")}},
 				{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("1Mi"), ObjectSize: new(resource.MustParse("2Mi"))}},
 				{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchSeq, BlockSize: resource.MustParse("64Ki")}},
 			}
-			f.survey.pgs = []ceph.PG{{PoolID: 7, Acting: []int{0, 1, 2147483647}}, {PoolID: 8, Acting: []int{2}}}
-			f.survey.osds = []ceph.OSD{
+			f.Survey.PGs = []ceph.PG{{PoolID: 7, Acting: []int{0, 1, 2147483647}}, {PoolID: 8, Acting: []int{2}}}
+			f.Survey.OSDs = []ceph.OSD{
 				{ID: 0, TotalBytes: 100 * gib},
 				{ID: 1, TotalBytes: 100 * gib},
 				{ID: 2, TotalBytes: 100 * gib, UsedBytes: 99 * gib}, // which is another pool's
@@ -62,7 +62,7 @@ func TestRoomIsShared(t *testing.T) {
 	f := atWork(func(f *facts) {
 		f.job = nil
 		f.spec.Template.Target = v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}}}
-		f.survey.osds = []ceph.OSD{{ID: 0, TotalBytes: 1000}}
+		f.Survey.OSDs = []ceph.OSD{{ID: 0, TotalBytes: 1000}}
 	})
 	f.script = scriptOf(3, fakeLoad{})
 	f.script.Background = &workload.Background{Load: fakeLoad{}}

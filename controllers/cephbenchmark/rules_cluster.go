@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -23,14 +24,14 @@ func failWithoutCluster(seen facts) (plan, bool) {
 // it does not: that may have to be waited for, which others need not.
 func waitForSurvey(seen facts) (plan, bool) {
 	switch {
-	case seen.survey != nil:
+	case seen.Survey != nil:
 		return plan{}, false
-	case seen.err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
+	case seen.Err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
 		return plan{step: stepLock, outcome: lookingAtCluster()}, true
-	case seen.err == nil:
+	case seen.Err == nil:
 		return plan{step: stepWait, outcome: lookingAtCluster()}, true
 	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.err.Error(), 5*time.Second)
+	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.Err.Error(), 5*time.Second)
 	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "survey", p.outcome), true
 }
 
@@ -56,7 +57,7 @@ func failWithoutDomains(seen facts) (plan, bool) {
 	if pool == nil || seen.job != nil {
 		return plan{}, false
 	}
-	if err := placement.Apart(seen.survey.tree, placement.RequestOf(*pool)); err != nil {
+	if err := placement.Apart(seen.Survey.Tree, placement.RequestOf(*pool)); err != nil {
 		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
 	}
 	return plan{}, false
@@ -69,10 +70,10 @@ func queueForLock(seen facts) (plan, bool) {
 // failOutOfRoom ends a benchmark while OSDs still take what removes its data: what it has
 // written may be what fills them, so that waiting would not help.
 func failOutOfRoom(seen facts) (plan, bool) {
-	if seen.job == nil || seen.allRunsEnded() || len(seen.samples) == 0 {
+	if seen.job == nil || seen.allRunsEnded() || len(seen.Samples) == 0 {
 		return plan{}, false
 	}
-	why := quiescence.OutOfRoom(seen.samples[len(seen.samples)-1].Status, seen.spec.Quiescence)
+	why := quiescence.OutOfRoom(seen.Samples[len(seen.Samples)-1].Status, seen.spec.Quiescence)
 	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
 }
 
@@ -104,9 +105,9 @@ func waitForRemoval(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() || !quiescence.WaitsForRemoval(seen.spec.Quiescence) {
 		return plan{}, false
 	}
-	strays := seen.samples[len(seen.samples)-1].Strays // There is one, since the cluster is quiet.
+	strays := seen.Samples[len(seen.Samples)-1].Strays // There is one, since the cluster is quiet.
 	if strays == nil {
-		return plan{step: stepWait, again: sampleEvery}, true // Without a message: the last observation is from the run before, and the next is on its way.
+		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // Without a message: the last observation is from the run before, and the next is on its way.
 	}
 	run := seen.currentRun()
 	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.lasted(run, seen.now))

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/objectref"
@@ -244,7 +245,7 @@ func itDoesNotBecomeQuiet(w *world) {
 
 // A warning that comes up invalidates the run, by default.
 func aDisturbanceSpoilsARun(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: sampleEvery + time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.warn()
@@ -277,7 +278,7 @@ func (w *world) onTwentyPGs() *v1alpha1.CephBenchmark {
 
 // What Ceph has against the pool that was asked for is no news.
 func cephWarnsOfTheScratchPool(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: sampleEvery + time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
 	b := w.onTwentyPGs()
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.oddPools(1)
@@ -288,7 +289,7 @@ func cephWarnsOfTheScratchPool(w *world) {
 }
 
 func cephWarnsOfAnotherPoolToo(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: sampleEvery + time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
 	b := w.onTwentyPGs()
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.oddPools(2)

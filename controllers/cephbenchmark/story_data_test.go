@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -214,7 +215,7 @@ func lostWhileRollingBack(w *world) {
 // What goes on in the cluster when data have been brought back is waited for, and not
 // measured.
 func notQuietAfterRollingBack(w *world) {
-	b := w.whileRollingBack(2 * sampleEvery) // So that it is seen by then.
+	b := w.whileRollingBack(2 * clusterwatch.SampleEvery) // So that it is seen by then.
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.PGsByState = map[string]int{"active+clean": 32, "active+recovering": 1}
 	})

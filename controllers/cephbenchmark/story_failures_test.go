@@ -223,7 +223,7 @@ func somebodyHasAJobOfThatName(w *world) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: next.name, Labels: sessionLabels(next), Annotations: map[string]string{annotationSpec: "{}"},
 		},
-		Spec: batchv1.JobSpec{Suspend: yes(), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Spec: batchv1.JobSpec{Suspend: new(true), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
 		}}},
 	}

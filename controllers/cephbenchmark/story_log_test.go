@@ -112,9 +112,7 @@ func (w *world) passTime(b *v1alpha1.CephBenchmark) {
 		if s == nil {
 			return "there is no session"
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, f := range s.runners {
+		for _, f := range s.runners.views() {
 			if f.err != nil {
 				return ""
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -181,6 +182,6 @@ func roomThatComesBack(w *world) {
 	b := w.benchmark("b", endlessWrite)
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "each client that writes new objects has room for")
 	w.fill(0)
-	w.wait(extraEvery)
+	w.wait(clusterwatch.ExtraEvery)
 	w.untilComplete(b)
 }

@@ -244,7 +244,7 @@ func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
 		return nil
 	}
 	before := job.DeepCopy()
-	job.Spec.Suspend = yes()
+	job.Spec.Suspend = new(true)
 	if err := r.client.Patch(ctx, job, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("end the pods of Job %s: %w", job.Name, err)
 	}

@@ -1,4 +1,4 @@
-package cephbenchmark
+package clusterwatch
 
 import (
 	"context"
@@ -12,9 +12,13 @@ import (
 
 // Whoever judges samples finds a status in each.
 func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
-	fake := quietCeph()
+	fake := cephtest.NewCluster()
+	fake.Change(func(a *cephtest.Answers) {
+		a.Status, a.OSDs, a.Errors = ceph.Status{OSDs: 3}, nil, map[string]error{}
+		a.PoolIO = []ceph.PoolIO{{Name: "open"}}
+	})
 	for _, verb := range []string{"Status", "PoolIO", "Strays", "DF", "OSDPerf", "OSDMap", ""} {
-		w := &watch{
+		w := &Watch{
 			ceph: fake, now: time.Now, between: true, strays: true,
 			connect: func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil },
 		}
@@ -25,14 +29,14 @@ func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
 		}
 		w.look(t.Context())
 		fake.Change(func(a *cephtest.Answers) { clear(a.Errors) })
-		seen, want := w.view(), 1
+		seen, want := w.View(), 1
 		if verb == "" {
 			want = 2
 		}
-		if len(seen.samples) != want || (seen.err == nil) != (verb == "") {
-			t.Errorf("without an answer to %q there are %d samples, %v, want %d", verb, len(seen.samples), seen.err, want)
+		if len(seen.Samples) != want || (seen.Err == nil) != (verb == "") {
+			t.Errorf("without an answer to %q there are %d samples, %v, want %d", verb, len(seen.Samples), seen.Err, want)
 		}
-		for _, sample := range seen.samples {
+		for _, sample := range seen.Samples {
 			if sample.Status == nil || sample.PoolIO == nil {
 				t.Errorf("without an answer to %q: a sample %+v", verb, sample)
 			}

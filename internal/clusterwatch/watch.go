@@ -1,4 +1,6 @@
-package cephbenchmark
+// Package clusterwatch looks at a Ceph cluster for as long as a benchmark lasts: a [Survey] of what
+// results depend on when it begins, then a sample every few seconds. A [View] is what was seen.
+package clusterwatch
 
 import (
 	"context"
@@ -15,11 +17,11 @@ import (
 
 // Sampling of a cluster: how often, and how long one sample may take.
 const (
-	sampleEvery   = 5 * time.Second
+	SampleEvery   = 5 * time.Second
 	sampleTimeout = 15 * time.Second
 	surveyTimeout = time.Minute
-	// extraEvery is how often OSDs are asked for latencies, and Ceph for its room.
-	extraEvery = 10 * time.Second
+	// ExtraEvery is how often OSDs are asked for latencies, and Ceph for its room.
+	ExtraEvery = 10 * time.Second
 	// askIOAgain is how long Ceph is not asked what OSDs do after it has not answered that:
 	// it is not needed, and whatever is asked together with it would wait for it.
 	askIOAgain = 5 * time.Minute
@@ -28,14 +30,14 @@ const (
 	maxSamples = 6 * 3600 / 5
 )
 
-// connect returns how to reach a cluster; addresses and keys may change meanwhile.
-type connect func(context.Context) (ceph.Connection, error)
+// Connect returns how to reach a cluster; addresses and keys may change meanwhile.
+type Connect func(context.Context) (ceph.Connection, error)
 
-// watch samples a cluster as long as a session lasts. It begins with a survey of facts that
+// Watch samples a cluster as long as a session lasts. It begins with a survey of facts that
 // results depend on.
-type watch struct {
+type Watch struct {
 	ceph    ceph.Client
-	connect connect
+	connect Connect
 	now     func() time.Time
 	news    func()
 	hurry   chan struct{}
@@ -43,60 +45,46 @@ type watch struct {
 	mu      sync.Mutex
 	between bool // runs: what is too much for a large cluster while it is measured may be asked
 	strays  bool // are asked for
-	survey  *survey
+	survey  *Survey
 	samples []quiescence.Sample
-	extras  []extra
+	extras  []Extra
 	noIO    time.Time // until when the OSDs' work is not queried
 	err     error     // of the last attempt
 }
 
-// survey is what does not change during a session, or should not.
-type survey struct {
-	osdMap   *ceph.OSDMap
-	osds     []ceph.OSD
-	df       *ceph.DF
-	versions *ceph.Versions
-	config   []ceph.ConfigEntry
-	pgs      []ceph.PG
-	tree     []ceph.OSDLocation
-	// cacheBytes is what all OSDs together may cache.
-	cacheBytes int64
+// Survey is what does not change during a session, or should not.
+type Survey struct {
+	OSDMap   *ceph.OSDMap
+	OSDs     []ceph.OSD
+	DF       *ceph.DF
+	Versions *ceph.Versions
+	Config   []ceph.ConfigEntry
+	PGs      []ceph.PG
+	Tree     []ceph.OSDLocation
+	// CacheBytes is what all OSDs together may cache.
+	CacheBytes int64
 }
 
-// extra is what is looked at less often.
-type extra struct {
+// Extra is what is looked at less often.
+type Extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
 	// io is what OSDs do for clients, while a run is at work; nil if Ceph did not say.
 	io []ceph.OSDIO
-	df *ceph.DF
-	// osds are looked at while no run is at work; nil otherwise.
-	osds []ceph.OSD
+	DF *ceph.DF
+	// OSDs are looked at while no run is at work; nil otherwise.
+	OSDs []ceph.OSD
 }
 
-// startWatch begins to sample, unless that is done already.
-func (s *liveSession) startWatch(c ceph.Client, to connect) *watch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watch == nil {
-		s.watch = &watch{ceph: c, connect: to, now: s.now, news: s.wake, hurry: make(chan struct{}, 1), between: true, strays: true}
-		go s.watch.run(s.context)
-	}
-	return s.watch
+// New returns a watch of the cluster that connect reaches. It calls news whenever it has
+// looked.
+func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
+	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
 
-// lastView is what was known when the session was last watched.
-func (s *liveSession) lastView() watchView {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watch == nil {
-		return watchView{}
-	}
-	return s.watch.view()
-}
-
-func (w *watch) run(ctx context.Context) {
-	ticker := time.NewTicker(sampleEvery)
+// Run samples until the context ends.
+func (w *Watch) Run(ctx context.Context) {
+	ticker := time.NewTicker(SampleEvery)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		w.look(ctx)
@@ -105,38 +93,38 @@ func (w *watch) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-ticker.C:
 		case <-w.hurry:
-			ticker.Reset(sampleEvery)
+			ticker.Reset(SampleEvery)
 		}
 	}
 }
 
-// soon has the next sample taken at once.
-func (w *watch) soon() {
+// Soon has the next sample taken at once.
+func (w *Watch) Soon() {
 	select {
 	case w.hurry <- struct{}{}:
 	default:
 	}
 }
 
-// lookBetweenRuns says whether no run is at work, so that more may be asked: for the room on
+// LookBetweenRuns says whether no run is at work, so that more may be asked: for the room on
 // each OSD, and, if that is wanted, for stray PGs. These take a list of all PGs.
-func (w *watch) lookBetweenRuns(between, strays bool) {
+func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
 	begins := between && strays && !w.strays
 	w.between, w.strays = between, between && strays
 	w.mu.Unlock()
 	if begins {
-		w.soon()
+		w.Soon()
 	}
 }
 
-func (w *watch) betweenRuns() bool {
+func (w *Watch) betweenRuns() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.between
 }
 
-func (w *watch) looksForStrays() bool {
+func (w *Watch) looksForStrays() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.strays
@@ -144,14 +132,14 @@ func (w *watch) looksForStrays() bool {
 
 // look takes the survey, if it is still missing, and a sample, both at once: every query is a
 // process of its own, and the first run waits for them.
-func (w *watch) look(ctx context.Context) {
-	var taken *survey
+func (w *Watch) look(ctx context.Context) {
+	var taken *Survey
 	var sample quiescence.Sample
-	var more *extra
+	var more *Extra
 	surveying := w.surveyed() == nil
 	var group errgroup.Group // Without its context: what one has learned is kept though the other fails.
 	if surveying {
-		group.Go(into(&taken, func() (*survey, error) { return w.takeSurvey(ctx) }))
+		group.Go(into(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
 	}
 	group.Go(func() (err error) {
 		sample, more, err = w.takeSample(ctx, surveying)
@@ -178,33 +166,33 @@ func (w *watch) look(ctx context.Context) {
 	}
 }
 
-func (w *watch) surveyed() *survey {
+func (w *Watch) surveyed() *Survey {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.survey
 }
 
-// watchView is what is known at present. The slices are shared and not to be
+// View is what is known at present. The slices are shared and not to be
 // changed.
-type watchView struct {
-	survey  *survey
-	samples []quiescence.Sample
-	extras  []extra
-	err     error // of the last attempt
+type View struct {
+	Survey  *Survey
+	Samples []quiescence.Sample
+	Extras  []Extra
+	Err     error // of the last attempt
 }
 
-func (w *watch) view() watchView {
+func (w *Watch) View() View {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return watchView{
-		survey: w.survey, err: w.err,
-		samples: slices.Clip(w.samples), extras: slices.Clip(w.extras),
+	return View{
+		Survey: w.survey, Err: w.err,
+		Samples: slices.Clip(w.samples), Extras: slices.Clip(w.extras),
 	}
 }
 
 // takeSample takes no extra during a survey: the survey reads the room itself, and no phase is
 // running whose latencies would matter.
-func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *extra, error) {
+func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *Extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	at, err := w.connect(ctx)
@@ -218,13 +206,13 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	if w.looksForStrays() {
 		group.Go(into(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, at) }))
 	}
-	var more *extra
+	var more *Extra
 	if !surveying && w.wantsExtra(sample.Time) {
-		more = &extra{time: sample.Time}
+		more = &Extra{time: sample.Time}
 		group.Go(into(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, at) }))
-		group.Go(into(&more.df, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))
+		group.Go(into(&more.DF, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))
 		if w.betweenRuns() {
-			group.Go(into(&more.osds, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, at) }))
+			group.Go(into(&more.OSDs, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, at) }))
 		} else {
 			group.Go(func() error {
 				more.io = w.osdIO(ctx, at)
@@ -238,7 +226,7 @@ func (w *watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 
 // osdIO asks what OSDs do for clients. A run does not fail without an answer: an older Ceph may
 // not know the command, or a module of ceph-mgr may be broken.
-func (w *watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
+func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)
 	w.mu.Unlock()
@@ -255,33 +243,33 @@ func (w *watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	return nil
 }
 
-func (w *watch) wantsExtra(now time.Time) bool {
+func (w *Watch) wantsExtra(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.extras) == 0 || now.Sub(w.extras[len(w.extras)-1].time) >= extraEvery-time.Second
+	return len(w.extras) == 0 || now.Sub(w.extras[len(w.extras)-1].time) >= ExtraEvery-time.Second
 }
 
-func (w *watch) takeSurvey(ctx context.Context) (*survey, error) {
+func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
 	at, err := w.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{}
+	s := &Survey{}
 	group, part := errgroup.WithContext(ctx)
-	group.Go(into(&s.osdMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, at) }))
+	group.Go(into(&s.OSDMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, at) }))
 	group.Go(func() (err error) {
-		if s.osds, err = w.ceph.OSDs(part, at); err == nil {
-			s.cacheBytes, err = ceph.CacheBytes(part, w.ceph, at, s.osds)
+		if s.OSDs, err = w.ceph.OSDs(part, at); err == nil {
+			s.CacheBytes, err = ceph.CacheBytes(part, w.ceph, at, s.OSDs)
 		}
 		return err
 	})
-	group.Go(into(&s.df, func() (*ceph.DF, error) { return w.ceph.DF(part, at) }))
-	group.Go(into(&s.versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
-	group.Go(into(&s.pgs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, at) }))
-	group.Go(into(&s.config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
-	group.Go(into(&s.tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, at) }))
+	group.Go(into(&s.DF, func() (*ceph.DF, error) { return w.ceph.DF(part, at) }))
+	group.Go(into(&s.Versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
+	group.Go(into(&s.PGs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, at) }))
+	group.Go(into(&s.Config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
+	group.Go(into(&s.Tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, at) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,162 @@
+package cephbenchmark
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// followers follow the runners of a session by long polls, and call news when one has
+// something new to say. Several goroutines may use them at once.
+type followers struct {
+	dial    Dial
+	now     func() time.Time
+	news    func()
+	context context.Context //nolint:containedctx // they are followed for longer than any call lasts
+
+	mu      sync.Mutex
+	runners map[int]*follower
+}
+
+// newFollowers follow nobody yet, and nobody any more once ctx ends.
+func newFollowers(ctx context.Context, dial Dial, now func() time.Time, news func()) *followers {
+	return &followers{dial: dial, now: now, news: news, context: ctx, runners: map[int]*follower{}}
+}
+
+// Dial returns a client of the runner at an address, which shares this key.
+type Dial func(address string, key []byte) (runner.Client, error)
+
+// views are those of the runners that are followed.
+func (s *followers) views() map[int]runnerView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	views := map[int]runnerView{}
+	for i, f := range s.runners {
+		views[i] = runnerView{client: f.client, snapshot: f.snapshot, err: f.err, since: f.since}
+	}
+	return views
+}
+
+type follower struct {
+	address string
+	client  runner.Client
+	stop    context.CancelFunc
+
+	snapshot *runner.Snapshot
+	since    time.Time // of the first error after the last answer
+	err      error
+}
+
+// runnerView is what is known of a runner at present.
+type runnerView struct {
+	client   runner.Client
+	snapshot *runner.Snapshot // nil until the first answer
+	err      error            // of the last attempt
+	since    time.Time        // since when it does not answer
+}
+
+// follow makes sure that exactly the runners at these addresses are followed, and returns their
+// views.
+func (s *followers) follow(addresses map[int]string, key []byte) map[int]runnerView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, f := range s.runners {
+		if addresses[i] != f.address {
+			f.stop()
+			delete(s.runners, i)
+		}
+	}
+	views := map[int]runnerView{}
+	for i, address := range addresses {
+		f, ok := s.runners[i]
+		if !ok {
+			f = s.begin(address, key)
+			s.runners[i] = f
+		}
+		views[i] = runnerView{client: f.client, snapshot: f.snapshot, err: f.err, since: f.since}
+	}
+	return views
+}
+
+func (s *followers) begin(address string, key []byte) *follower {
+	ctx, stop := context.WithCancel(s.context)
+	f := &follower{address: address, stop: stop}
+	f.client, f.err = s.dial(address, key)
+	if f.err != nil {
+		f.since = s.now()
+		return f
+	}
+	go s.poll(ctx, f)
+	return f
+}
+
+// Polling of a runner: how long it may hold back an answer, and how soon it is
+// asked again after it gave none.
+const (
+	pollWait    = 25 * time.Second
+	pollTimeout = pollWait + 10*time.Second
+	pollAgain   = 250 * time.Millisecond
+	pollAtMost  = 2 * time.Second
+)
+
+// poll asks a runner for news until the session is over.
+func (s *followers) poll(ctx context.Context, f *follower) {
+	after, again := int64(-1), pollAgain
+	for ctx.Err() == nil {
+		asked, cancel := context.WithTimeout(ctx, pollTimeout)
+		snapshot, err := f.client.Snapshot(asked, after, pollWait)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if s.note(f, snapshot, err) {
+			s.news()
+		}
+		if err == nil {
+			after, again = snapshot.Version, pollAgain
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+		again = min(2*again, pollAtMost)
+	}
+}
+
+// note keeps an answer, and reports whether it is news.
+func (s *followers) note(f *follower, snapshot runner.Snapshot, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		first := f.err == nil
+		if first {
+			f.since = s.now()
+		}
+		f.err = err
+		return first
+	}
+	news := f.snapshot == nil || f.err != nil || f.snapshot.Version != snapshot.Version
+	f.snapshot, f.err, f.since = &snapshot, nil, time.Time{}
+	return news
+}
+
+// tasksOf arranges the answers by client and task; nil if one is missing.
+func tasksOf(views map[int]runnerView, count int) workload.Tasks {
+	tasks := make(workload.Tasks, count)
+	for i := range tasks {
+		view, ok := views[i]
+		if !ok || view.snapshot == nil {
+			return nil
+		}
+		tasks[i] = map[string]task.Status{}
+		for _, status := range view.snapshot.Tasks {
+			tasks[i][status.ID] = status
+		}
+	}
+	return tasks
+}
