@@ -18,7 +18,7 @@ import (
 var reasonPages = []string{"docs/failures.md", "docs/troubleshooting.md"}
 
 // setters are the packages that set conditions.
-var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/kstatus"}
+var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/kstatus", "internal/workload"}
 
 // TestReasonsAreExplained: each reason has an entry that says where to look and what to
 // do, and each entry is about one.
