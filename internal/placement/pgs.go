@@ -10,20 +10,20 @@ import (
 
 const paramPGNum = "pg_num"
 
-// The numbers of PGs of a scratch pool that names none. Ceph aims at 100 for each OSD, of all
-// pools together (mon_target_pg_per_osd), and other pools exist.
+// These limits apply to the number of PGs of a scratch pool that names none. Ceph's target is
+// 100 PGs per OSD for all pools together (mon_target_pg_per_osd), and other pools exist.
 const (
 	pgsPerOSD = 32
-	// fewestPGs is what Ceph makes a pool with whose autoscaler is off
+	// fewestPGs is Ceph's default for a pool with the autoscaler off
 	// (osd_pool_default_pg_num).
 	fewestPGs = 32
-	// mostPGs bounds how long a pool takes to be made and removed, for each run.
+	// mostPGs limits the time for creating and removing a pool for each run.
 	mostPGs = 256
 )
 
-// DefaultPGs is how many PGs a scratch pool is made with that names no number: the least
-// power of two that gives each of its OSDs 32, with its copies or chunks, but no fewer than
-// 32 and no more than 256.
+// DefaultPGs returns the number of PGs for a scratch pool that names none: the smallest power
+// of two that gives each of its OSDs 32, counting copies or chunks. The result is between 32
+// and 256.
 func DefaultPGs(copies, osds int) int {
 	pgs := fewestPGs
 	for pgs < mostPGs && pgs*copies < pgsPerOSD*osds {
@@ -32,8 +32,8 @@ func DefaultPGs(copies, osds int) int {
 	return pgs
 }
 
-// Sized is a scratch pool with the numbers of PGs that it does not name, for the OSDs that
-// there are. They depend on no other pool, so that every run of a sweep gets the same.
+// Sized returns a scratch pool with default numbers of PGs where it names none. The defaults
+// depend on the OSDs but not on other pools, so that every run of a sweep gets the same.
 func Sized(spec v1alpha1.ScratchPool, osds []ceph.OSD) v1alpha1.ScratchPool {
 	sized := *spec.DeepCopy()
 	count := 0
@@ -45,7 +45,7 @@ func Sized(spec v1alpha1.ScratchPool, osds []ceph.OSD) v1alpha1.ScratchPool {
 	switch ec, replicated := sized.ErasureCoded, sized.Replicated; {
 	case ec != nil:
 		sized.Parameters = withPGs(sized.Parameters, DefaultPGs(int(ec.DataChunks+ec.CodingChunks), count))
-		ec.Metadata.Parameters = withPGs(ec.Metadata.Parameters, fewestPGs) // Little is in it.
+		ec.Metadata.Parameters = withPGs(ec.Metadata.Parameters, fewestPGs) // The metadata pool contains little data.
 	case replicated != nil:
 		sized.Parameters = withPGs(sized.Parameters, DefaultPGs(int(replicated.Size), count))
 	}
@@ -62,13 +62,13 @@ func withPGs(params map[string]v1alpha1.ParameterValue, pgs int) map[string]v1al
 	return params
 }
 
-// Pools are the pools of Ceph that a scratch pool consists of, with their names, sizes and,
-// where the spec has them, numbers of PGs.
+// Pools returns the Ceph pools of a scratch pool with their names and sizes, and with their
+// numbers of PGs if the spec has them.
 func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 	pool := func(name string, size int, params map[string]v1alpha1.ParameterValue) ceph.Pool {
 		pgs, err := strconv.Atoi(string(params[paramPGNum]))
 		if err != nil {
-			pgs = 0 // Ceph refuses it, and says so.
+			pgs = 0 // Ceph refuses such a number with a clear error.
 		}
 		return ceph.Pool{Name: name, Size: size, PGNum: pgs}
 	}
@@ -84,8 +84,8 @@ func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 	return nil
 }
 
-// PGReplicas are the PGs that a pool as [Sized] returns it adds to the cluster, each
-// counted once for each OSD that it is on.
+// PGReplicas returns the number of PGs that a pool from [Sized] adds to the cluster. Each PG
+// counts once for each of its OSDs.
 func PGReplicas(sized v1alpha1.ScratchPool) int {
 	replicas := 0
 	for _, pool := range Pools(sized) {

@@ -1,9 +1,10 @@
-// Package placement lists the pools of a scratch pool with their numbers of placement groups,
-// and confines it to some OSDs of a Ceph cluster: it chooses the OSDs, assigns each placement
-// group to some of them, and verifies the result.
+// Package placement lists the pools of a scratch pool with their numbers of placement groups.
+// It also confines a scratch pool to some OSDs of a Ceph cluster: it chooses the OSDs, assigns
+// each placement group to some of them, and verifies the result.
 //
-// It is pure: it reads no clock and no cluster. The assignment is sent to Ceph by "osd
-// pg-upmap" for each placement group; docs/choosing-osds.md says why this is not a CRUSH rule.
+// The package is pure: it reads no clock and no cluster. Callers send the assignment to Ceph
+// with "osd pg-upmap" for each placement group; docs/choosing-osds.md explains why not with a
+// CRUSH rule.
 package placement
 
 import (
@@ -21,40 +22,41 @@ import (
 )
 
 const (
-	// typeOSD is the failure domain that is the OSD itself.
+	// typeOSD is the failure domain of single OSDs.
 	typeOSD  = "osd"
 	typeRoot = "root"
-	// defaultRoot is the root of the CRUSH hierarchy, where a cluster has several.
+	// defaultRoot is the root of the CRUSH hierarchy to use if a cluster has several.
 	defaultRoot = "default"
 	// defaultDomain is the failure domain of a pool that names none.
 	defaultDomain = "host"
-	// firstRelease is the first whose clients know upmaps.
+	// firstRelease is the first release with clients that support upmaps.
 	firstRelease = "luminous"
 )
 
-// Request is what OSDs are to be chosen for.
+// Request describes the pools for which OSDs are chosen.
 type Request struct {
-	// Count is how many OSDs.
+	// Count is the number of OSDs to choose.
 	Count int
-	// Pools are what is to be placed on them.
+	// Pools are the pools to place on them.
 	Pools []Pool
 	// FailureDomain is the type of CRUSH bucket on which copies are kept apart.
 	FailureDomain string
-	// DeviceClass is that of the OSDs; empty for any, if there is one only.
+	// DeviceClass is the device class of the OSDs. It may be empty if the cluster has only one
+	// class.
 	DeviceClass string
-	// Seed draws the OSDs.
+	// Seed determines the draw of OSDs.
 	Seed int64
 }
 
 // Pool is a pool to be placed.
 type Pool struct {
-	// Copies is how many OSDs each placement group is on: copies, or chunks.
+	// Copies is the number of OSDs of each placement group: its copies or chunks.
 	Copies int
-	// PGs is the number of placement groups; 0 if it is not known.
+	// PGs is the number of placement groups; 0 if unknown.
 	PGs int
 }
 
-// RequestOf is what a scratch pool as [Sized] returns it asks for.
+// RequestOf returns the request of a scratch pool from [Sized].
 func RequestOf(pool v1alpha1.ScratchPool) Request {
 	request := Request{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
 	if pool.OSDs != nil {
@@ -74,7 +76,7 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 	case ec != nil:
 		request.Pools = []Pool{
 			{Copies: int(ec.DataChunks + ec.CodingChunks), PGs: pgs(pool.Parameters)},
-			// Metadata need not be on all of them: how many placement groups they have
+			// The metadata need not be on all of the OSDs, so their number of placement groups
 			// does not matter.
 			{Copies: int(ec.Metadata.Size)},
 		}
@@ -86,13 +88,13 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 
 // SupportsUpmap says why a cluster cannot place single placement groups; nil if it can.
 func SupportsUpmap(m *ceph.OSDMap) error {
-	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Releases are in the order of the alphabet.
+	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Release names are in alphabetical order.
 		return refuse("the cluster serves clients of release %s, which do not understand upmap: run `ceph osd set-require-min-compat-client luminous` if no such client is left", m.MinCompatClient)
 	}
 	return nil
 }
 
-// Error says why there are no such OSDs. Its message is for the user.
+// Error says why a request cannot be met. Its message is for the user.
 type Error struct{ Message string }
 
 // Error implements error.
@@ -100,21 +102,21 @@ func (e *Error) Error() string { return e.Message }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Chosen are the OSDs of a wish.
+// Chosen has the OSDs that were chosen for a request.
 type Chosen struct {
-	// IDs in the order in which they were drawn: those of a smaller wish with the same
-	// seed are the first of them.
+	// IDs are in the order of the draw. A smaller request with the same seed gets the first
+	// ones.
 	IDs []int
 	// domain is the failure domain of each.
 	domain map[int]string
 }
 
-// Sorted are their IDs by number.
+// Sorted returns the IDs in numerical order.
 func (c Chosen) Sorted() []int { return slices.Sorted(slices.Values(c.IDs)) }
 
-// Choose draws OSDs that are up and in. One failure domain after another gives one, and
-// so on in turn, so that the copies of a placement group can be kept apart, and failure
-// domains have as many of the OSDs as each other, or one more.
+// Choose draws OSDs that are up and in. It takes one OSD from each failure domain in turn. So
+// the copies of a placement group can be kept apart, and the numbers of chosen OSDs per
+// failure domain differ by at most one.
 //
 // What cannot be is an *Error.
 func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
@@ -145,7 +147,7 @@ func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
 }
 
 // Apart says why the copies of pools cannot be kept apart: the cluster has fewer failure
-// domains than a pool has copies. CRUSH makes such a pool all the same, and its placement
+// domains than a pool has copies. Ceph creates such a pool nevertheless, and its placement
 // groups never become clean. An OSD that is down or out counts, since it may come back; the
 // device class is not checked here.
 //
@@ -164,7 +166,7 @@ func Apart(all []ceph.OSDLocation, w Request) error {
 	return nil
 }
 
-// candidates are the OSDs that can be drawn, by failure domain.
+// candidates returns the OSDs that can be drawn, by failure domain.
 func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	var classes []string
 	for _, osd := range all {
@@ -177,8 +179,8 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	return w.domains(all, func(osd ceph.OSDLocation) bool { return osd.Up && osd.In })
 }
 
-// domains are the OSDs that the rule of the pools takes, as far as they count, by failure
-// domain.
+// domains returns the OSDs that the pools' CRUSH rule can use and that counts accepts, by
+// failure domain.
 func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
 	hasDefault := slices.ContainsFunc(all, func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] == defaultRoot })
 	domains := map[string][]int{}
@@ -204,7 +206,7 @@ func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) b
 	return domains, nil
 }
 
-// with is a list with one more name, if it is not there.
+// with returns a list with a name added, unless the list has it already.
 func with(names []string, name string) []string {
 	if name == "" || slices.Contains(names, name) {
 		return names
@@ -212,7 +214,7 @@ func with(names []string, name string) []string {
 	return append(names, name)
 }
 
-// possible says why a wish cannot be fulfilled.
+// possible returns an error that says why a request cannot be met.
 func (w Request) possible(domains map[string][]int) error {
 	there := 0
 	for _, osds := range domains {
@@ -252,9 +254,9 @@ func shuffle[T any](xs []T, seed int64, stream uint64) {
 	}
 }
 
-// Spread gives each placement group of a pool its OSDs, the primary first: each in a
-// failure domain of its own, every OSD as often as any other, as far as failure domains
-// allow that, and as often first.
+// Spread assigns OSDs to each placement group of a pool, the primary first. The OSDs of a
+// placement group are in different failure domains. As far as the domains allow, every OSD has
+// equally many placement groups, and is equally often primary.
 func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	load, first := map[int]int{}, map[int]int{}
 	all := make([]ceph.PGPlacement, pool.PGs)
@@ -270,8 +272,8 @@ func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	return all
 }
 
-// leastLoaded are so many OSDs of different failure domains: of the domains with the least
-// load for each of their OSDs, the OSD with the least.
+// leastLoaded returns count OSDs from different failure domains. It takes the domains with the
+// least load per OSD, and in each the OSD with the least load.
 func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	var domains []string
 	members := map[string][]int{}
@@ -295,8 +297,9 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing are the placements that were not sent to Ceph yet. told has those that this process
-// has sent, by ID: Ceph drops one that equals CRUSH's own choice, and no longer shows it.
+// Missing returns the placements that were not sent to Ceph yet. sent has those that this
+// process has sent, by ID: Ceph drops a placement that equals CRUSH's own choice, and no
+// longer shows it.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)
@@ -307,15 +310,15 @@ func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map
 	})
 }
 
-// Used are those of some OSDs that a pool has placement groups on.
+// Used returns those of the given OSDs that have placement groups of a pool.
 func Used(pool ceph.Pool, pgs []ceph.PG, osds []int) []int {
 	return slices.DeleteFunc(slices.Clone(osds), func(osd int) bool {
 		return !slices.ContainsFunc(pgs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd) })
 	})
 }
 
-// Outside says which placement group of a pool is on another OSD than these, or that it is
-// not known of all; "" if none is.
+// Outside names a placement group of a pool that is on an OSD outside the given ones, or says
+// that not all are known; "" if all are inside.
 func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	count := 0
 	for _, pg := range pgs {
@@ -329,7 +332,7 @@ func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 			}
 		}
 	}
-	if count != pool.PGNum { // Unreported placement groups are not proven.
+	if count != pool.PGNum { // Unreported placement groups may be elsewhere.
 		return unreported(pool, count)
 	}
 	return ""
@@ -339,8 +342,8 @@ func unreported(pool ceph.Pool, count int) string {
 	return fmt.Sprintf("Ceph reports the OSDs of %d of %d placement groups of pool %s", count, pool.PGNum, pool.Name)
 }
 
-// CheckConfined says how the placement groups of a pool are not confined to OSDs: they are on
-// others, or not on all of these. It is "" if they are.
+// CheckConfined says why the placement groups of a pool are not confined to OSDs: some are on
+// others, or they do not use all of the given ones. It returns "" if they are confined.
 func CheckConfined(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	used, count := map[int]bool{}, 0
 	for _, pg := range pgs {

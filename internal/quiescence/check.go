@@ -11,11 +11,11 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// DefaultMaxPGsPerOSD is mon_max_pg_per_osd where it is not set.
+// DefaultMaxPGsPerOSD is Ceph's default of mon_max_pg_per_osd.
 const DefaultMaxPGsPerOSD = 250
 
-// pgShare is how much of mon_max_pg_per_osd may be used, in percent: at the limit
-// itself Ceph refuses pools, and PGs stay inactive when an OSD is lost.
+// pgShare is the percentage of mon_max_pg_per_osd that may be used. At the limit itself, Ceph
+// refuses pools, and PGs stay inactive after the loss of an OSD.
 const pgShare = 80
 
 // Facts are the state of a cluster before a run. They are complete: samples that Ceph answers
@@ -32,25 +32,25 @@ type Facts struct {
 	Versions *ceph.Versions
 	// Config is the central configuration.
 	Config []ceph.ConfigEntry
-	// OwnPools are the benchmark's: I/O in them is no foreign I/O.
+	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O.
 	OwnPools []string
-	// Demand is what the benchmark adds.
+	// Demand is the benchmark's demand.
 	Demand Demand
 }
 
-// Demand is what a benchmark adds to a cluster.
+// Demand is the data and the PGs that a benchmark adds to a cluster.
 type Demand struct {
-	// Bytes are what clients write at most; RawBytes is that with copies or coding.
+	// Bytes is the maximum number of bytes that clients write; RawBytes includes copies or
+	// coding.
 	Bytes, RawBytes int64
-	// DeviceClass is that of the OSDs that store it; empty for all OSDs.
+	// DeviceClass is the device class of the OSDs that store the data; empty for all OSDs.
 	DeviceClass string
 	// Pool is an existing pool whose quota applies.
 	Pool string
-	// PGReplicas is the number of PGs of pools to be made, times their copies or
-	// chunks.
+	// PGReplicas is the number of PGs of new pools, multiplied by their copies or chunks.
 	PGReplicas int
-	// OnOSDs is on how many OSDs all of that is to be, whichever they are; 0 for all that
-	// there are.
+	// OnOSDs is the number of OSDs, not known in advance, that store all of the demand; 0 for
+	// all OSDs.
 	OnOSDs int
 }
 
@@ -58,13 +58,13 @@ type Demand struct {
 type Obstacle struct {
 	// Code is a CamelCase reason.
 	Code string
-	// Message says what it is, and what to do.
+	// Message describes the obstacle and what to do.
 	Message string
-	// Waits says that it can go away without the user.
+	// Waits reports that the obstacle may disappear without the user.
 	Waits bool
 }
 
-// input is what rules look at.
+// input is the input of rules.
 type input struct {
 	Facts
 
@@ -76,9 +76,9 @@ type input struct {
 // rule returns its obstacle, or nil.
 type rule func(input) *Obstacle
 
-// Check returns what keeps a cluster from being measured, the same for the same
-// facts, or nothing. Warnings that the caller brings up itself, such as
-// POOL_NO_REDUNDANCY for a pool without copies, are expected.
+// Check returns the obstacles to a measurement, always the same for the same facts. expected
+// lists warnings that the caller causes itself, such as POOL_NO_REDUNDANCY for a pool without
+// copies.
 func Check(facts Facts, spec v1alpha1.Quiescence, expected []Expectation) []Obstacle {
 	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings()), expected: expected}
 	var obstacles []Obstacle
@@ -116,7 +116,7 @@ func healthErrors(in input) *Obstacle {
 	return waits("HealthError", "Ceph reports HEALTH_ERR: %s; fix it first", describe(errors))
 }
 
-// healthWarnings leaves flags to flagsSet, which knows which of them matter.
+// healthWarnings ignores flags: flagsSet checks those that matter.
 func healthWarnings(in input) *Obstacle {
 	found := slices.DeleteFunc(warnings(in.Status.Health, in.allowed, in.expected), func(check ceph.HealthCheck) bool {
 		return check.Severity == healthError || check.Code == flagsCode
@@ -167,8 +167,8 @@ func osdsDown(in input) *Obstacle {
 	return waits("OSDsDown", "%d of %d OSDs are up, and %d are in; bring back the others", in.Status.UpOSDs, in.Status.OSDs, in.Status.InOSDs)
 }
 
-// osdsOut can be lifted, because clusters live for months with the OSD of a dead
-// disk.
+// osdsOut reports OSDs that are out. A spec can allow them, because clusters run for months
+// with the OSD of a dead disk.
 func osdsOut(in input) *Obstacle {
 	out := in.Status.OSDs - in.Status.InOSDs
 	if out <= 0 || matches("OSD_DOWN", in.allowed) {
@@ -177,7 +177,7 @@ func osdsOut(in input) *Obstacle {
 	return waits("OSDsOut", "%d of %d OSDs are out; bring them back, purge them, or name OSD_DOWN in quiescence.allowedWarnings", out, in.Status.OSDs)
 }
 
-// ioStopped is about flags with which clients wait or fail. Nothing lifts it.
+// ioStopped reports flags with which clients wait or fail. A spec cannot allow them.
 func ioStopped(in input) *Obstacle {
 	flags := stopping(in.OSDMap.Flags)
 	if len(flags) == 0 {
@@ -198,7 +198,7 @@ func flagsSet(in input) *Obstacle {
 		strings.Join(flags, ", "), flagsCode)
 }
 
-// stopping are the flags that stop I/O. Ceph shows pauserd and pausewr, both or one.
+// stopping returns the flags that stop I/O. Ceph shows pauserd, pausewr or both.
 func stopping(flags []string) []string {
 	var found []string
 	for _, flag := range flags {
@@ -224,8 +224,8 @@ func pgsUnclean(in input) *Obstacle {
 	return waits("PGsUnclean", "not all PGs are active+clean: %s; wait until recovery has ended", found)
 }
 
-// pgsScrubbing is an obstacle where a scrub would spoil the run: it would still go
-// on.
+// pgsScrubbing reports running scrubs if a scrub would spoil the run, because they would
+// continue into it.
 func pgsScrubbing(in input) *Obstacle {
 	found := in.Status.ListPGs(ceph.PGState.IsScrubbing)
 	if found == "" || (in.spec.Scrub != v1alpha1.ScrubInvalidate && in.spec.Scrub != v1alpha1.ScrubAbort) {
@@ -234,7 +234,7 @@ func pgsScrubbing(in input) *Obstacle {
 	return waits("Scrubbing", "PGs are scrubbed (%s), which quiescence.scrub %s does not allow", found, in.spec.Scrub)
 }
 
-// foreignIO looks at all pools but the benchmark's.
+// foreignIO checks all pools except the benchmark's.
 func foreignIO(in input) *Obstacle {
 	limit := foreignLimit(in.spec)
 	if operations := foreignOperations(in.PoolIO, in.OwnPools); operations > limit {
@@ -243,7 +243,7 @@ func foreignIO(in input) *Obstacle {
 	return nil
 }
 
-// foreignLimit is quiescence.foreignIOPS, which has a default in the schema.
+// foreignLimit returns quiescence.foreignIOPS, or the schema's default.
 func foreignLimit(spec v1alpha1.Quiescence) int64 {
 	if spec.ForeignIOPS == nil {
 		return 50

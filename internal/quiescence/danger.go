@@ -8,16 +8,16 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Danger is a state of a cluster in which a sweep must not go on, whatever it does.
+// Danger is a state of a cluster in which a sweep must stop, whatever its settings.
 type Danger struct {
-	// Message says what it is.
+	// Message describes the danger.
 	Message string
-	// AtOnce says that one check is enough. Any other danger may be a hiccup, or over by the
-	// next check.
+	// AtOnce reports that one check is enough. Any other danger may be a hiccup and be over by
+	// the next check.
 	AtOnce bool
 }
 
-// full are health codes about OSDs that run out of room.
+// full returns the health codes for OSDs that run out of room.
 func full() []string {
 	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
 }
@@ -35,7 +35,7 @@ func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 	}
 	var found []string
 	for _, check := range s.Health.Checks {
-		// Muting a full OSD takes the error out of the health, and leaves it full.
+		// Muting OSD_FULL hides the error from the health; the OSD is still full.
 		if muted := check.Muted && check.Severity != healthError; !muted && matches(check.Code, full()) {
 			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
 		}

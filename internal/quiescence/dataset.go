@@ -12,21 +12,20 @@ import (
 const (
 	// datasetAuto is the size that depends on the cluster.
 	datasetAuto = "Auto"
-	// minDataset is the least that the API takes.
+	// minDataset is the API's minimum.
 	minDataset = 1 << 20
-	// cacheMultiple is how often the data has to fill the caches of the OSDs, so that
-	// few reads are served from them.
+	// cacheMultiple is the minimum ratio of the data to the OSDs' caches, so that few
+	// reads come from caches.
 	cacheMultiple = 2
-	// freeShare is how much of the free space data of size Auto may take: one part in
-	// ten.
+	// freeShare limits data of size Auto to one tenth of the free space.
 	freeShare = 10
 )
 
-// DatasetBytes is how many bytes each client prefills, in whole MiB, and whether
-// they are so few that the caches of the OSDs serve a good part of the reads. The
-// caches are those of all OSDs of the target together, the free bytes what its pool
-// can still take from clients. Where the caches are not known, 0, no size passes for
-// large enough, and there is no Auto.
+// DatasetBytes returns the number of bytes that each client prefills, in whole MiB,
+// and whether it is so small that the OSDs' caches serve many reads. osdCacheBytes is
+// the total for all OSDs of the target; 0 means unknown. freeBytes is the amount that
+// clients can still write to the target's pool. If the caches are unknown, no size
+// counts as large enough, and Auto is an error.
 func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes int64) (perClient int64, cached bool, err error) {
 	if clients < 1 {
 		return 0, false, fmt.Errorf("a dataset for %d clients", clients)
@@ -47,8 +46,8 @@ func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes i
 	return perClient, perClient*int64(clients) < wanted || osdCacheBytes <= 0, nil
 }
 
-// autoBytes rounds what is wanted up and what is allowed down, to whole MiB for each
-// client, and is one MiB at least.
+// autoBytes returns the size for each client in whole MiB, at least one. It rounds
+// the wanted size up and the allowed size down.
 func autoBytes(wanted, allowed, clients int64) int64 {
 	unit := minDataset * clients
 	return minDataset * max(1, min((wanted+unit-1)/unit, allowed/unit))

@@ -7,11 +7,12 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Expectation is a health warning that the caller brings up itself.
+// Expectation is a health warning that the caller causes itself.
 type Expectation struct {
 	Code string
-	// Pools is how many pools the warning may count: those of the caller. One that
-	// counts more is about pools of others too. 0 is for whatever it is about.
+	// Pools is the maximum number of pools in the warning, which is the number of the
+	// caller's pools. A warning with more pools also concerns pools of others. 0 allows any
+	// warning with this code.
 	Pools int
 }
 
@@ -19,14 +20,14 @@ func (e Expectation) explains(check ceph.HealthCheck) bool {
 	return check.Code == e.Code && (e.Pools == 0 || check.Count <= e.Pools)
 }
 
-// poolTrait is a setting of a pool that Ceph warns of for as long as the pool has it.
+// poolTrait is a pool setting about which Ceph warns for as long as the pool has it.
 type poolTrait struct {
 	code string
 	has  func(ceph.Pool) bool
 }
 
-// poolTraits are those that a scratch pool, or a level of a sweep, can have. The autoscaler's
-// warnings are not among them: it ignores pools in which it is off.
+// poolTraits returns the traits that a scratch pool or a value in a sweep can cause. It omits
+// the autoscaler's warnings, because the autoscaler ignores pools in which it is off.
 func poolTraits() []poolTrait {
 	return []poolTrait{
 		{code: "POOL_NO_REDUNDANCY", has: func(p ceph.Pool) bool { return p.Size == 1 }},
@@ -38,8 +39,8 @@ func poolTraits() []poolTrait {
 }
 
 // PoolWarnings returns the warnings that the caller's own pools cause by their settings. all
-// has all pools in Ceph. A warning that any other pool causes is not expected: it exists
-// without the caller.
+// has all pools in Ceph. A warning that another pool also causes is not expected, because it
+// exists without the caller.
 func PoolWarnings(own, all []ceph.Pool) []Expectation {
 	others := slices.DeleteFunc(slices.Clone(all), func(p ceph.Pool) bool {
 		return slices.ContainsFunc(own, func(o ceph.Pool) bool { return o.Name == p.Name })

@@ -15,27 +15,28 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Inputs are what an environment is described from.
+// Inputs are the observations that describe an environment.
 type Inputs struct {
 	FSID        string
 	Versions    *ceph.Versions
 	RookVersion string
 	OSDs        []ceph.OSD
-	// DeviceClass is that of the OSDs that serve the target; empty for all OSDs.
+	// DeviceClass is the device class of the OSDs that serve the target; empty for all OSDs.
 	DeviceClass string
-	// Pools are those of the target.
+	// Pools are the pools of the target.
 	Pools  []ceph.Pool
 	Config []ceph.ConfigEntry
-	// Images are digests by what they are for, such as "tools".
+	// Images has image digests by purpose, such as "tools".
 	Images map[string]string
-	// Nodes are those that clients are on.
+	// Nodes are the clients' nodes.
 	Nodes []Node
 	// Background is the background load; empty without one. BackgroundNodes are its nodes.
 	Background      string
 	BackgroundNodes []Node
-	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
+	// ConfinedTo are the OSDs to which the scratch pool is confined; empty if it is on all.
 	ConfinedTo []int
-	// InitialState and OSDCaches are what runs, and phases, begin with.
+	// InitialState is the state of the data before runs, OSDCaches the treatment of caches
+	// before phases.
 	InitialState v1alpha1.InitialState
 	OSDCaches    v1alpha1.OSDCachePolicy
 }
@@ -46,21 +47,21 @@ type Node struct {
 	Name string `json:"name"`
 }
 
-// Detail is what a result depends on besides the settings under test, in full. It is
-// kept with results. Everything in it is in the digest.
+// Detail has everything that a result depends on besides the settings under test. It is
+// stored with results, and its digest covers every field.
 type Detail struct {
 	FSID string `json:"fsid"`
-	// CephVersions are those that daemons run, sorted. How many daemons there are is
-	// left to OSDs: gateways come and go.
+	// CephVersions has the versions of the running daemons, sorted. It does not count
+	// daemons, since gateways come and go; OSDs counts the OSDs.
 	CephVersions []string `json:"cephVersions"`
 	RookVersion  string   `json:"rookVersion,omitempty"`
-	// OSDs are those that serve the target, by device class.
+	// OSDs has the OSDs that serve the target, by device class.
 	OSDs []OSDClass `json:"osds"`
-	// Pools are the settings of the target's pools, by name, without what is another
-	// each time that a pool is made.
+	// Pools has the settings of the target's pools, by name, without fields that differ each
+	// time that a pool is created.
 	Pools []ceph.Pool `json:"pools,omitempty"`
-	// Config is the central configuration as far as it can matter to the target:
-	// without what the manager's modules and gateways keep there, secrets among it.
+	// Config is the part of the central configuration that can affect the target. It
+	// excludes the entries of manager modules and gateways, which include secrets.
 	Config []ceph.ConfigEntry `json:"config,omitempty"`
 	Images map[string]string  `json:"images,omitempty"`
 	Nodes  []Node             `json:"nodes,omitempty"`
@@ -68,23 +69,23 @@ type Detail struct {
 	// cluster, and BackgroundNodes are its nodes.
 	Background      string `json:"background,omitempty"`
 	BackgroundNodes []Node `json:"backgroundNodes,omitempty"`
-	// ConfinedTo are the OSDs that the scratch pool is on, where it is not on all.
+	// ConfinedTo are the OSDs to which the scratch pool is confined; empty if it is on all.
 	ConfinedTo []int `json:"confinedTo,omitempty"`
-	// InitialState is how runs find the data that they write over, and OSDCaches what
-	// becomes of caches before phases; empty for Keep.
+	// InitialState is the state of the data that runs overwrite, and OSDCaches the treatment
+	// of caches before phases; empty for Keep.
 	InitialState v1alpha1.InitialState   `json:"initialState,omitempty"`
 	OSDCaches    v1alpha1.OSDCachePolicy `json:"osdCaches,omitempty"`
 }
 
-// OSDClass are the OSDs of one device class.
+// OSDClass describes the OSDs of one device class.
 type OSDClass struct {
 	DeviceClass string `json:"deviceClass"`
 	Count       int32  `json:"count"`
 	TotalBytes  int64  `json:"totalBytes"`
 }
 
-// Describe puts an environment into the one form that it has, whatever the order in
-// which its parts were observed.
+// Describe returns the canonical form of an environment, independent of the order of the
+// observations.
 func Describe(in Inputs) Detail {
 	d := Detail{
 		FSID: in.FSID, RookVersion: in.RookVersion,
@@ -118,7 +119,7 @@ func sortedNodes(nodes []Node) []Node {
 	return slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Fingerprint is the short form, for status.
+// Fingerprint returns the short form for status.
 func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 	canonical, err := json.Marshal(d)
 	if err != nil {
@@ -135,7 +136,7 @@ func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 	return e, nil
 }
 
-// cephVersion is the one that all daemons run, or "mixed".
+// cephVersion returns the version that all daemons run, or "mixed".
 func (d Detail) cephVersion() string {
 	switch len(d.CephVersions) {
 	case 0:
@@ -163,8 +164,8 @@ func classes(osds []ceph.OSD, only string) []OSDClass {
 	return all
 }
 
-// lasting leaves out what numbers Ceph gave to a pool and what its PGs are on their
-// way to.
+// lasting returns a pool without the numbers that Ceph assigns, its ID and CRUSH rule, and
+// without PG numbers that are still changing.
 func lasting(pool ceph.Pool) ceph.Pool {
 	pool.ID, pool.CrushRule = 0, 0
 	pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget = 0, 0, 0, 0
@@ -172,11 +173,11 @@ func lasting(pool ceph.Pool) ceph.Pool {
 	return pool
 }
 
-// secret is in the names of options that hold one.
+// secret matches the names of options that contain secrets.
 var secret = regexp.MustCompile(`(?i)password|secret|token|passphrase|(^|[_/])key$`)
 
-// matters reports whether an entry can affect the speed of OSDs and clients.
-// osd_mclock_max_capacity_iops_*, which OSDs measure and set themselves, does.
+// matters reports whether an entry can affect the speed of OSDs and clients. It includes
+// osd_mclock_max_capacity_iops_*, which OSDs measure and set themselves.
 func matters(entry ceph.ConfigEntry) bool {
 	for _, section := range []string{"mgr", "mds", "client.rgw", "client.ceph-exporter"} {
 		if entry.Section == section || strings.HasPrefix(entry.Section, section+".") {
@@ -219,7 +220,7 @@ func Compare(a, b Detail) []string {
 	return differences
 }
 
-// facts are all that is in a Detail, each with a name.
+// facts returns all values of a Detail by name.
 func (d Detail) facts() map[string]string {
 	facts := map[string]string{
 		"cluster":      cmp.Or(d.FSID, "unknown"),

@@ -1,7 +1,6 @@
-// Package quiescence judges the state of a Ceph cluster: whether it is fit to be
-// measured, what disturbed it while it was, and whether two measurements were made
-// in the same environment. It is pure: what is known of the cluster comes in, and
-// decisions come out.
+// Package quiescence judges the state of a Ceph cluster: whether it can be measured now, what
+// disturbed a measurement, and whether two measurements were made in the same environment. It
+// is pure: it decides from the observations that callers pass.
 package quiescence
 
 import (
@@ -13,20 +12,20 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// healthError is the worst that Ceph says of itself.
+// healthError is Ceph's worst health status.
 const healthError = "HEALTH_ERR"
 
-// flagsCode is the warning that Ceph makes of flags.
+// flagsCode is Ceph's warning about flags.
 const flagsCode = "OSDMAP_FLAGS"
 
-// AllowedWarnings are health codes that say nothing about speed, and are allowed
-// before and during every run. A star stands for any ending.
+// AllowedWarnings returns health codes that do not concern performance, and are allowed
+// before and during every run. A star matches any ending.
 func AllowedWarnings() []string {
 	return []string{"AUTH_INSECURE_*", "MON_DISK_LOW", "PG_NOT_DEEP_SCRUBBED", "PG_NOT_SCRUBBED"}
 }
 
-// keyErrors are the errors that an upgrade to Ceph 20 leaves until all keys are rotated. They
-// say nothing about data or speed.
+// keyErrors returns the errors that remain after an upgrade to Ceph 20 until all keys are
+// rotated. They do not concern data or performance.
 func keyErrors() []string {
 	return []string{"AUTH_INSECURE_SERVICE_KEY_TYPE", "AUTH_INSECURE_SERVICE_TICKETS"}
 }
@@ -49,13 +48,13 @@ func muteKeyErrors(errors []ceph.HealthCheck) string {
 	return "as an administrator allow runs until then: " + strings.Join(mutes, " and ")
 }
 
-// OldWarnings are health codes about past events. They are allowed if they existed before the
-// run; a new one reports an event during it.
+// OldWarnings returns health codes about past events. They are allowed if they existed before
+// the run; a new one reports an event during the run.
 func OldWarnings() []string {
 	return []string{"BLUESTORE_SLOW_OP_ALERT", "RECENT_CRASH"}
 }
 
-// warnings are the checks of a health that are neither muted nor allowed, nor expected.
+// warnings returns the health checks that are neither muted nor allowed nor expected.
 func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.HealthCheck {
 	return slices.DeleteFunc(slices.Clone(h.Checks), func(check ceph.HealthCheck) bool {
 		return check.Muted || matches(check.Code, allowed) || isScrubFlags(check) ||
@@ -63,7 +62,7 @@ func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.He
 	})
 }
 
-// allowances are the codes allowed by default, by the spec, and by others.
+// allowances returns the codes that are allowed by default, by the spec, and by others.
 func allowances(spec v1alpha1.Quiescence, others ...[]string) []string {
 	allowed := AllowedWarnings()
 	for _, code := range spec.AllowedWarnings {
@@ -86,7 +85,7 @@ func isScrubFlags(check ceph.HealthCheck) bool {
 	return check.Code == flagsCode && found && len(withoutScrubFlags(strings.Split(names, ","))) == 0
 }
 
-// withoutScrubFlags leaves out the flags that make a cluster quieter.
+// withoutScrubFlags drops the flags that pause scrubs, because they make a cluster quieter.
 func withoutScrubFlags(flags []string) []string {
 	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
 		return flag == "noscrub" || flag == "nodeep-scrub"

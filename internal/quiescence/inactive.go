@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// maxLookGap is how far apart two looks may be that count as running: a placement group
-	// that was inactive in both may have been active for all of a longer time between them.
+	// maxLookGap is the longest time between two samples that count as consecutive. With a
+	// longer gap, a placement group that was inactive in both may have been active in
+	// between.
 	maxLookGap = 15 * time.Second
-	// maxInactive is how many placement groups a message names.
+	// maxInactive is the maximum number of placement groups that a message names.
 	maxInactive = 5
 )
 
-// Inactive is what looks running have shown of placement groups that are not active, so that
-// their clients wait. The zero value is for before the first look.
+// Inactive tracks placement groups that are inactive in consecutive samples, so that their
+// clients wait. The zero value is ready for the first sample.
 //
-// It goes by single placement groups: a pool that splits or merges has one or the other that
-// agrees anew at almost any moment, and none for long.
+// It tracks single placement groups. In a pool that splits or merges, some placement group
+// is peering at almost any moment, but none for long.
 type Inactive struct {
 	looked time.Time
 	since  map[string]time.Time // by ID
 }
 
 // HasInactive reports whether the cluster has inactive placement groups. Without a manager
-// that is unknown.
+// this is unknown.
 func HasInactive(s *ceph.Status) bool {
 	return s.ManagerActive && s.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// Next takes another look at placement groups, and returns what is known after it, and the
-// danger that it is if some stay inactive for longer than PeeringGrace.
+// Next adds a sample of placement groups. It returns the new state, and a danger if some are
+// inactive for longer than PeeringGrace.
 func (i Inactive) Next(at time.Time, pgs []ceph.PG) (Inactive, *Danger) {
 	known := i.since
 	if at.Sub(i.looked) > maxLookGap {

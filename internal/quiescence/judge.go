@@ -11,10 +11,10 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// MaxGap is how long a cluster may go unobserved.
+// MaxGap is the longest time that a cluster may go unobserved.
 const MaxGap = 30 * time.Second
 
-// Kind is a sort of disturbance.
+// Kind is the kind of a disturbance.
 type Kind string
 
 // The kinds; docs/disturbances.md has the table.
@@ -37,34 +37,34 @@ type Sample struct {
 	Status  *ceph.Status      `json:"status"`
 	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
 	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
-	// Strays are what OSDs are about to remove; nil while a run is at work, because then
-	// they are not asked.
+	// Strays counts the PGs that OSDs still have to remove; nil during a run, because then
+	// OSDs are not asked.
 	Strays *ceph.Strays `json:"strays,omitempty"`
 }
 
-// Observation is what was seen of a cluster during a phase.
+// Observation has the samples of a cluster during a phase.
 type Observation struct {
-	// Start and End are those of the phase. While it goes on, End is now.
+	// Start and End bound the phase. During the phase, End is the current time.
 	Start, End time.Time
-	// Samples are in the order of time. Those from before the phase are only compared
-	// with: an OSD that was down, or an old crash, is not new.
+	// Samples are in chronological order. Samples from before the phase only serve for
+	// comparison: an OSD that was down before, or an old crash, is not new.
 	Samples []Sample
-	// OwnPools are the benchmark's: I/O in them is no foreign I/O.
+	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O.
 	OwnPools []string
-	// Expected are health warnings that the caller brings up itself.
+	// Expected are health warnings that the caller causes itself.
 	Expected []Expectation
-	// Outage is what the caller does to the cluster; nil for nothing.
+	// Outage is the caller's own outage; nil without one.
 	Outage *Outage
 }
 
-// Disturbance is what may have spoilt a phase. There is at most one of each kind.
+// Disturbance is an event that may have spoilt a phase. There is at most one of each kind.
 type Disturbance struct {
 	Kind   Kind                       `json:"kind"`
 	Action v1alpha1.DisturbanceAction `json:"action"`
 	// Message describes it as it was when first seen.
 	Message string `json:"message"`
-	// FirstSeen and LastSeen are the first and the last sample that had it, of
-	// Samples that had it.
+	// FirstSeen and LastSeen are the times of the first and the last sample with the
+	// disturbance. Samples is the number of samples with it.
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
 	Samples   int       `json:"samples"`
@@ -75,12 +75,13 @@ type seen struct {
 	kind    Kind
 	action  v1alpha1.DisturbanceAction
 	message string
-	// atOnce is for what aborts when it is seen for the first time.
+	// atOnce means that the first sample with the disturbance aborts the run.
 	atOnce bool
 }
 
-// Judge returns the disturbances of a phase, by kind. To abort, a disturbance has to be in two
-// consecutive samples, since one can be a blip; in a single one it invalidates.
+// Judge returns the disturbances of a phase, by kind. A disturbance aborts the run only if two
+// consecutive samples have it, since one can be a blip. In a single sample it only invalidates
+// the phase.
 func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	found := map[Kind]*tally{}
 	allowed := allowances(spec, before(o.Samples))
@@ -127,7 +128,7 @@ func severity(action v1alpha1.DisturbanceAction) int {
 	}
 }
 
-// before are the codes about something that is over and that were there first.
+// before returns the codes about past events that existed before the phase.
 func before(samples []Sample) []string {
 	if len(samples) == 0 {
 		return nil
@@ -141,7 +142,7 @@ func before(samples []Sample) []string {
 	return codes
 }
 
-// tally puts together the samples that have one kind.
+// tally collects the samples with one kind of disturbance.
 type tally struct {
 	disturbance Disturbance
 	last        int // the index of the latest sample that has it
@@ -164,7 +165,7 @@ func (t *tally) add(index int, at time.Time, s seen) {
 	t.last = index
 }
 
-// look finds what disturbs in one sample.
+// look returns the disturbances in one sample.
 func (o Observation) look(previous *Sample, sample Sample, spec v1alpha1.Quiescence, allowed []string) []seen {
 	status := sample.Status
 	all := append(healthSeen(status, spec, allowed, o.Expected), pgsSeen(status, spec)...)
@@ -197,8 +198,8 @@ func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string,
 	return nil
 }
 
-// pgsSeen does not judge PGs that a manager knows nothing of: after a failover that
-// is all of them for some seconds, although clients notice nothing.
+// pgsSeen ignores PGs that are unknown to the manager: after a failover, all of them are
+// unknown for some seconds, although clients notice nothing.
 func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	if !status.ManagerActive || status.CountPGs(ceph.PGState.IsUnknown) > 0 {
 		return []seen{{
@@ -227,8 +228,8 @@ func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	return all
 }
 
-// scrubAction takes Pause for Record: a scrub that was under way when the flags were
-// set goes on to its end.
+// scrubAction treats Pause like Record: a scrub that was running when the flags were set
+// continues to its end.
 func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 	switch policy {
 	case v1alpha1.ScrubInvalidate:
@@ -240,8 +241,8 @@ func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 	}
 }
 
-// osdsChanged describes OSDs that came or went since the previous sample. Their times reveal
-// one that did both in between.
+// osdsChanged describes OSDs that came up or went down since the previous sample. The OSDs' up
+// and down times reveal an OSD that did both in between.
 func osdsChanged(previous *Sample, status *ceph.Status) string {
 	if previous == nil {
 		return ""
@@ -255,7 +256,7 @@ func osdsChanged(previous *Sample, status *ceph.Status) string {
 		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
 }
 
-// gap finds the first time without a sample that is too long.
+// gap returns the first gap between samples that is too long.
 func (o Observation) gap() *tally {
 	last := o.Start
 	times := make([]time.Time, 0, len(o.Samples)+1)

@@ -11,39 +11,41 @@ import (
 
 const (
 	// PeeringGrace is how long placement groups may be inactive after OSDs went down or came
-	// up: they agree within a second or two, and Ceph reports it up to seven seconds late.
+	// up. Peering takes one or two seconds, and Ceph reports its end up to seven seconds late.
 	PeeringGrace = 20 * time.Second
-	// recoveryTail is how long Ceph still reports a recovery that is over: rates and warnings
-	// lag by some seconds.
+	// recoveryTail is how long Ceph may still report a recovery after its end: rates and
+	// warnings lag by some seconds.
 	recoveryTail = 20 * time.Second
-	// lookTime is how long a look at the cluster takes at most: what is seen may be of so
-	// much after the time that a sample bears, which is when it was asked for.
+	// lookTime is the longest time that a sample takes. A sample has the time of its request,
+	// so its content may be this much later.
 	lookTime = 5 * time.Second
 )
 
-// Outage is a benchmark's own outage. Only its effects are expected.
+// Outage describes a benchmark's own outage. Only its effects are expected.
 type Outage struct {
-	// OSDs is how many are down at most, of UpOSDs and InOSDs that were up and in before.
+	// OSDs is the maximum number of OSDs that are down. UpOSDs and InOSDs are the numbers that
+	// were up and in before.
 	OSDs, UpOSDs, InOSDs int
 	// Begin is when noup was set, Stop when the OSDs were marked down, NoupUnset when noup was
 	// unset, Up when the OSDs were seen up, and Clean when the cluster was whole. Each is zero
 	// until then.
 	Begin, Stop, NoupUnset, Up, Clean time.Time
-	// Out says that Ceph is meant to mark them out and move their data.
+	// Out reports that Ceph is supposed to mark the OSDs out and move their data.
 	Out bool
 }
 
-// OutageWarnings are the health codes that OSDs bring up which are down or recover.
+// OutageWarnings returns the health codes that OSDs cause while they are down or recovering.
 func OutageWarnings() []string {
 	return []string{"OBJECT_MISPLACED", "OSD_DOWN", "OSD_FLAGS", "OSD_HOST_DOWN", "PG_DEGRADED", "SLOW_OPS"}
 }
 
-// covers reports whether an observation at a time may be an effect of the outage.
+// covers reports whether an observation at a given time may be an effect of the outage.
 func (d *Outage) covers(at time.Time) bool {
 	return d != nil && !d.Begin.IsZero() && !at.Before(d.Begin.Add(-lookTime)) && (d.Clean.IsZero() || !at.After(d.Clean.Add(recoveryTail)))
 }
 
-// peers reports whether placement groups may be inactive at a time.
+// peers reports whether placement groups may be inactive at a given time because of the
+// outage.
 func (d *Outage) peers(at time.Time) bool {
 	for _, change := range []time.Time{d.Stop, d.NoupUnset} {
 		if !change.IsZero() && !at.Before(change.Add(-lookTime)) && at.Sub(change) <= PeeringGrace {
@@ -53,7 +55,7 @@ func (d *Outage) peers(at time.Time) bool {
 	return false
 }
 
-// warnings are the codes that are expected at a time.
+// warnings returns the codes that are expected at a given time.
 func (d *Outage) warnings(at time.Time) []string {
 	switch {
 	case !d.covers(at):
@@ -64,16 +66,15 @@ func (d *Outage) warnings(at time.Time) []string {
 	return OutageWarnings()
 }
 
-// remainder is what of some disturbances is not the outage's. A change of OSDs that it
-// does not explain is worse than it would be without it: another copy of the same data may
-// be gone.
+// remainder returns the disturbances that the outage does not explain. An unexplained change
+// of OSDs is worse during an outage than otherwise: another copy of the same data may be lost.
 func (d *Outage) remainder(previous *Sample, sample Sample, all []seen) []seen {
 	at := sample.Time
 	if !d.covers(at) {
 		return all
 	}
-	// Where data is moved, placement groups peer when they begin with it and when they have
-	// done it. Two looks in a row are more than that takes.
+	// Placement groups peer at the beginning and at the end of a data movement. Peering takes
+	// less time than two consecutive samples.
 	moves := d.Out && !hasInactive(previous)
 	all = slices.DeleteFunc(all, func(s seen) bool {
 		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && (moves || d.peers(at))
@@ -88,9 +89,9 @@ func hasInactive(s *Sample) bool {
 	return s != nil && s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// unexplained describes missing OSDs that are not those of the outage. Once those are up
-// again, all have to be: otherwise another OSD that fails during the recovery would pass for
-// one of them.
+// unexplained describes missing OSDs that the outage does not explain. After its end all OSDs
+// have to be up: otherwise an OSD that fails during the recovery would count as one of the
+// outage's.
 func (d *Outage) unexplained(at time.Time, status *ceph.Status) string {
 	down, in := d.OSDs, d.InOSDs
 	if !d.Up.IsZero() && at.After(d.Up) {

@@ -8,28 +8,28 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// RemovalWait is for how long a run waits at most until OSDs have removed the PGs of deleted
-// pools. Most have within seconds; on slow or busy disks, it takes from minutes to hours, and
-// a benchmark that waited for all of it would never measure.
+// RemovalWait is the longest time that a run waits until OSDs have removed the PGs of deleted
+// pools. Most OSDs take seconds. Slow or busy disks take minutes to hours, and a benchmark
+// that waited for the end might never measure.
 const RemovalWait = 2 * time.Minute
 
-// removalCode in quiescence.allowedWarnings says that PGs may be removed meanwhile. Ceph
-// itself does not warn of it.
+// removalCode in quiescence.allowedWarnings allows runs while OSDs remove PGs. It is not a
+// health code of Ceph.
 const removalCode = "STRAY_PGS"
 
-// RemovalWithin is for how long a run waits at most until OSDs have removed what they are
-// to remove: no longer than for a cluster that is not quiet.
+// RemovalWithin returns the longest time that a run waits until OSDs have removed PGs. It is
+// never longer than the wait for a quiescent cluster.
 func RemovalWithin(spec v1alpha1.Quiescence) time.Duration {
 	return min(RemovalWait, spec.Timeout.Duration)
 }
 
-// WaitsForRemoval reports whether it matters that OSDs still remove PGs.
+// WaitsForRemoval reports whether a run has to wait while OSDs remove PGs.
 func WaitsForRemoval(spec v1alpha1.Quiescence) bool {
 	return !matches(removalCode, allowances(spec))
 }
 
-// WaitForRemoval says why a run that has waited this long has to wait longer for OSDs to
-// remove PGs; "" if it may begin, even if they are not done.
+// WaitForRemoval says why a run has to wait longer until OSDs have removed PGs, given the
+// time that it has waited; "" if it may begin, even if they are not done.
 func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Duration) string {
 	within := RemovalWithin(spec)
 	if strays.PGs == 0 || !WaitsForRemoval(spec) || waited >= within {
@@ -43,7 +43,7 @@ func removed(strays ceph.Strays) string {
 	return fmt.Sprintf("%d OSDs still remove %d PGs of pools that were deleted or of data that was moved", strays.OSDs, strays.PGs)
 }
 
-// removal finds out whether OSDs were still removing PGs when a phase began.
+// removal checks whether OSDs were still removing PGs when a phase began.
 func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 	if !WaitsForRemoval(spec) {
 		return nil
@@ -64,9 +64,10 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 	return found
 }
 
-// looksForRemoval returns the last sample with a count of stray PGs before a phase, and those
-// during it. During a run OSDs are not asked, so the last sample before it counts for all of
-// its phases; only a manager that was restarted has one from the middle of a run.
+// looksForRemoval returns the last sample before a phase that counts stray PGs, and such
+// samples during the phase. OSDs are not asked during a run, so the last sample before the
+// run serves all of its phases. Only a restarted manager has such a sample from the middle of
+// a run.
 func (o Observation) looksForRemoval() []Sample {
 	var looks []Sample
 	for _, sample := range o.Samples {
@@ -74,7 +75,7 @@ func (o Observation) looksForRemoval() []Sample {
 			continue
 		}
 		if sample.Time.Before(o.Start) {
-			looks = looks[:0] // An earlier one says less.
+			looks = looks[:0] // The latest sample before the phase replaces earlier ones.
 		}
 		looks = append(looks, sample)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// nearFullRatio is Ceph's default, for an OSD map without the ratio.
+// nearFullRatio is Ceph's default, used for an OSD map without the ratio.
 const nearFullRatio = 0.85
 
 func (in input) nearFullRatio() float64 {
@@ -22,14 +22,14 @@ func (in input) nearFullRatio() float64 {
 	return nearFullRatio
 }
 
-// serving are the OSDs that store what is written.
+// serving returns the OSDs that store the benchmark's data.
 func (in input) serving() []ceph.OSD { return Serving(in.OSDs, in.Demand.DeviceClass) }
 
-// Serving are the OSDs of a device class, or of all, that can store anything.
+// Serving returns the OSDs of a device class, or of all classes, that can store data.
 func Serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
 	var osds []ceph.OSD
 	for _, osd := range all {
-		// An OSD that is out or down has no size.
+		// The size of an OSD that is out or down is 0.
 		if osd.TotalBytes > 0 && (deviceClass == "" || osd.DeviceClass == deviceClass) {
 			osds = append(osds, osd)
 		}
@@ -37,13 +37,14 @@ func Serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
 	return osds
 }
 
-// unevenness is how much more than its share an OSD may get, where there are few
-// placement groups.
+// unevenness is the factor by which an OSD may exceed its share of the data when there are
+// few placement groups.
 const unevenness = 1.25
 
-// RawRoom is how many bytes, with copies or coding, OSDs can take until the first of them may
-// be nearfull, at which Ceph warns. Writes are spread by size, as CRUSH does, but not evenly.
-// A demand for a number of OSDs may fall on any of them.
+// RawRoom returns the number of bytes, including copies or coding, that OSDs can take until
+// the first one may become nearfull and Ceph warns. It assumes that CRUSH spreads writes by
+// OSD size, though not perfectly evenly. A demand for a number of OSDs may land on any of
+// them.
 func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
 	var total int64
@@ -54,7 +55,7 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	for _, osd := range in.serving() {
 		free := in.nearFullRatio()*float64(osd.TotalBytes) - float64(osd.UsedBytes)
 		shares := float64(total) / float64(osd.TotalBytes)
-		if demand.OnOSDs > 0 { // Evenly, whatever their size.
+		if demand.OnOSDs > 0 { // These OSDs share the data evenly, whatever their size.
 			shares = float64(demand.OnOSDs)
 		}
 		room = min(room, free*shares/unevenness)
@@ -65,12 +66,12 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	return int64(max(room, 0))
 }
 
-// LeastRoom is what each client has to have room for that writes new objects, in bytes:
-// anything less is gone in a moment.
+// LeastRoom is the minimum room in bytes for each client that writes new objects. Less would
+// be full in a moment.
 const LeastRoom = 64 << 20
 
-// RoomForObjects is in the way of clients that write new objects and have room for so many
-// bytes each; nothing if that is enough.
+// RoomForObjects returns an obstacle if clients that write new objects have too little room;
+// bytes is the room for each.
 func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
@@ -79,15 +80,15 @@ func RoomForObjects(bytes int64) []Obstacle {
 		quantity(bytes), quantity(LeastRoom))}
 }
 
-// fullOSDs are health codes about OSDs. Those of pools are about their quotas, too, which
-// are their owners' matter.
+// fullOSDs returns the health codes for full OSDs. It omits those for full pools, which may
+// only report a quota and so concern only the pool's owner.
 func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", nearFullCode} }
 
 const nearFullCode = "OSD_NEARFULL"
 
-// OutOfRoom says that a benchmark has filled OSDs, or is about to; "" if there is room. Muted
-// checks count as warnings, except for a full OSD, which stops all writes to the cluster. A
-// spec can allow nearfull OSDs, and no more.
+// OutOfRoom says that OSDs are full or nearly full; "" if there is room. It ignores muted
+// checks, except for a full OSD, which stops all writes to the cluster. A spec can allow
+// nearfull OSDs, but nothing worse.
 func OutOfRoom(status *ceph.Status, spec v1alpha1.Quiescence) string {
 	var found []string
 	for _, check := range status.Health.Checks {
@@ -112,8 +113,8 @@ func nearFull(in input) *Obstacle {
 	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; make room", 100*in.nearFullRatio(), strings.Join(full, ", "))
 }
 
-// noRoom checks the OSD that would be the fullest, since Ceph stops at the first one. Writes
-// are spread by size, as CRUSH does.
+// noRoom checks the OSD that would become the fullest, since Ceph stops at the first full
+// OSD. It assumes that CRUSH spreads writes by OSD size.
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
@@ -125,15 +126,15 @@ func noRoom(in input) *Obstacle {
 	}
 	for _, osd := range osds {
 		added := float64(in.Demand.RawBytes) / float64(total)
-		if in.Demand.OnOSDs > 0 { // Evenly, whatever their size.
+		if in.Demand.OnOSDs > 0 { // These OSDs share the data evenly, whatever their size.
 			added = float64(in.Demand.RawBytes) / float64(in.Demand.OnOSDs) / float64(osd.TotalBytes)
 		}
 		fill := float64(osd.UsedBytes)/float64(osd.TotalBytes) + added
 		if fill < in.nearFullRatio() || in.Demand.RawBytes == 0 {
 			continue
 		}
-		// The room of pools that were removed comes back within minutes, so that
-		// waiting can help as long as it would fit into an empty cluster.
+		// OSDs free the space of removed pools within minutes. So waiting can help if the
+		// data would fit into an empty cluster.
 		obstacle := waits("NoRoom", "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; make room, or write less",
 			quantity(in.Demand.RawBytes), osd.ID, 100*fill, 100*in.nearFullRatio())
 		obstacle.Waits = added < in.nearFullRatio()
@@ -142,7 +143,7 @@ func noRoom(in input) *Obstacle {
 	return nil
 }
 
-// quota is about an existing pool that may not grow as much as the benchmark does.
+// quota reports an existing pool whose quota is too small for the benchmark.
 func quota(in input) *Obstacle {
 	if in.Demand.Pool == "" {
 		return nil
@@ -162,7 +163,7 @@ func quota(in input) *Obstacle {
 	return nil
 }
 
-// pgsPerOSD is about pools that Ceph would refuse.
+// pgsPerOSD reports new pools that Ceph would refuse because of too many PGs per OSD.
 func pgsPerOSD(in input) *Obstacle {
 	osds := in.serving()
 	if in.Demand.PGReplicas == 0 || len(osds) == 0 {
@@ -183,9 +184,9 @@ func pgsPerOSD(in input) *Obstacle {
 	return nil
 }
 
-// mostPGs is how many PGs an OSD would have at most that is one of those that a pool is
-// confined to; 0 if none is. Ceph counts the mean of all OSDs when a pool is made, but
-// an OSD that is given far too many leaves PGs inactive.
+// mostPGs returns the maximum number of PGs on any OSD to which a pool is confined; 0 without
+// such a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with
+// far too many PGs leaves some inactive.
 func (in input) mostPGs(osds []ceph.OSD) int {
 	if in.Demand.OnOSDs == 0 {
 		return 0
@@ -197,14 +198,15 @@ func (in input) mostPGs(osds []ceph.OSD) int {
 	return most + (in.Demand.PGReplicas+in.Demand.OnOSDs-1)/in.Demand.OnOSDs
 }
 
-// MaxPGsPerOSD is mon_max_pg_per_osd as the central configuration has it.
+// MaxPGsPerOSD returns mon_max_pg_per_osd from the central configuration.
 func MaxPGsPerOSD(config []ceph.ConfigEntry) int {
 	limit, rank := DefaultMaxPGsPerOSD, 0
 	for _, entry := range config {
 		if entry.Name != "mon_max_pg_per_osd" || entry.Mask != "" {
 			continue
 		}
-		// The monitors enforce it: what is set for them goes before what is set for all.
+		// The monitors enforce the limit, so section mon takes precedence over section
+		// global.
 		n, err := strconv.Atoi(entry.Value)
 		if r := map[string]int{"global": 1, "mon": 2}[entry.Section]; err == nil && r > rank {
 			limit, rank = n, r
@@ -213,7 +215,7 @@ func MaxPGsPerOSD(config []ceph.ConfigEntry) int {
 	return limit
 }
 
-// quantity writes bytes as Kubernetes does, in whole MiB.
+// quantity formats bytes as a Kubernetes quantity, in whole MiB.
 func quantity(bytes int64) string {
 	return resource.NewQuantity((bytes+1<<20-1)>>20<<20, resource.BinarySI).String()
 }

@@ -19,8 +19,8 @@ import (
 
 const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; those of a window of an outage are the median of the runs', whose windows are of different lengths; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
 
-// Benchmark is the report of a benchmark, whether it has ended or not. runs are those
-// whose full results are known, by number; without any, it is about status alone.
+// Benchmark returns the report of a benchmark that has ended or is running. runs has the runs
+// with full results, by number; without any, the report uses only status.
 func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error) {
 	yaml, err := manifest("CephBenchmark", b.ObjectMeta, b.Spec)
 	if err != nil {
@@ -53,7 +53,7 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	status := b.Status
 	d := &Document{
 		Kind: "CephBenchmark", Namespace: b.Namespace, Name: b.Name, Verdict: string(status.Verdict), Tone: ToneNeutral,
-		// The summary begins with the verdict, which the report already shows.
+		// The summary begins with the verdict, which the report shows separately.
 		Sentence: strings.TrimPrefix(cmp.Or(status.Summary, status.Headline), string(status.Verdict)+": "),
 	}
 	switch status.Verdict {
@@ -80,8 +80,8 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	return d
 }
 
-// spaceTaken compares what data takes on the OSDs with theory, and what the cluster uses
-// with what it used before.
+// spaceTaken compares the space of the data on the OSDs with theory, and the cluster's usage
+// with its usage before.
 func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	if space == nil || space.StoredBytes <= 0 {
 		return ""
@@ -97,8 +97,8 @@ func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	return text
 }
 
-// phasesOf are the figures over all valid runs: those of status, or, where status is about other
-// runs, those computed from the given runs.
+// phasesOf returns the figures over all valid runs: those of status, or, if status covers other
+// runs, figures computed from the given runs.
 func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseResult, error) {
 	if len(runs) == 0 || len(b.Status.Phases) > 0 {
 		return b.Status.Phases, nil
@@ -152,10 +152,10 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 	return table
 }
 
-// backgroundPhase takes the place of the direction in figures of the background load.
+// backgroundPhase replaces the direction in figures of the background load.
 const backgroundPhase = "Background"
 
-// marksText says once what each mark means.
+// marksText explains each mark once.
 func marksText(phases []v1alpha1.PhaseResult) string {
 	var lines []string
 	for _, mark := range figure.Marks() {
@@ -166,7 +166,7 @@ func marksText(phases []v1alpha1.PhaseResult) string {
 	return strings.Join(lines, " ")
 }
 
-// runsOf lists the runs, from their full results, or from status where those are not kept.
+// runsOf lists the runs, from their full results, or from status if those were not kept.
 func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	table := &Table{Header: []string{"Run", "State", "Began", "Took", "Clients started within", "Reason"}}
 	for _, run := range runs {
@@ -190,7 +190,7 @@ func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	return table
 }
 
-// slowOSDs are those of each valid run that is kept in full, or what status knows.
+// slowOSDs lists the slow OSDs of each valid run with full results, or else those in status.
 func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	table := &Table{Header: []string{"OSD", "Phase", "Run", "To commit", "Its peers", "Placement groups", "Its peers", "Work", "Its peers"}}
 	for _, run := range runs {
@@ -230,7 +230,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 }
 
-// workOf is the work of an OSD, and the typical work of its peers.
+// workOf returns the work of an OSD, and the typical work of its peers.
 func workOf(w *archive.Work) (own, peers string) {
 	if w == nil {
 		return "", ""
@@ -248,8 +248,8 @@ func ofClass(class string) string {
 	return " of class " + class
 }
 
-// environmentParts are the environment, in full where a run has it, and what differs
-// between runs.
+// environmentParts returns the environment and the differences between runs. It shows the full
+// environment if a run has it.
 func environmentParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]Part, error) {
 	parts := []Part{{Table: environmentTable(b.Status.Environment)}}
 	var first *quiescence.Detail
@@ -273,7 +273,7 @@ func environmentParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]Part, e
 	return parts, nil
 }
 
-// detailTable lists the settings that can matter.
+// detailTable lists the settings that can affect the result.
 func detailTable(d *quiescence.Detail) *Table {
 	table := &Table{Header: []string{"Setting", "Value"}, Folded: "Settings, pools, nodes and images"}
 	for _, pool := range d.Pools {
@@ -315,8 +315,8 @@ func detailTable(d *quiescence.Detail) *Table {
 	return table
 }
 
-// benchmarkFigures has a row for each figure of each run, named by its number, and of all
-// runs together, named "all".
+// benchmarkFigures returns a row for each figure of each run, named by the run's number, and of
+// all runs together, named "all".
 func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]string {
 	rows := [][]string{{"run", "state", "phase", "direction", "metric", "unit", "value", "low", "high", "marks"}}
 	for _, p := range phases {

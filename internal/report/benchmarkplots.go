@@ -30,8 +30,8 @@ func latencies() []v1alpha1.Metric {
 	}
 }
 
-// latencyParts are the percentiles of all phases, and a histogram for each phase that has
-// one.
+// latencyParts returns the percentiles of all phases, and a histogram for each phase that
+// has one.
 func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	parts := []Part{{Plot: percentilePlot(phases)}}
 	for _, p := range phases {
@@ -59,7 +59,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 					values = append(values, m.low, m.high)
 				}
 			}
-			if len(k.points) > 1 { // LatencyMax alone is in the table.
+			if len(k.points) > 1 { // The table shows LatencyMax alone.
 				curves = append(curves, k)
 			}
 		}
@@ -101,8 +101,8 @@ func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.
 	return point{}, false
 }
 
-// curves draws lines with markers and intervals, and their legend. It returns the height
-// below that.
+// curves draws lines with markers and intervals, and their legend. It returns the
+// vertical position below the legend.
 func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, legend float64) float64 {
 	names, numbers := make([]string, len(all)), make([]int, len(all))
 	for i, k := range all {
@@ -154,7 +154,7 @@ func histogramOf(runs []figure.Observation) *result.Histogram {
 // barsPerDecade is the number of bars between a latency and one ten times as long.
 const barsPerDecade = 20
 
-// histogramPlot shows how many operations took how long.
+// histogramPlot shows the number of operations by latency.
 func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	counts := map[int]int64{}
 	first, last, total, most := math.MaxInt, math.MinInt, int64(0), int64(0)
@@ -191,7 +191,8 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	return &Plot{SVG: c.svg("Histogram of latencies of " + string(phase)), Caption: fmt.Sprintf("%s: share of all operations of all valid runs by how long they took, on a logarithmic scale.", phase)}
 }
 
-// headline is the figure that a phase is looked at by: IOPS where there is nothing else.
+// headline returns the main metric of a phase: bandwidth if the phase has it, otherwise
+// IOPS.
 func headline(p v1alpha1.PhaseResult) v1alpha1.Metric {
 	if slices.ContainsFunc(p.Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricBandwidth }) {
 		return v1alpha1.MetricBandwidth
@@ -199,7 +200,7 @@ func headline(p v1alpha1.PhaseResult) v1alpha1.Metric {
 	return v1alpha1.MetricIOPS
 }
 
-// runPlots show, for each phase, what each run measured.
+// runPlots returns a plot of all runs for each phase.
 func runPlots(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {
@@ -261,8 +262,8 @@ func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) 
 	return 0, false
 }
 
-// coursePlots show the rate over the time of each run, all clients together, without the
-// ramp.
+// coursePlots returns plots of the rate over time for each run: all clients together,
+// without the ramp.
 func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part
 	for _, name := range archive.PhaseNames(runs) {

@@ -11,21 +11,21 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// colours is the number of classes c0, c1, … of the style sheet; shapes that of markers.
-// Together they distinguish that many configurations.
+// colours is the number of classes c0, c1, … of the style sheet; shapes is the number of
+// marker shapes. Their combinations distinguish configurations.
 const (
 	colours = 8
 	shapes  = 3
 )
 
-// canvas is a picture that is being drawn. Colours are classes of the style sheet, so
-// that one picture serves for light, dark and paper.
+// canvas is a picture in progress. Colours are classes of the style sheet, so that one
+// picture suits light and dark screens and paper.
 type canvas struct {
 	width, height float64
 	body          strings.Builder
 }
 
-// px is a length with a tenth of a pixel: the same bytes on every machine.
+// px formats a length to a tenth of a pixel, so that all machines produce the same bytes.
 func px(v float64) string { return strconv.FormatFloat(math.Round(10*v)/10, 'f', -1, 64) }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
@@ -51,7 +51,7 @@ func (c *canvas) path(class string, points [][2]float64) {
 	fmt.Fprintf(&c.body, `<polyline class="%s" points="%s"/>`+"\n", class, strings.Join(texts, " "))
 }
 
-// marker draws the marker of the n-th series, whose colour and shape it has.
+// marker draws a marker in the colour and shape of the n-th series.
 func (c *canvas) marker(class string, n int, x, y float64, title string) {
 	class = fmt.Sprintf("%s c%d", class, n%colours)
 	switch n / colours % shapes {
@@ -64,7 +64,7 @@ func (c *canvas) marker(class string, n int, x, y float64, title string) {
 	}
 }
 
-// cross is a run that has no figure.
+// cross draws the mark of a run without a figure.
 func (c *canvas) cross(x, y float64, title string) {
 	fmt.Fprintf(&c.body, `<path class="cross" d="M%s %sl7 7m0 -7l-7 7">%s</path>`+"\n", px(x-3.5), px(y-3.5), titled(title))
 }
@@ -76,13 +76,13 @@ func titled(title string) string {
 	return "<title>" + html.EscapeString(title) + "</title>"
 }
 
-// svg is the picture, with a name for those who do not see it.
+// svg returns the picture, with a name for screen readers.
 func (c *canvas) svg(name string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>",
 		px(c.width), px(c.height), html.EscapeString(name), c.body.String())
 }
 
-// scale puts values onto pixels.
+// scale maps values to pixels.
 type scale struct {
 	low, high, from, to float64
 	log                 bool
@@ -96,7 +96,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + (v-low)/(high-low)*(s.to-s.from)
 }
 
-// spanning is the scale for some values, with room at both ends.
+// spanning returns a scale for some values, with margins at both ends.
 func spanning(values []float64, from, to float64, log bool) scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -113,10 +113,10 @@ func spanning(values []float64, from, to float64, log bool) scale {
 // narrow is the ratio of both ends of a logarithmic scale below which even steps look even.
 const narrow = 5
 
-// ticks are round values within the scale, some five of them, in multiples of a unit.
+// ticks returns about five round values within the scale, in multiples of a unit.
 func (s scale) ticks(unit float64) []float64 {
 	if s.log && s.high/s.low < narrow {
-		unit = 1e-9 // Of a nanosecond, or of a ratio: less than anything that is drawn.
+		unit = 1e-9 // One nanosecond, or a tiny ratio: smaller than any drawn value.
 	} else if s.log {
 		return s.logTicks()
 	}
@@ -128,7 +128,7 @@ func (s scale) ticks(unit float64) []float64 {
 	return all
 }
 
-// logTicks are those of ratios and latencies: 1, 2, 5, and more where there is room.
+// logTicks returns ticks for ratios and latencies: 1, 2, 5, and more if there is room.
 func (s scale) logTicks() []float64 {
 	for _, digits := range [][]float64{{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.5, 3, 4, 5, 6, 7, 7.5, 8, 8.5, 9, 9.5}, {1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1}} {
 		var all []float64
@@ -146,7 +146,7 @@ func (s scale) logTicks() []float64 {
 	return nil
 }
 
-// nice is the next of 1, 2, 5, 10, … above a step.
+// nice rounds a step up to the next of 1, 2, 5, 10, ….
 func nice(step float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(step)))
 	for _, f := range []float64{1, 2, 5} {
@@ -157,7 +157,7 @@ func nice(step float64) float64 {
 	return 10 * power
 }
 
-// unitOf is what round values of a metric are multiples of: MiB for a bandwidth of MiB.
+// unitOf returns the unit for round values of a metric, such as MiB for a bandwidth of MiB.
 func unitOf(metric v1alpha1.Metric, largest float64) float64 {
 	if metric != v1alpha1.MetricBandwidth || largest <= 0 {
 		return 1
@@ -165,7 +165,7 @@ func unitOf(metric v1alpha1.Metric, largest float64) float64 {
 	return math.Pow(1024, math.Floor(math.Log(largest)/math.Log(1024)))
 }
 
-// leftAxis draws lines across for the values of a metric.
+// leftAxis draws horizontal lines for the values of a metric.
 func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
 	const left, right = plotLeft, plotWidth - 16
 	for _, v := range s.ticks(unitOf(metric, s.high)) {
@@ -178,7 +178,7 @@ func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
 	}
 }
 
-// clipped shortens a name that has no room.
+// clipped shortens a name that is too long.
 func clipped(name string, most int) string {
 	runes := []rune(name)
 	if len(runes) <= most {
@@ -187,8 +187,8 @@ func clipped(name string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// legend is the names of series, in as many lines as they take, from a height on. It
-// returns the height below it.
+// legend draws the names of series from top downwards, in as many lines as needed. It
+// returns the vertical position below them.
 func (c *canvas) legend(names []string, numbers []int, left, top float64) float64 {
 	x, y := left, top
 	for i, name := range names {

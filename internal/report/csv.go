@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// CSV is the table of all raw figures, in base units.
+// CSV returns the table of all raw figures, in base units.
 func (d *Document) CSV() ([]byte, error) {
 	var out bytes.Buffer
 	if err := csv.NewWriter(&out).WriteAll(d.Figures); err != nil {

@@ -1,5 +1,5 @@
-// Package report makes a report of a CephTuningSweep or a CephBenchmark: a page of HTML
-// that needs nothing else, Markdown for a pull request, and the raw figures as CSV.
+// Package report makes a report of a CephTuningSweep or a CephBenchmark: a
+// self-contained HTML page, Markdown for a pull request, and the raw figures as CSV.
 //
 //	object, runs → Sweep, Benchmark → Document → HTML, Markdown, CSV
 //
@@ -18,24 +18,24 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Document is a report before it is written in one form or another.
+// Document is a report, independent of its output format.
 type Document struct {
-	// Kind, Namespace and Name are those of the object.
+	// Kind, Namespace and Name identify the object.
 	Kind, Namespace, Name string
 	// Verdict may be empty; Tone is its style.
 	Verdict string
 	Tone    Tone
 	// Sentence states the outcome in one sentence.
 	Sentence string
-	// Warnings come first, since they qualify everything else.
+	// Warnings come first in the report, since they qualify everything else.
 	Warnings []string
 	Facts    []Fact
 	Sections []Section
-	// Figures is the table of all raw figures, its first row being the header.
+	// Figures is the table of all raw figures. Its first row is the header.
 	Figures [][]string
 }
 
-// Tone is how a verdict looks.
+// Tone is the style of a verdict.
 type Tone string
 
 // The tones.
@@ -45,7 +45,7 @@ const (
 	ToneNeutral Tone = "neutral"
 )
 
-// Fact is a name with what it stands for.
+// Fact is a name with its value.
 type Fact struct{ Name, Text string }
 
 // Section is a part with a heading.
@@ -66,21 +66,22 @@ type Part struct {
 type Table struct {
 	Header []string
 	Rows   [][]string
-	// Folded tables are long, and a plot shows the same.
+	// Folded is the title of a folded table. Such a table is long, and a plot shows the
+	// same data.
 	Folded string
 }
 
 // Plot is a picture.
 type Plot struct {
-	// SVG is the picture. It loads nothing from elsewhere.
+	// SVG is the picture. It loads no external resources.
 	SVG string
-	// Caption says how to read it.
+	// Caption explains the plot.
 	Caption string
 }
 
 func text(format string, args ...any) Part { return Part{Text: fmt.Sprintf(format, args...)} }
 
-// add appends a section, unless there is nothing in it.
+// add appends a section, unless it is empty.
 func (d *Document) add(title string, parts ...Part) {
 	var some []Part
 	for _, p := range parts {
@@ -100,7 +101,7 @@ func (d *Document) fact(name, text string) {
 	}
 }
 
-// FileName is what the report may be saved as, with the ending of a form.
+// FileName returns a file name for the report, with the given ending.
 func (d *Document) FileName(ending string) string { return d.Name + "." + ending }
 
 func at(t *metav1.Time) string {
@@ -117,7 +118,7 @@ func took(from, to *metav1.Time) string {
 	return to.Sub(from.Time).Round(time.Second).String()
 }
 
-// software is the versions that were measured, and how many OSDs.
+// software returns the measured software versions and the number of OSDs.
 func software(e *v1alpha1.Environment) string {
 	if e == nil {
 		return ""
@@ -138,7 +139,7 @@ func software(e *v1alpha1.Environment) string {
 	return strings.Join(parts, ", ")
 }
 
-// environmentTable is what status knows of the environment.
+// environmentTable shows the environment from status.
 func environmentTable(e *v1alpha1.Environment) *Table {
 	if e == nil {
 		return nil
@@ -162,8 +163,8 @@ func environmentTable(e *v1alpha1.Environment) *Table {
 	return table
 }
 
-// manifest is the object without the fields that the API server added, so that it can be
-// applied elsewhere.
+// manifest returns the object without the fields that the API server added, so that it
+// can be applied elsewhere.
 func manifest(kind string, o metav1.ObjectMeta, spec any) (string, error) {
 	type meta struct {
 		Name      string            `json:"name"`

@@ -14,11 +14,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Runs are the benchmarks that a sweep has made, by the number of their run. Those that
-// historyLimit has let go are missing.
+// Runs has a sweep's benchmarks by the number of their run. Those that historyLimit has
+// deleted are missing.
 type Runs map[int]*v1alpha1.CephBenchmark
 
-// RunsOf are those benchmarks of all that belong to the run ID of a sweep.
+// RunsOf returns the benchmarks that belong to the current run ID of a sweep.
 func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
 	byName := map[string]*v1alpha1.CephBenchmark{}
 	for _, b := range all {
@@ -39,8 +39,8 @@ const everyPhaseText = `The change of every figure against the baseline, with %s
 	`These intervals allow neither for the number of configurations nor for looking early, so that they may be narrower than those above. ` +
 	`Bandwidth, IOPS and mean latency of a closed loop are one observation, not three.`
 
-// everyPhase compares each figure of each phase, whatever the objective is. It says how many
-// runs it could not look at.
+// everyPhase compares each figure of each phase, whatever the objective is. It mentions the
+// number of runs that it could not include.
 func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs) []Part {
 	if len(runs) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs
 	return append(parts, Part{Table: table})
 }
 
-// observations are the figures of all runs, by what they are of and by configuration.
+// observations has the figures of all runs, by metric reference and by configuration.
 type observations map[v1alpha1.MetricReference]map[int][]stats.Observation
 
 func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
@@ -79,7 +79,7 @@ func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
 		for _, m := range phase.Metrics {
 			value, err := figure.ParseDecimal(m.Value)
 			if err != nil || !(value > 0) || m.Metric == v1alpha1.MetricLatencyMax {
-				continue // An extreme is that of one operation.
+				continue // An extreme describes only one operation.
 			}
 			of := v1alpha1.MetricReference{Phase: phase.Name, Metric: m.Metric, Direction: m.Direction}
 			if o[of] == nil {
@@ -90,8 +90,8 @@ func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
 	}
 }
 
-// table has a row for each figure and a column for each configuration; nil if nothing can be
-// compared.
+// table returns a row for each figure and a column for each configuration; nil if nothing
+// can be compared.
 func (o observations) table(s *v1alpha1.CephTuningSweep) *Table {
 	table := &Table{Header: []string{"Figure", "Baseline"}}
 	var candidates []int
@@ -117,7 +117,8 @@ func (o observations) table(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// references are the figures in the order of phases, and of metrics as figures are listed.
+// references returns the figures in the order of phases, and within a phase in the usual
+// order of metrics.
 func (o observations) references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
 	order := figure.Metrics()
 	phaseOf := func(r v1alpha1.MetricReference) int {
@@ -151,8 +152,8 @@ func typical(metric v1alpha1.Metric, runs []stats.Observation) string {
 	return figure.Human(metric, stats.GeometricMean(values))
 }
 
-// change is the candidate's against the baseline of its blocks, in words. Without an
-// interval it is a number that proves nothing.
+// change compares the candidate with the baseline of the same blocks, in words. A change
+// without an interval proves nothing.
 func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candidate []stats.Observation) string {
 	pairs, _, err := stats.MakePairs(baseline, candidate)
 	if err != nil || len(pairs) == 0 {
@@ -171,7 +172,7 @@ func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candi
 	return strings.TrimSpace(words + " " + outcome(metric, bounds, fraction(s.Spec.Objective.MinimumEffect, defaultMinimumEffect)))
 }
 
-// outcome says on which side of 1 an interval is, and whether it is so by the minimum
+// outcome says on which side of 1 an interval lies, and whether it exceeds the minimum
 // effect.
 func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string {
 	above, below := "better", "worse"
@@ -202,7 +203,7 @@ func minimumEffect(s *v1alpha1.CephTuningSweep) string {
 func confidenceOf(s *v1alpha1.CephTuningSweep) float64 {
 	v, err := strconv.ParseFloat(s.Spec.Confidence, 64)
 	if err != nil || v <= 0 || v >= 1 {
-		return 0.95 // As its schema has it.
+		return 0.95 // This is the schema's default.
 	}
 	return v
 }

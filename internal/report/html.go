@@ -14,8 +14,8 @@ var pageTemplate string
 //go:embed style.css
 var styleSheet string
 
-// HTML is the report as one page that needs nothing from elsewhere: no script, no font, no
-// picture. It follows the reader's choice of light or dark, and can be printed.
+// HTML returns the report as one self-contained page, without scripts, fonts or images. It
+// follows the reader's choice of light or dark, and can be printed.
 func (d *Document) HTML() ([]byte, error) {
 	figures, err := d.CSV()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Markdown is the report for a pull request or an issue. It has tables instead of plots, and
-// folds the long ones.
+// Markdown returns the report for a pull request or an issue. It has tables instead of
+// plots, and folds long tables.
 func (d *Document) Markdown() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, Escape(d.Name))
@@ -47,10 +47,10 @@ func (p Part) markdown() string {
 	case p.Text != "":
 		return "\n" + Escape(p.Text) + "\n"
 	}
-	return "" // A plot.
+	return "" // Markdown has no plots.
 }
 
-// Markdown is the table alone.
+// Markdown returns the table as Markdown.
 func (t *Table) Markdown() string {
 	var out strings.Builder
 	row := func(cells []string) {
@@ -67,7 +67,7 @@ func (t *Table) Markdown() string {
 	return out.String()
 }
 
-// Escape keeps names and messages from becoming markup of Markdown.
+// Escape escapes names and messages, so that Markdown does not interpret them as markup.
 func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`", "\n", " ").Replace(s)
 }

@@ -12,8 +12,8 @@ import (
 
 const outageMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when noup was unset. Ceph reports the state of placement groups every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
 
-// outageParts are what OSDs that were down have cost in each run; nothing where none
-// were.
+// outageParts shows the cost of each run's outage; it returns nothing without an
+// outage.
 func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	backfills := &Table{Header: []string{"Run", "Taken for lost after", "Data moved after that"}}
@@ -55,7 +55,7 @@ type outageOf struct {
 	result *archive.Outage
 }
 
-// outagesOf are those that the archives have.
+// outagesOf returns the outages in the archived runs.
 func outagesOf(runs []*archive.Run) []outageOf {
 	var all []outageOf
 	for _, run := range runs {
@@ -68,7 +68,7 @@ func outagesOf(runs []*archive.Run) []outageOf {
 	return all
 }
 
-// outageBy says what was asked for.
+// outageBy describes the requested outage.
 func outageBy(b *v1alpha1.CephBenchmark) string {
 	d := b.Spec.Template.Outage
 	if d == nil {

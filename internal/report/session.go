@@ -12,7 +12,7 @@ import (
 
 const sessionMethod = `Settings were switched while one load ran. A session has a pool and data of its own; in it, windows of the baseline and of each candidate follow each other in random order, balanced within groups. The first seconds of a window do not count. The ratio of a session is the mean over its groups, on the scale of logarithms; the verdict of several sessions is Student's over their means, and that of a single one Student's over its groups, at looks that are fixed beforehand. A group in which a setting was not proven, was switched late or was not measured whole does not count.`
 
-// methodOf says how a sweep came to its verdict.
+// methodOf describes the method by which a sweep reached its verdict.
 func methodOf(s *v1alpha1.CephTuningSweep) string {
 	if sweepspec.IsInterleaved(s.Status.Plan) {
 		return sessionMethod
@@ -20,7 +20,7 @@ func methodOf(s *v1alpha1.CephTuningSweep) string {
 	return sweepMethod
 }
 
-// ClaimOf says what a verdict speaks for; "" of one that says nothing about it.
+// ClaimOf describes the scope of a verdict; "" for an unknown or empty claim.
 func ClaimOf(claim v1alpha1.SweepClaim) string {
 	switch claim {
 	case v1alpha1.ClaimThisHour:
@@ -34,8 +34,8 @@ func ClaimOf(claim v1alpha1.SweepClaim) string {
 	}
 }
 
-// sessionTable has a row for each session and candidate of an interleaved sweep; nil for others, and for a
-// ledger of another version.
+// sessionTable returns a row for each session and candidate of an interleaved sweep; nil for other sweeps,
+// and for a ledger of another version.
 func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 	header, rows := SessionRows(s)
 	if len(rows) == 0 {
@@ -44,7 +44,7 @@ func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 	return &Table{Header: header, Rows: rows}
 }
 
-// SessionRows are the sessions of a sweep, and their header.
+// SessionRows returns a table header and a row for each session of a sweep.
 func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
 	if !sweepspec.IsInterleaved(s.Status.Plan) {
 		return nil, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// sessionPlots show what clients did in each session, by the second, over the windows of its settings.
+// sessionPlots returns a plot for each session: the clients' work by the second, over the windows of its
+// settings.
 func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	var parts []Part
 	for _, s := range sessions {
@@ -23,7 +24,7 @@ func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	return parts
 }
 
-// sessionPlot is nil for a session without the seconds of its clients.
+// sessionPlot returns the plot of one session; nil without the clients' rows.
 func sessionPlot(s *archive.SwitchedSession) *Plot {
 	metric := v1alpha1.MetricIOPS
 	if s.Objective.Metric == v1alpha1.MetricBandwidth {
@@ -81,11 +82,11 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 	}
 }
 
-// longestSession bounds a picture: no session lasts so long.
+// longestSession limits the size of a plot; no session lasts this long.
 const longestSession = 6 * time.Hour
 
-// perSecond is what all clients did in each second since the session began. What a row counts is spread evenly
-// over the time that it covers.
+// perSecond returns the work of all clients in each second since the session began. It spreads the count of a
+// row evenly over the time that the row covers.
 func perSecond(s *archive.SwitchedSession, metric v1alpha1.Metric) []float64 {
 	e := s.Evidence
 	seconds := int(min(e.Record.End, longestSession).Seconds())
@@ -114,7 +115,7 @@ func amountOf(row *result.Second, metric v1alpha1.Metric) float64 {
 	return row.Operations
 }
 
-// typicalOfWindows is the geometric mean of a configuration's windows that count; "" without any.
+// typicalOfWindows returns the geometric mean of a configuration's valid windows; "" without any.
 func typicalOfWindows(metric v1alpha1.Metric, configuration int, sessions []*archive.SwitchedSession) string {
 	var values []float64
 	for _, s := range sessions {

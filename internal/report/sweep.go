@@ -17,8 +17,8 @@ import (
 
 const sweepMethod = `Configurations are compared within blocks: a block runs each of them and the baseline once, in random order (or, where moving data would be too dear, up and down in turn), so that what changes in the cluster from hour to hour changes for all. The figure of a configuration is the geometric mean of its valid runs, each of which gives one value, also where that is a percentile. A ratio is the mean of the blocks' ratios on the scale of logarithms; its interval is Student's, as wide as blocks differ. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin; Inconclusive means that the runs do not decide. Chances of error are shared among all configurations (Holm), and the winner of the race is confirmed in fresh blocks, on which alone its verdict rests. One run is never evidence.`
 
-// Sweep is the report of a sweep, whether it has ended or not, and of what its runs say
-// beyond its objective. Of the design Interleaved, sessions are those that were kept.
+// Sweep returns the report of a sweep that has ended or is running. It also compares figures beyond
+// the objective. sessions has the archived sessions of the design Interleaved.
 func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.SwitchedSession) (*Document, error) {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
@@ -49,8 +49,8 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	return d, nil
 }
 
-// intervals says what those of the configurations are: a race looks several times, and what
-// it has not confirmed must hold in all of its looks together.
+// intervals explains the intervals of the configurations. A race looks at the data several times,
+// so an unconfirmed interval has to hold over all looks together.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	level := percentOf(confidenceOf(s)) + " intervals"
 	if sweepspec.IsInterleaved(s.Status.Plan) {
@@ -92,8 +92,8 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	return d
 }
 
-// inFigures is what the winner does and what the baseline does, in the objective's unit; "" without
-// a winner. The ratio of the verdict is not that of the two: it compares within blocks.
+// inFigures states the figures of the winner and of the baseline in the objective's unit; ""
+// without a winner. Their ratio differs from the verdict's, which compares within blocks.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -111,7 +111,7 @@ func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions [
 	return ""
 }
 
-// rollback has what the settings of the patches were before, as the plan has fixed them.
+// rollback shows the values from before the patches, as the plan has fixed them.
 func rollback(s *v1alpha1.CephTuningSweep) []Part {
 	if len(s.Status.Patches) == 0 || s.Status.Plan == nil {
 		return nil
@@ -133,7 +133,7 @@ func rollback(s *v1alpha1.CephTuningSweep) []Part {
 	}
 }
 
-// settingOf is the setting of Ceph that a parameter varies; "" if it varies none.
+// settingOf returns the Ceph setting that a parameter varies; "" if it varies none.
 func settingOf(p v1alpha1.Parameter) string {
 	switch {
 	case p.Config != nil && p.Config.Mask != "":
@@ -166,11 +166,11 @@ func better(metric v1alpha1.Metric) string {
 	return "More than 1 is better."
 }
 
-// percentOf writes a fraction such as 0.95 as a percentage.
+// percentOf formats a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
-// configurations is the table. The ratio is not that of the row's figures: it compares each
-// run with the runs of the baseline around it.
+// configurations returns the table of configurations. A row's ratio differs from the ratio of its
+// figures: it compares each run with the baseline runs around it.
 func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) *Table {
 	objective, runs := s.Spec.Objective, "Runs"
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -195,7 +195,7 @@ func noiseText(n *v1alpha1.Noise) Part {
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 
-// nameOf is that of a configuration of the ledger.
+// nameOf returns the name of a configuration in the ledger.
 func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
 	for _, c := range s.Status.Configurations {
 		if int(c.Index) == index {
@@ -208,7 +208,7 @@ func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
 	return "configuration " + strconv.Itoa(index)
 }
 
-// references are the figures of a run: the objective, and the constraints in their order.
+// references returns the figures of a run: the objective, and the constraints in their order.
 func references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
 	all := []v1alpha1.MetricReference{s.Spec.Objective.MetricReference}
 	for _, c := range s.Spec.Constraints {
@@ -260,7 +260,7 @@ func constraints(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// restored says whether Ceph is as it was. A sweep over scratch pools and the load may
+// restored says whether Ceph has its original settings. A sweep over scratch pools and the load may
 // have changed nothing.
 func restored(s *v1alpha1.CephTuningSweep) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored)
@@ -312,7 +312,7 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	return &Table{Header: []string{"What", "Value"}, Rows: rows}
 }
 
-// sweepFigures has a row for each figure of each run, and an empty row for each run without
+// sweepFigures returns a row for each figure of each run, and an empty row for each run without
 // figures.
 func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]string {
 	rows := [][]string{{

@@ -13,7 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// plotWidth is that of every plot, plotLeft where those begin whose scale is to the left.
+// plotWidth is the width of every plot, plotLeft the left edge of plots with an axis on
+// the left.
 const (
 	plotWidth = 960
 	plotLeft  = 90
@@ -24,7 +25,7 @@ type estimate struct {
 	index          int
 	verdict        string
 	ratio, low, up float64
-	interval       string // "" where none is known
+	interval       string // "" if unknown
 }
 
 func estimates(s *v1alpha1.CephTuningSweep) []estimate {
@@ -50,10 +51,10 @@ func estimates(s *v1alpha1.CephTuningSweep) []estimate {
 	return all
 }
 
-// As the schema has them.
+// These are the schema's defaults.
 const defaultMinimumEffect, defaultEquivalence = 0.1, 0.05
 
-// fraction reads a percentage such as 10%.
+// fraction parses a percentage such as 10%.
 func fraction(p v1alpha1.Percent, otherwise float64) float64 {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
 	if err != nil {
@@ -78,7 +79,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	}
 	values := []float64{margin, equal, 1 / equal}
 	for _, e := range all {
-		// An interval of hardly any runs would leave no room for the others.
+		// The interval of very few runs would leave no room for the others.
 		values = append(values, e.ratio, max(e.low, e.ratio/4), min(e.up, e.ratio*4))
 	}
 	x := spanning(values, left, right, true)
@@ -109,7 +110,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	}
 }
 
-// runPlot shows every run in the order of time.
+// runPlot shows every run in chronological order.
 func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	var values []float64
 	for _, e := range ledger {
@@ -155,14 +156,14 @@ func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float6
 		if i > 0 {
 			c.line("grid", at, top, at, bottom)
 		}
-		if at-last > 48 { // Where blocks are narrow, not every one has room for its number.
+		if at-last > 48 { // Narrow blocks have no room for every number.
 			c.text("soft", "start", at+3, bottom+16, fmt.Sprintf("block %d", e.Block))
 			last = at
 		}
 	}
 }
 
-// drawRuns returns the names of the configurations that were run, and their numbers.
+// drawRuns draws the runs. It returns the names and numbers of their configurations.
 func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, x, y scale) (names []string, numbers []int) {
 	seen := map[int]bool{}
 	for i, e := range ledger {

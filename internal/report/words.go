@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Census counts the runs by what became of them, such as "44 runs: 42 Valid, 2 Inert".
+// Census counts the runs by validity, as in "44 runs: 42 Valid, 2 Inert".
 func Census(ledger []sweepspec.Entry) string {
 	var order []v1alpha1.SweepRunValidity
 	counts := map[v1alpha1.SweepRunValidity]int{}
@@ -30,7 +30,7 @@ func Census(ledger []sweepspec.Entry) string {
 	return fmt.Sprintf("%d runs: %s", len(ledger), strings.Join(parts, ", "))
 }
 
-// Typical is the geometric mean of the objective over all valid runs of a configuration.
+// Typical returns the geometric mean of the objective over all valid runs of a configuration.
 func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
 	var values []float64
 	for _, e := range ledger {
@@ -44,7 +44,7 @@ func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) stri
 	return figure.Human(metric, stats.GeometricMean(values))
 }
 
-// FigureName is a figure with its phase.
+// FigureName returns the name of a figure with its phase.
 func FigureName(r v1alpha1.MetricReference) string {
 	name := string(r.Phase) + " " + string(r.Metric)
 	if r.Direction != "" && r.Direction != v1alpha1.DirectionTotal {
@@ -53,7 +53,7 @@ func FigureName(r v1alpha1.MetricReference) string {
 	return name
 }
 
-// Ratio writes a ratio as the summary does; "" if unknown.
+// Ratio formats a ratio like the summary; "" if unknown.
 func Ratio(d v1alpha1.Decimal) string {
 	v, err := figure.ParseDecimal(d)
 	if err != nil {
@@ -62,7 +62,7 @@ func Ratio(d v1alpha1.Decimal) string {
 	return strconv.FormatFloat(v, 'f', 3, 64)
 }
 
-// Interval writes both ends of an interval; it is empty without one.
+// Interval formats both ends of an interval; "" without one.
 func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) string {
 	if low == "" || high == "" {
 		return ""
@@ -82,7 +82,7 @@ func LimitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) 
 	return "at least " + string(c.AtLeast), figures
 }
 
-// Unit is the unit of figures in tables that programs read.
+// Unit returns the unit of a metric in machine-readable tables.
 func Unit(metric v1alpha1.Metric) string {
 	switch metric {
 	case v1alpha1.MetricBandwidth:
@@ -107,7 +107,7 @@ func Found(state v1alpha1.DataState) string {
 	return "were in a state that is unknown to this version"
 }
 
-// Meaning is what a mark says about figures.
+// Meaning explains a mark on figures.
 func Meaning(mark v1alpha1.ResultMark) string {
 	switch mark {
 	case v1alpha1.MarkCached:

@@ -56,7 +56,8 @@ func phaseWords(phase v1alpha1.Phase) string {
 	return fmt.Sprintf("%s: %s", phase.Name, strings.Join(what, " "))
 }
 
-// ofSize is nothing for a size that is not set, as in a file that no API server has filled in.
+// ofSize describes a size. It returns nothing for an unset size, as in a file without API
+// server defaults.
 func ofSize(size resource.Quantity) []string {
 	if size.IsZero() {
 		return nil

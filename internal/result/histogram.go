@@ -11,30 +11,29 @@ import (
 	"strings"
 )
 
-// Histogram counts latencies in the bins of fio, whose width is at most 1/64 of
-// their value. Counts are exact, so histograms of several clients add up to what
-// one client would have counted.
+// Histogram counts latencies in fio's bins, whose width is at most 1/64 of their value. Counts
+// are exact, so the histograms of several clients add up exactly.
 type Histogram struct {
-	// Bins are in rising order; empty ones are left out. In JSON each is a pair,
-	// [nanoseconds, count].
+	// Bins are in rising order, without empty ones. In JSON each is a pair, [nanoseconds, count].
 	Bins []Bin `json:"nanosecondBins"`
 }
 
 // Bin is one bin of a histogram.
 type Bin struct {
-	// Nanoseconds is the middle of the bin, by which fio names it.
+	// Nanoseconds is the middle of the bin, which fio uses as its name.
 	Nanoseconds int64
 	Count       int64
 }
 
-// MarshalJSON writes a bin as [nanoseconds, count]: a run has hundreds of them.
+// MarshalJSON writes a bin as [nanoseconds, count]. The form is short because a run has hundreds
+// of bins.
 func (b Bin) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "[%d,%d]", b.Nanoseconds, b.Count), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *Bin) UnmarshalJSON(data []byte) error {
-	const longest = 1 << 10 // Two numbers, with room for indents. A hostile one has millions.
+	const longest = 1 << 10 // Two numbers with room for indents; a hostile document may have millions.
 	if len(data) > longest {
 		return fmt.Errorf("histogram: a bin is [nanoseconds, count], not %d bytes", len(data))
 	}
@@ -53,7 +52,8 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// plainPair reads a pair as MarshalJSON writes it: a session under a running load has millions.
+// plainPair quickly parses a pair in the form of MarshalJSON, because a session has millions of
+// them.
 func plainPair(data []byte) (nanoseconds, count int64, ok bool) {
 	n := len(data)
 	if n < 2 || data[0] != '[' || data[n-1] != ']' {
@@ -99,12 +99,12 @@ func BinNanoseconds(index int) int64 {
 	return base + inGroup<<shift + int64(1)<<shift/2
 }
 
-// IsBin reports whether a value is the name of a bin.
+// IsBin reports whether a value is the middle of a bin.
 func IsBin(nanoseconds int64) bool {
 	return nanoseconds >= 0 && BinNanoseconds(BinIndex(nanoseconds)) == nanoseconds
 }
 
-// Count is the number of latencies in the histogram.
+// Count returns the number of latencies in the histogram.
 func (h *Histogram) Count() int64 {
 	var n int64
 	for _, b := range h.Bins {
@@ -137,10 +137,11 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	return Percentile{}, false
 }
 
-// nearestRank is the smallest rank at which percent of total operations are counted. A product of
-// floats would be a rank too high where the share is whole: 99.9/100·1000 is just above 999.
+// nearestRank returns the smallest rank that covers percent of total operations. It avoids a
+// product of floats, which can be one rank too high if the share is whole: 99.9/100·1000 is just
+// above 999.
 func nearestRank(percent float64, total int64) int64 {
-	const parts = 1e9 // of a per cent: more digits than any percentile has
+	const parts = 1e9 // parts of a per cent: more digits than any percentile has
 	numerator, denominator := uint64(math.Round(percent*parts)), uint64(100*parts)
 	high, low := bits.Mul64(numerator, uint64(total)) //nolint:gosec // A count.
 	rank, rest := bits.Div64(high, low, denominator)  // percent is at most 100, so this fits.
@@ -178,8 +179,8 @@ func (h *Histogram) merge(o *Histogram) *Histogram {
 	return &Histogram{Bins: merged}
 }
 
-// sort brings the bins into rising order and reports a bin that is named twice,
-// that fio does not have or that counts nothing.
+// sort puts the bins in rising order. It returns an error for a duplicate bin, for a value that
+// is not one of fio's bins, and for a count below one.
 func (h *Histogram) sort() error {
 	if !slices.IsSortedFunc(h.Bins, compareBins) {
 		slices.SortFunc(h.Bins, compareBins)
@@ -189,8 +190,8 @@ func (h *Histogram) sort() error {
 
 func compareBins(a, b Bin) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) }
 
-// NewHistogram makes a histogram from bins in any order. It keeps the slice. It
-// fails if a bin is not one of fio's, is named twice or counts less than one.
+// NewHistogram makes a histogram from bins in any order. It keeps the slice. It fails if a bin is
+// not one of fio's, is a duplicate, or has a count below one.
 func NewHistogram(bins []Bin) (*Histogram, error) {
 	h := &Histogram{Bins: bins}
 	if err := h.sort(); err != nil {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// VersionError says that a document has a schema version that this package does
-// not read.
+// VersionError reports a document with a schema version that this package does not
+// support.
 type VersionError struct {
 	// Found is the version in the document; 0 without one.
 	Found int
@@ -22,7 +22,8 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("result: the document has schema version %d, and only version %d can be read", e.Found, SchemaVersion)
 }
 
-// Marshal writes a valid result as JSON; the same result always as the same bytes.
+// Marshal encodes a valid result as JSON. The same result always gives the same
+// bytes.
 func Marshal(r *Result) ([]byte, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -34,9 +35,8 @@ func Marshal(r *Result) ([]byte, error) {
 	return data, nil
 }
 
-// Unmarshal reads one result, strictly: an unknown field, anything behind the
-// document and a result that is not valid are errors; an unknown version is a
-// [*VersionError].
+// Unmarshal parses one result strictly: an unknown field, data after the document
+// and an invalid result are errors. An unknown version is a [*VersionError].
 func Unmarshal(data []byte) (*Result, error) {
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`
@@ -62,9 +62,9 @@ func Unmarshal(data []byte) (*Result, error) {
 	return r, nil
 }
 
-// Validate reports what in a result cannot be: among others a number that is
-// negative, infinite or not a number, and a direction without operations, which
-// is to be absent.
+// Validate returns an error for impossible values in a result, such as a number
+// that is negative, infinite or NaN, or a direction without operations, which has
+// to be absent.
 func (r *Result) Validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:
@@ -87,7 +87,7 @@ func (r *Result) Validate() error {
 	return nil
 }
 
-// validateText refuses what JSON would change.
+// validateText returns an error for text that JSON would change.
 func (r *Result) validateText() error {
 	texts := []string{string(r.Source.Tool), r.Source.ToolVersion, r.Source.Format}
 	for name, value := range r.Source.Settings {

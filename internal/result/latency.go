@@ -5,26 +5,25 @@ import "math"
 // Latency is the distribution of one kind of latency.
 type Latency struct {
 	Moments Moments `json:"moments"`
-	// Histogram has exact counts in bins; nil if the tool did not give one.
+	// Histogram has exact counts in bins; nil if the tool did not report one.
 	Histogram *Histogram `json:"histogram,omitempty"`
-	// Percentiles are what the tool itself printed. They are kept only where there
-	// is no histogram, since they cannot be merged with those of another client.
+	// Percentiles are those that the tool itself printed. They are kept only without a
+	// histogram, since percentiles of several clients cannot be merged.
 	Percentiles []Percentile `json:"percentiles,omitempty"`
 }
 
-// Percentile is the latency that a share of the operations did not exceed.
+// Percentile is a latency that a given share of the operations did not exceed.
 type Percentile struct {
 	// Percent is above 0 and at most 100.
 	Percent float64 `json:"percent"`
 	Seconds float64 `json:"seconds"`
-	// AtLeast says that Seconds is only a lower bound: the operation is in the
-	// last bin, which has no upper end.
+	// AtLeast reports that Seconds is only a lower bound: the operation is in the last bin,
+	// which has no upper end.
 	AtLeast bool `json:"atLeast,omitempty"`
 }
 
-// Percentile returns the percentile from the histogram or, without one, from
-// what the tool printed. It does not interpolate: a percentile that the tool did
-// not print is not known.
+// Percentile returns a percentile from the histogram or, without one, from the tool's own
+// percentiles. It does not interpolate: a percentile that the tool did not print is unknown.
 func (l *Latency) Percentile(percent float64) (Percentile, bool) {
 	if l.Histogram != nil {
 		return l.Histogram.Percentile(percent)
@@ -37,20 +36,20 @@ func (l *Latency) Percentile(percent float64) (Percentile, bool) {
 	return Percentile{}, false
 }
 
-// LatencyKind says which stretch of an operation a latency covers.
+// LatencyKind says which part of an operation a latency covers.
 type LatencyKind string
 
 // The kinds of latency.
 const (
-	// TotalLatency is from before submission to completion.
+	// TotalLatency is the time from before submission to completion.
 	TotalLatency LatencyKind = "total"
-	// CompletionLatency is from after submission to completion.
+	// CompletionLatency is the time from after submission to completion.
 	CompletionLatency LatencyKind = "completion"
 )
 
 // Percentile returns a percentile of the total latency if that is known, else of the completion
-// latency (fio has percentiles of the latter by default), and which of the two it is: they are
-// not comparable.
+// latency (fio has percentiles of the latter by default), and its kind: the two kinds are not
+// comparable.
 func (d *Direction) Percentile(percent float64) (Percentile, LatencyKind, bool) {
 	if d.Latency != nil {
 		if p, ok := d.Latency.Percentile(percent); ok {
@@ -65,8 +64,8 @@ func (d *Direction) Percentile(percent float64) (Percentile, LatencyKind, bool) 
 	return Percentile{}, "", false
 }
 
-// MeanLatencySeconds returns the mean total latency if that is known, else the
-// mean completion latency, and which of the two it is.
+// MeanLatencySeconds returns the mean total latency if that is known, else the mean completion
+// latency, and its kind.
 func (d *Direction) MeanLatencySeconds() (float64, LatencyKind, bool) {
 	switch {
 	case d.Latency != nil:
@@ -77,20 +76,19 @@ func (d *Direction) MeanLatencySeconds() (float64, LatencyKind, bool) {
 	return 0, "", false
 }
 
-// Moments are mean and spread of a number of latencies, in a form that can be
-// merged.
+// Moments has the mean and the spread of a number of latencies, in a form that can be merged.
 type Moments struct {
 	Count       int64   `json:"count"`
 	MeanSeconds float64 `json:"meanSeconds"`
-	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the
-	// tool did not give a spread (rados bench does not, for reads).
+	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not
+	// report a spread (rados bench does not for reads).
 	M2SecondsSquared *float64 `json:"m2SecondsSquared,omitempty"`
 	MinSeconds       *float64 `json:"minSeconds,omitempty"`
 	MaxSeconds       *float64 `json:"maxSeconds,omitempty"`
 }
 
-// MomentsFromStddev makes moments from a sample standard deviation, the one with
-// n-1 in its divisor, which is what rados bench and fio print.
+// MomentsFromStddev returns moments from a sample standard deviation (with divisor n-1), as
+// rados bench and fio print it.
 func MomentsFromStddev(count int64, meanSeconds, stddevSeconds float64) Moments {
 	m := Moments{Count: count, MeanSeconds: meanSeconds}
 	if count > 0 {
@@ -100,7 +98,8 @@ func MomentsFromStddev(count int64, meanSeconds, stddevSeconds float64) Moments 
 	return m
 }
 
-// StddevSeconds is the sample standard deviation; false without one, as for a single value.
+// StddevSeconds returns the sample standard deviation; false without one, as for a single
+// value.
 func (m Moments) StddevSeconds() (float64, bool) {
 	if m.M2SecondsSquared == nil || m.Count < 2 {
 		return 0, false
@@ -108,8 +107,8 @@ func (m Moments) StddevSeconds() (float64, bool) {
 	return math.Sqrt(*m.M2SecondsSquared / float64(m.Count-1)), true
 }
 
-// merge combines moments by the formula of Chan, Golub and LeVeque (1979), which
-// does not lose digits as a difference of sums of squares does.
+// merge combines moments by the formula of Chan, Golub and LeVeque (1979). Unlike a difference
+// of sums of squares, it does not lose digits.
 func (m Moments) merge(o Moments) Moments {
 	if m.Count == 0 {
 		return o
@@ -121,8 +120,7 @@ func (m Moments) merge(o Moments) Moments {
 	delta := o.MeanSeconds - m.MeanSeconds
 	merged := Moments{
 		Count: m.Count + o.Count,
-		// Weights that add up to one, rather than mean + delta·share: that form
-		// depends on the order.
+		// The weights add up to one. The form mean + delta·share would depend on the order.
 		MeanSeconds: m.MeanSeconds*(n/(n+on)) + o.MeanSeconds*(on/(n+on)),
 		MinSeconds:  both(m.MinSeconds, o.MinSeconds, math.Min),
 		MaxSeconds:  both(m.MaxSeconds, o.MaxSeconds, math.Max),
@@ -133,7 +131,7 @@ func (m Moments) merge(o Moments) Moments {
 	return merged
 }
 
-// both combines two values that are both known; otherwise the result is not.
+// both combines two values; the result is nil unless both are known.
 func both(a, b *float64, combine func(a, b float64) float64) *float64 {
 	if a == nil || b == nil {
 		return nil

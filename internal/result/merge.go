@@ -9,22 +9,21 @@ import (
 	"slices"
 )
 
-// unevenShare is the share of the window below which a client ended too early
-// for the window to be one of even load.
+// unevenShare is the share of the window that every client has to run for the load to count
+// as even.
 const unevenShare = 0.95
 
-// Merge makes one result of those of several clients that started together and
-// did the same thing.
+// Merge combines the results of several clients that started together and had the same load.
 //
-// Operations and bytes are added, moments combined without loss, histograms added
-// bin by bin. Seconds is the window, the longest of the clients' times, since a
-// rate over it is what the cluster delivered. Rates are not averaged, and
-// percentiles cannot be: if a part lacks its histogram, so does the merged result, which says
-// so. Settings that differ are left out.
+// It adds operations and bytes, combines moments without loss, and adds histograms bin by
+// bin. Seconds is the window, the longest of the clients' times, because the cluster's rate
+// is the total over that window. It does not average rates, and percentiles cannot be
+// averaged. If a part lacks a histogram, so does the merged result, with a warning. Merge
+// omits settings that differ.
 //
-// The order of the results does not matter (floating-point rounding aside), nor
-// does it whether they are merged at once or in steps. The arguments are not
-// changed, but the result may share slices with them.
+// Except for floating-point rounding, neither the order of the results matters, nor whether
+// they are merged at once or in steps. Merge does not change its arguments, but the result
+// may share slices with them.
 func Merge(results ...*Result) (*Result, error) {
 	if len(results) == 0 {
 		return nil, errors.New("merge: there are no results")
@@ -58,15 +57,14 @@ func merge2(a, b *Result) (*Result, error) {
 		merged.SetDirection(name, direction)
 		merged.Warnings = append(merged.Warnings, warnings...)
 	}
-	// Sorted, so that the order of the clients does not show.
+	// Sorting makes the result independent of the order of the clients.
 	slices.SortFunc(merged.Warnings, compareWarnings)
 	merged.Warnings = slices.Compact(merged.Warnings)
 	return merged, nil
 }
 
-// Total makes one direction of all that did I/O, as [Merge] makes one of those of
-// several clients: a phase that reads and writes has the bandwidth of both. It is nil without
-// any.
+// Total combines all directions that did I/O into one, like [Merge] combines clients: the
+// bandwidth of a phase that reads and writes is the sum of both. It returns nil without any.
 func (r *Result) Total() (*Direction, error) {
 	var total *Direction
 	for _, d := range r.Directions() {
@@ -151,8 +149,8 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 	return merged, warnings, nil
 }
 
-// mergeLatencies reports with its second result that something was known of a
-// part that is not known of the whole.
+// mergeLatencies reports in its second result that the merged latency lacks something that a
+// part has.
 func mergeLatencies(a, b *Latency) (*Latency, bool, error) {
 	if a == nil || b == nil {
 		return nil, a != nil || b != nil, nil

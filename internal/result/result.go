@@ -1,23 +1,21 @@
-// Package result is the neutral record of what one run of a benchmark tool
-// measured, whichever tool it was.
+// Package result defines a tool-independent record of the measurements of one benchmark run.
 //
 // It follows three rules. Every quantity has its unit in its name. A quantity that a tool did
-// not report is absent (a nil pointer, a missing column, a gap in a series), never zero. And
-// whatever can be added exactly is kept in the form that can be added: operations, bytes,
-// moments and histograms, from which rates and percentiles are derived when they are asked
-// for.
+// not report is absent (a nil pointer, a missing column, a gap in a series), never zero.
+// Quantities are stored in a form that can be added exactly: operations, bytes, moments and
+// histograms. Rates and percentiles are derived from them on demand.
 package result
 
 import "slices"
 
-// SchemaVersion is the version of the JSON form that this package writes and
-// the only one that it reads.
+// SchemaVersion is the version of the JSON form that this package writes. It reads no other
+// version.
 const SchemaVersion = 1
 
 // Tool names the program that did the I/O.
 type Tool string
 
-// The tools that the engines understand.
+// The tools whose output the engines can parse.
 const (
 	ToolRadosBench Tool = "rados bench"
 	ToolRBDBench   Tool = "rbd bench"
@@ -28,33 +26,34 @@ const (
 type Result struct {
 	// SchemaVersion is always [SchemaVersion] in a valid result.
 	SchemaVersion int `json:"schemaVersion"`
-	// Source says where the numbers come from.
+	// Source is the origin of the numbers.
 	Source Source `json:"source"`
-	// Clients is how many outputs were merged into this result: 1 for a parsed one.
+	// Clients is the number of outputs that were merged into this result; 1 for a parsed
+	// result.
 	Clients int `json:"clients"`
 
-	// One entry for each direction that did I/O; nil means that it did none.
-	// Mixed holds reads and writes that the tool reported together only.
+	// Read, Write and Mixed are nil for a direction without I/O. Mixed has reads and writes
+	// that the tool reported only together.
 	Read  *Direction `json:"read,omitempty"`
 	Write *Direction `json:"write,omitempty"`
 	Trim  *Direction `json:"trim,omitempty"`
 	Mixed *Direction `json:"mixed,omitempty"`
 
-	// Warnings are what a reader of the numbers has to know, in the order of the
-	// output that they are about.
+	// Warnings are facts that a reader of the numbers has to know, in the order of the
+	// output.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // Source is the provenance of a result.
 type Source struct {
 	Tool Tool `json:"tool"`
-	// ToolVersion is what the tool called itself, or "" where it did not
-	// (rados bench and rbd bench never do).
+	// ToolVersion is the version that the tool printed; "" if it printed none (rados bench
+	// and rbd bench never do).
 	ToolVersion string `json:"toolVersion,omitempty"`
 	// Format names the format of the output that was parsed.
 	Format string `json:"format"`
-	// Settings are what the tool itself said about how it ran, verbatim and under
-	// its own names; what it did not say is not here.
+	// Settings are the parameters that the tool itself reported, verbatim and under its own
+	// names. Parameters that it did not report are missing.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -62,27 +61,26 @@ type Source struct {
 type Direction struct {
 	// Operations is the number of completed operations.
 	Operations int64 `json:"operations"`
-	// Bytes is the number of bytes that they moved.
+	// Bytes is the number of bytes that the operations moved.
 	Bytes int64 `json:"bytes"`
-	// Seconds is the time that it took: with several clients, which started
-	// together, the window from the start to the end of the last of them.
+	// Seconds is the duration of the I/O. For several clients, which started together, it is
+	// the window from the start to the end of the last client.
 	Seconds float64 `json:"seconds"`
-	// ShortestSeconds is the time of the client that was done first. It equals
-	// Seconds for one client; far below it, the window has a tail with less load
-	// than was asked for.
+	// ShortestSeconds is the time of the client that finished first. For one client it equals
+	// Seconds. If it is far below Seconds, the window ends with less load than requested.
 	ShortestSeconds float64 `json:"shortestSeconds"`
 
-	// Latency is from before the submission to the completion of an operation: what
-	// a client waits for. SubmissionLatency and CompletionLatency are the parts
-	// that fio calls slat and clat.
+	// Latency is the time from before the submission to the completion of an operation, for
+	// which a client waits. SubmissionLatency and CompletionLatency are its parts, which fio
+	// calls slat and clat.
 	Latency           *Latency `json:"latency,omitempty"`
 	SubmissionLatency *Latency `json:"submissionLatency,omitempty"`
 	CompletionLatency *Latency `json:"completionLatency,omitempty"`
 
-	// Series is the course of the run; nil if the tool did not give one.
+	// Series is the course of the run over time; nil if the tool did not report one.
 	Series *Series `json:"series,omitempty"`
-	// LatencyWindows are the latencies in parts of the run; nil unless each operation
-	// was logged.
+	// LatencyWindows are the latencies in windows of the run; nil unless the tool logged each
+	// operation.
 	LatencyWindows []LatencyWindow `json:"latencyWindows,omitempty"`
 }
 
@@ -95,9 +93,9 @@ const (
 	WarnUnrecognizedLine WarningCode = "UnrecognizedLine"
 	// WarnToolMessage is a message of the tool between its figures.
 	WarnToolMessage WarningCode = "ToolMessage"
-	// WarnRoundedBytes says that bytes are only as exact as a rounded print-out.
+	// WarnRoundedBytes says that bytes come from a rounded print-out.
 	WarnRoundedBytes WarningCode = "RoundedBytes"
-	// WarnRoundedLatency says that latencies are only as exact as a rounded print-out.
+	// WarnRoundedLatency says that latencies come from a rounded print-out.
 	WarnRoundedLatency WarningCode = "RoundedLatency"
 	// WarnUncheckedErrors says that this tool would not have reported I/O errors.
 	WarnUncheckedErrors WarningCode = "UncheckedErrors"
@@ -105,33 +103,34 @@ const (
 	WarnShortIO WarningCode = "ShortIO"
 	// WarnSnapshots says that earlier, cumulative reports in the same output were skipped.
 	WarnSnapshots WarningCode = "Snapshots"
-	// WarnSeriesDropped says that a course over time was there, but could not be kept.
+	// WarnSeriesDropped says that a course over time existed, but could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
 	// WarnHistogramDropped says that a merged result lacks a histogram, because a part lacked
 	// it, or had only percentiles, which cannot be merged.
 	WarnHistogramDropped WarningCode = "HistogramDropped"
-	// WarnHistogramCount says that a histogram counts other operations than its moments.
+	// WarnHistogramCount says that a histogram and its moments count different numbers of
+	// operations.
 	WarnHistogramCount WarningCode = "HistogramCount"
-	// WarnRampIncluded says that a mean latency is that of the whole run, ramp included,
+	// WarnRampIncluded says that a mean latency covers the whole run including the ramp,
 	// because the tool reported no other.
 	WarnRampIncluded WarningCode = "RampIncluded"
 	// WarnUnevenClients says that some clients ended long before others.
 	WarnUnevenClients WarningCode = "UnevenClients"
 )
 
-// Warning is one thing that a reader of the result has to know.
+// Warning is one fact that a reader of the result has to know.
 type Warning struct {
 	Code    WarningCode `json:"code"`
 	Message string      `json:"message"`
-	// Line is the line of the output that it is about, from 1, or 0.
+	// Line is the line of the output that the warning concerns, from 1; 0 for none.
 	Line int `json:"line,omitempty"`
 }
 
-// BytesPerSecond is the bandwidth over the whole window: total by total, never
-// an average of averages.
+// BytesPerSecond returns the bandwidth over the whole window: the total divided by the time,
+// never an average of averages.
 func (d *Direction) BytesPerSecond() float64 { return float64(d.Bytes) / d.Seconds }
 
-// OperationsPerSecond is the rate of operations over the whole window.
+// OperationsPerSecond returns the rate of operations over the whole window.
 func (d *Direction) OperationsPerSecond() float64 { return float64(d.Operations) / d.Seconds }
 
 // DirectionName names a direction, as in the JSON form.

@@ -2,29 +2,31 @@ package result
 
 import "fmt"
 
-// Second is what one client did in about a second, by its own clock since its tool was started.
+// Second is the work of one client in about a second. Times are by the client's clock, since the
+// start of its tool.
 type Second struct {
 	FromNanoseconds int64 `json:"fromNanoseconds"`
 	ToNanoseconds   int64 `json:"toNanoseconds"`
-	// Done counts all operations. If a load mixes reads and writes, the fields below count
-	// each, and have the histograms.
+	// Done counts all operations. If a load mixes reads and writes, the fields below count each
+	// kind and have the histograms.
 	Done
 	Read  *Done `json:"read,omitempty"`
 	Write *Done `json:"write,omitempty"`
 }
 
-// Done are operations that were finished.
+// Done counts finished operations.
 type Done struct {
-	// Operations may be 0: a stall. Bytes are those that they moved, and LatencySeconds the sum of
-	// how long they took.
+	// Operations may be 0, which is a stall. Bytes is the number of bytes that the operations
+	// moved, and LatencySeconds the sum of their latencies.
 	Operations     float64 `json:"operations"`
 	Bytes          float64 `json:"bytes"`
 	LatencySeconds float64 `json:"latencySeconds"`
-	// Latencies counts them; nil where the tool gives no histogram.
+	// Latencies is the histogram of their latencies; nil if the tool reports none.
 	Latencies *Histogram `json:"latencies,omitempty"`
 }
 
-// Parts are the reads and writes of a load that mixes them, and all operations of another.
+// Parts returns reads and writes separately for a mixed load, and all operations together
+// otherwise.
 func (s *Second) Parts() map[DirectionName]*Done {
 	if s.Read == nil && s.Write == nil {
 		return map[DirectionName]*Done{"": &s.Done}

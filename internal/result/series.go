@@ -8,42 +8,41 @@ import (
 
 // Series is the course of a run in consecutive intervals, column by column.
 //
-// An interval that the tool did not report is missing: its neighbours' ends do not meet. An
-// interval in which nothing completed has rate 0. A column that the tool does not know is nil.
+// An interval that the tool did not report is missing, so there is a gap between its
+// neighbours. An interval in which nothing completed has rate 0. A column that the tool does
+// not report is nil.
 type Series struct {
-	// Boundaries says how far StartSeconds and EndSeconds can be trusted.
+	// Boundaries says how exact StartSeconds and EndSeconds are.
 	Boundaries Boundaries `json:"boundaries"`
-	// StartSeconds and EndSeconds bound each interval, in seconds since the client
-	// started to measure. Intervals rise and do not overlap; they need not be of
-	// the same length.
+	// StartSeconds and EndSeconds bound each interval, in seconds since the client started to
+	// measure. Intervals are in rising order and do not overlap; their lengths may differ.
 	StartSeconds []float64 `json:"startSeconds"`
 	EndSeconds   []float64 `json:"endSeconds"`
 	// OperationsPerSecond and BytesPerSecond are means over the interval alone, not
 	// running means.
 	OperationsPerSecond []float64 `json:"operationsPerSecond,omitempty"`
 	BytesPerSecond      []float64 `json:"bytesPerSecond,omitempty"`
-	// MeanLatencySeconds is the mean total latency of the operations that
-	// completed in the interval, and 0 where there were none. Weighted by the
-	// operations it adds up to the total, but intervals next to each other may share
-	// one mean where the tool printed too few digits for each.
+	// MeanLatencySeconds is the mean total latency of the operations that completed in the
+	// interval, and 0 without operations. Weighted by operations, it adds up to the total.
+	// Adjacent intervals may share one mean if the tool printed too few digits for each.
 	MeanLatencySeconds []float64 `json:"meanLatencySeconds,omitempty"`
 }
 
-// Boundaries says where the boundaries of intervals come from.
+// Boundaries is the origin of interval boundaries.
 type Boundaries string
 
 // The kinds of boundaries.
 const (
-	// MeasuredBoundaries follow from the tool's own clock.
+	// MeasuredBoundaries come from the tool's own clock.
 	MeasuredBoundaries Boundaries = "measured"
-	// NominalBoundaries are whole seconds that the tool printed, or the period at
-	// which it was asked to report: the true ones are a little later.
+	// NominalBoundaries are whole seconds that the tool printed, or multiples of its reporting
+	// period. The true boundaries are slightly later.
 	NominalBoundaries Boundaries = "nominal"
-	// AlignedBoundaries are whole seconds, onto which several series were brought.
+	// AlignedBoundaries are whole seconds, to which several series were aligned.
 	AlignedBoundaries Boundaries = "aligned"
 )
 
-// Len is the number of intervals.
+// Len returns the number of intervals.
 func (s *Series) Len() int { return len(s.StartSeconds) }
 
 // Stalled reports whether nothing at all completed in interval i.
@@ -57,26 +56,25 @@ func (s *Series) Stalled(i int) bool {
 	return false
 }
 
-// maxSeriesSeconds bounds the end of a series, and with it the work of bringing it
-// onto whole seconds: eleven days.
+// maxSeriesSeconds limits the end of a series, and so the work of aligning it to whole
+// seconds. It is about eleven days.
 const maxSeriesSeconds = 1e6
 
-// coverage is how much of a whole second must be known for it to count as known.
-// The clocks of the tools are good to a millisecond.
+// coverage is the part of a second that intervals must cover for the second to count as known.
+// The clocks of the tools are accurate to a millisecond.
 const coverage = 0.998
 
-// PerSecond brings the series onto whole seconds. A second that the series does
-// not cover whole is left out, so nothing is invented; one that several intervals
-// share gets their mean, weighted by the time (latency: by the operations) that
-// each has in it, so nothing is lost either. The result has no latency if a second without
-// operations lacks it.
+// PerSecond aligns the series to whole seconds. It omits a second that the series does not
+// cover completely, so it invents nothing. A second that several intervals share gets their
+// mean, weighted by time (latency: by operations) within the second, so nothing is lost. The
+// result has no latency if a second without operations lacks it.
 func (s *Series) PerSecond() *Series {
 	aligned := s.emptyLike()
 	for i := range s.Len() {
 		from, to := math.Floor(s.StartSeconds[i]), math.Ceil(s.EndSeconds[i])
 		for second := from; second < to; second++ {
 			if n := aligned.Len(); n > 0 && aligned.StartSeconds[n-1] == second {
-				continue // An earlier interval has begun this second, and gathered all of it.
+				continue // An earlier interval began this second, and its call of gather has added it.
 			}
 			aligned.gather(s, i, second)
 		}
@@ -103,8 +101,8 @@ func (s *Series) columns() [3]*[]float64 {
 	return [3]*[]float64{&s.OperationsPerSecond, &s.BytesPerSecond, &s.MeanLatencySeconds}
 }
 
-// gather appends one whole second to s, from the intervals of another series at
-// and after first, if they cover it.
+// gather appends one whole second to s, from the intervals of another series at and after
+// first, if these cover the second.
 func (s *Series) gather(from *Series, first int, second float64) {
 	var covered, operations, bytes, latency, weight float64
 	for i := first; i < from.Len() && from.StartSeconds[i] < second+1; i++ {
@@ -138,8 +136,8 @@ func (s *Series) gather(from *Series, first int, second float64) {
 		s.BytesPerSecond = append(s.BytesPerSecond, bytes/covered)
 	}
 	if weight == 0 {
-		// Nothing completed, so there is no latency. Better to lose the column than
-		// the stalled second.
+		// Nothing completed, so no latency exists. Losing the column is better than losing the
+		// stalled second.
 		s.MeanLatencySeconds = nil
 	}
 	if s.MeanLatencySeconds != nil {
@@ -147,8 +145,8 @@ func (s *Series) gather(from *Series, first int, second float64) {
 	}
 }
 
-// matchSeconds calls visit with the places, in two aligned series, of each second
-// that both have.
+// matchSeconds calls visit with the indexes, in two aligned series, of each second that both
+// have.
 func matchSeconds(a, b *Series, visit func(i, j int)) {
 	for i, j := 0, 0; i < a.Len() && j < b.Len(); {
 		switch {
@@ -163,9 +161,8 @@ func matchSeconds(a, b *Series, visit func(i, j int)) {
 	}
 }
 
-// AddSeries adds the rates of two clients that started together, second by
-// second. It has the seconds that both know whole and the columns that both have; nil without
-// any.
+// AddSeries adds the rates of two clients that started together, second by second. The result
+// has the complete seconds and the columns that both have; nil without any.
 func AddSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil
@@ -175,8 +172,7 @@ func AddSeries(a, b *Series) *Series {
 		return nil
 	}
 	sum := &Series{Boundaries: AlignedBoundaries}
-	// The latency of both together is known only if the operations say how much
-	// each of them weighs.
+	// The common latency is known only if both have operations, which are the weights.
 	latency := a.MeanLatencySeconds != nil && b.MeanLatencySeconds != nil &&
 		a.OperationsPerSecond != nil && b.OperationsPerSecond != nil
 	matchSeconds(a, b, func(i, j int) {
@@ -197,9 +193,9 @@ func AddSeries(a, b *Series) *Series {
 	return sum.orNil()
 }
 
-// JoinSeries puts the columns of two series of one client side by side, such as
-// fio's logs of bandwidth and of operations. It has the seconds that both know;
-// where both have a column, it is that of a.
+// JoinSeries combines the columns of two series of one client, such as fio's logs of bandwidth
+// and of operations. The result has the seconds that both have. If both have a column, it
+// takes that of a.
 func JoinSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil
@@ -223,7 +219,7 @@ func JoinSeries(a, b *Series) *Series {
 	return joined.orNil()
 }
 
-// orNil turns a series that says nothing into none.
+// orNil returns nil for an empty series.
 func (s *Series) orNil() *Series {
 	if s.Len() == 0 || (s.OperationsPerSecond == nil && s.BytesPerSecond == nil && s.MeanLatencySeconds == nil) {
 		return nil

@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// LatencyWindow is the histogram of the latencies of a part of a run.
+// LatencyWindow is the latency histogram of a part of a run.
 type LatencyWindow struct {
 	StartSeconds float64 `json:"startSeconds"`
 	EndSeconds   float64 `json:"endSeconds"`
-	// Histogram counts the operations that completed in it; without bins where none did.
+	// Histogram counts the operations that completed in the window; it has no bins if none
+	// did.
 	Histogram *Histogram `json:"histogram"`
 }
 
-// maxWindows bounds the windows of a run: a day of five seconds each.
+// maxWindows is the maximum number of windows of a run: a day of five-second windows.
 const maxWindows = 24 * 3600 / 5
 
-// AddLatencyWindows adds those of clients or jobs that started together, window by window.
-// It has the windows that both have; nil without any.
+// AddLatencyWindows adds the windows of clients or jobs that started together, window by
+// window. The result has the windows that both have; nil without any.
 func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	var sum []LatencyWindow
 	for _, w := range a {
@@ -34,7 +35,7 @@ func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	return sum, nil
 }
 
-// LatencyWithin adds up the windows that end in a part of a run, after its beginning; nil
+// LatencyWithin adds up the windows that end after fromSeconds and not after toSeconds; nil
 // without any.
 func (d *Direction) LatencyWithin(fromSeconds, toSeconds float64) (*Histogram, error) {
 	var sum *Histogram
@@ -74,13 +75,13 @@ func validateWindows(windows []LatencyWindow) error {
 func (r *Result) WithoutCourse() *Result {
 	plain := r.WithoutLatencyWindows()
 	for _, d := range plain.Directions() {
-		d.Series = nil // Of the copy.
+		d.Series = nil // This changes only the copy.
 	}
 	return plain
 }
 
-// WithoutLatencyWindows returns a copy without them, which shares everything else: they are
-// large, and only looked at once.
+// WithoutLatencyWindows returns a copy without latency windows, which shares everything
+// else. The windows are large and used only once.
 func (r *Result) WithoutLatencyWindows() *Result {
 	plain := *r
 	for _, d := range r.Directions() {

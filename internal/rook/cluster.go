@@ -14,45 +14,45 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ClusterInfo is the status of a CephCluster. Rook updates it once a minute: ask Ceph for the
-// current state.
+// ClusterInfo is the status of a CephCluster. Rook updates it only once a minute: ask Ceph for
+// the current state.
 type ClusterInfo struct {
 	Namespace, Name string
-	// FSID is Ceph's own identity of the cluster; empty until Rook knows it.
+	// FSID is Ceph's ID of the cluster; empty until Rook knows it.
 	FSID string
-	// Phase, State and Message are Rook's.
+	// Phase, State and Message are copied from Rook's status.
 	Phase, State, Message string
-	// Reconciled reports whether Rook has seen the latest spec, as far as known.
+	// Reconciled reports whether, as far as known, Rook has seen the latest spec.
 	Reconciled bool
 	// Deleting reports whether the CephCluster is being removed.
 	Deleting bool
-	// Image is the one that the daemons are to run, RunningImage the one that Rook
-	// found the version of.
+	// Image is the image in the spec, RunningImage the image whose version Rook has detected.
 	Image, RunningImage string
 	// CephVersions counts daemons by version, such as {"18.2.7": 5}.
 	CephVersions map[string]int
 	// RookVersion is the version of Rook that last updated the manager daemons, such as
 	// v1.17.2; empty if unknown.
 	RookVersion string
-	// Network is how daemons are reached.
+	// Network describes how clients reach the daemons.
 	Network Network
-	// RemovesOSDs is removeOSDsIfOutAndSafeToRemove: Rook may take away OSDs.
+	// RemovesOSDs is removeOSDsIfOutAndSafeToRemove: Rook may remove OSDs.
 	RemovesOSDs bool
-	// CephConfig is what Rook sets, by section and option, and sets again.
+	// CephConfig has the options that Rook sets, and sets again at each reconcile, by section
+	// and option.
 	CephConfig map[string]map[string]string
 }
 
-// Network is the part of a CephCluster's network that clients have to know.
+// Network is the part of a CephCluster's network spec that clients need.
 type Network struct {
-	// Multus reports whether they have an additional network, which PublicSelector names if it
-	// is the one for clients.
+	// Multus reports whether the daemons have an additional network. PublicSelector names it
+	// if it is the public network.
 	Multus         bool
 	PublicSelector string
-	// RequireMsgr2, Encryption and Compression are what connections must use.
+	// RequireMsgr2, Encryption and Compression are requirements for connections.
 	RequireMsgr2, Encryption, Compression bool
 }
 
-// cephCluster is the part of Rook's kind that is read.
+// cephCluster has the fields of a CephCluster that this package reads.
 type cephCluster struct {
 	Spec struct {
 		CephVersion struct {
@@ -111,7 +111,7 @@ func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (Cl
 	return info, nil
 }
 
-// getCluster reads a CephCluster, and the fields of it that into has.
+// getCluster reads a CephCluster, and decodes the fields that into has.
 func (a *Access) getCluster(ctx context.Context, o *unstructured.Unstructured, into any) error {
 	key := client.ObjectKeyFromObject(o)
 	err := get(ctx, a.reader, o, into)
@@ -150,14 +150,14 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) 
 	}
 }
 
-// progressWithin is how soon after a change of the spec, and after each report, Rook reports
-// progress. When done, it writes the observed generation once. If that write conflicts with
-// another, the number stays behind until the spec changes again, perhaps for weeks, in a
-// healthy cluster.
+// progressWithin is the time within which Rook reports progress after a change of the spec and
+// after each report. When Rook is done, it writes the observed generation once. If that write
+// conflicts with another, the generation stays outdated until the spec changes again: perhaps
+// for weeks, in a healthy cluster.
 const progressWithin = 2 * time.Minute
 
-// lastProgress is when the object was last changed, its status aside, or when Rook last
-// reported progress.
+// lastProgress returns the time of the last change to the object outside its status, or of
+// Rook's last report of progress if that is later.
 func lastProgress(o *unstructured.Unstructured, conditions []condition) time.Time {
 	last := o.GetCreationTimestamp().Time
 	for _, write := range o.GetManagedFields() {
@@ -173,7 +173,7 @@ func lastProgress(o *unstructured.Unstructured, conditions []condition) time.Tim
 	return last
 }
 
-// shortVersions makes "18.2.7" of "ceph version 18.2.7 (6b0e…) reef (stable)".
+// shortVersions shortens "ceph version 18.2.7 (6b0e…) reef (stable)" to "18.2.7".
 func shortVersions(overall map[string]int64) map[string]int {
 	if len(overall) == 0 {
 		return nil
@@ -188,8 +188,8 @@ func shortVersions(overall map[string]int64) map[string]int {
 	return short
 }
 
-// rookVersion is the label that Rook puts on what it deploys. It needs no more than
-// the right to read two Deployments by name; without it the version is not known.
+// rookVersion reads the version from a label that Rook sets on its Deployments. It needs only
+// the right to read two Deployments by name; without that right, the version is unknown.
 func (a *Access) rookVersion(ctx context.Context, namespace string) string {
 	for _, name := range []string{"rook-ceph-mgr-a", "rook-ceph-mgr-b"} {
 		manager := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}}
@@ -203,8 +203,8 @@ func (a *Access) rookVersion(ctx context.Context, namespace string) string {
 	return ""
 }
 
-// Unsettled says why Rook is not done with the cluster, so that it should not be
-// measured now; it is empty where nothing speaks against it.
+// Unsettled says why Rook is not done with the cluster, so that it should not be measured now;
+// "" if it may be measured.
 func (i ClusterInfo) Unsettled() string {
 	switch {
 	case i.Deleting:

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// monitorsName is where Rook keeps the monitors of the cluster in its namespace.
+	// monitorsName is the name of the Secret in which Rook stores the addresses of a
+	// cluster's monitors.
 	monitorsName = "rook-ceph-config"
 	keyMonHost   = "mon_host"
 
@@ -30,13 +31,13 @@ const (
 	keyUser       = "userID"
 	keyUserKey    = "userKey"
 
-	// connectionTTL is how long a monitor that has moved may go unnoticed, and a key that was
-	// replaced unless Ceph refuses it (Forget).
+	// connectionTTL is the lifetime of a cached connection. For this long, a moved monitor
+	// may go unnoticed, and so may a replaced key unless Ceph refuses the old one (Forget).
 	connectionTTL = 30 * time.Second
 )
 
-// Connections finds out how to reach Ceph clusters, and remembers it for half a
-// minute. It is safe for concurrent use.
+// Connections finds and caches the connection data of Ceph clusters for half a minute. It is
+// safe for concurrent use.
 type Connections struct {
 	reader client.Reader
 	now    func() time.Time
@@ -50,14 +51,14 @@ type connection struct {
 	until time.Time
 }
 
-// NewConnections returns one that reads Secrets through reader, which must not keep
-// a cache of them: use the manager's API reader.
+// NewConnections returns a Connections that reads Secrets through reader. The reader must not
+// cache Secrets: use the manager's API reader.
 func NewConnections(reader client.Reader, now func() time.Time) *Connections {
 	return &Connections{reader: reader, now: now, known: map[client.ObjectKey]connection{}}
 }
 
-// Connection returns how to reach a cluster as one of its CephClients. An error that a person
-// has to fix is an *Error.
+// Connection returns the connection to a cluster with the identity of a CephClient. An error
+// that a person has to fix is an *Error.
 func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: clientName}
 	if known, ok := c.remembered(key); ok {
@@ -73,7 +74,8 @@ func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, 
 	return found, nil
 }
 
-// Forget has the next one who asks for a connection find it out anew: Ceph has refused it.
+// Forget drops a cached connection that Ceph has refused, so that the next call of Connection
+// reads it again.
 func (c *Connections) Forget(at ceph.Connection) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -118,7 +120,7 @@ func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key cl
 }
 
 // image returns the Ceph image of a cluster, for the error about a key that cannot be read;
-// empty if unknown, which does not prevent a connection.
+// "" if unknown, which does not prevent a connection.
 func (c *Connections) image(ctx context.Context, cluster settings.Cluster) string {
 	var read cephCluster
 	if err := get(ctx, c.reader, object(kindCluster, cluster.Namespace, cluster.Name), &read); err != nil {
@@ -127,8 +129,8 @@ func (c *Connections) image(ctx context.Context, cluster settings.Cluster) strin
 	return cmp.Or(read.Status.Version.Image, read.Spec.CephVersion.Image)
 }
 
-// monHost reads the monitors, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]. Rook
-// keeps them up to date, without those that are out of quorum.
+// monHost returns the monitors' addresses, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]. Rook
+// keeps them up to date and omits monitors that are out of quorum.
 func (c *Connections) monHost(ctx context.Context, namespace string) (string, error) {
 	at := client.ObjectKey{Namespace: namespace, Name: monitorsName}
 	secret := &corev1.Secret{}
@@ -142,7 +144,7 @@ func (c *Connections) monHost(ctx context.Context, namespace string) (string, er
 	return monHost, nil
 }
 
-// explainNoKey says why there is no Secret with a key.
+// explainNoKey returns an error that says why a Secret with a key is missing.
 func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) error {
 	var identity struct {
 		Status struct {
@@ -162,7 +164,7 @@ func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) er
 	return &Error{Reason: ReasonKeyMissing, Message: message}
 }
 
-// MonCaps are the caps for mons that a CephClient asks Rook for.
+// MonCaps returns the mon caps in the spec of a CephClient.
 func (c *Connections) MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error) {
 	var identity struct {
 		Spec struct {
@@ -178,8 +180,8 @@ func (c *Connections) MonCaps(ctx context.Context, cluster settings.Cluster, cli
 	return identity.Spec.Caps.Mon, nil
 }
 
-// word is a value of a Secret without spaces around it; with one inside it would not
-// fit on its line of a file, and counts as none.
+// word returns a value of a Secret without surrounding spaces. A value with a space inside
+// would break its line in a file, so it counts as missing.
 func word(value []byte) string {
 	text := strings.TrimSpace(string(value))
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {

@@ -8,26 +8,26 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Where the pods of benchmarks have what CephConf and Keyring return.
+// The paths of the files with CephConf and Keyring in benchmark pods.
 const (
 	ConfFolder  = "/etc/ceph"
 	ConfFile    = "ceph.conf"
 	KeyringFile = "keyring"
 )
 
-// multusAnnotation has a pod join additional networks.
+// multusAnnotation attaches a pod to additional networks.
 const multusAnnotation = "k8s.v1.cni.cncf.io/networks"
 
-// PodNetwork is what a pod needs to reach the daemons of a cluster.
+// PodNetwork describes the network settings of a pod that reaches the daemons of a cluster.
 type PodNetwork struct {
-	// Annotations of the pod.
+	// Annotations are the annotations for the pod.
 	Annotations map[string]string
 }
 
-// PodNetwork returns what a pod needs to reach the daemons. There is no host network
-// among it: what listens on a node's address is reached from the pod network too, and
-// restricted namespaces refuse pods on the host's. With Multus the OSDs are on the
-// public network alone, so that the pod has to join it.
+// PodNetwork returns the network settings of a pod that reaches the daemons. It never uses the
+// host network: pods can reach daemons on a node's address from the pod network, and
+// restricted namespaces refuse host networking. With Multus, the OSDs are only on the public
+// network, so the pod has to join it.
 func (i ClusterInfo) PodNetwork() (PodNetwork, error) {
 	if !i.Network.Multus || i.Network.PublicSelector == "" {
 		return PodNetwork{}, nil
@@ -43,8 +43,8 @@ func (i ClusterInfo) PodNetwork() (PodNetwork, error) {
 	return PodNetwork{Annotations: map[string]string{multusAnnotation: selection}}, nil
 }
 
-// multusSelection is a selector as a pod of another namespace has to write it: a name
-// without a namespace is one of the CephCluster's.
+// multusSelection converts a selector for a pod in another namespace: a name without a
+// namespace refers to the CephCluster's namespace.
 func multusSelection(selector, namespace string) (string, error) {
 	selector = strings.TrimSpace(selector)
 	if strings.HasPrefix(selector, "{") { // Rook takes it without brackets, Multus does not
@@ -77,10 +77,10 @@ func multusJSON(selector, namespace string) (string, error) {
 	return string(text), err
 }
 
-// ConfLines are the lines that clients of a cluster need in [global] of ceph.conf, in addition
-// to the monitors and the key: monitors send these options only after the first connections.
-// Requiring version 2 of the protocol needs no line, because Rook then lists the monitors with
-// no other address.
+// ConfLines returns the lines that clients of a cluster need in [global] of ceph.conf besides
+// the monitors and the key. They are needed because monitors send these options only after the
+// first connection. Requiring version 2 of the protocol needs no line, because Rook then lists
+// the monitors with no other address.
 func (i ClusterInfo) ConfLines() []string {
 	var lines []string
 	if i.Network.Encryption {
@@ -92,18 +92,18 @@ func (i ClusterInfo) ConfLines() []string {
 	return lines
 }
 
-// CephConf returns the ceph.conf of a pod that reaches a cluster through a connection.
+// CephConf returns the ceph.conf for a pod that uses a connection.
 func CephConf(conn ceph.Connection, info ClusterInfo) string {
 	lines := append([]string{
 		"[global]",
 		"mon_host = " + conn.MonHost,
 		"keyring = " + ConfFolder + "/" + KeyringFile,
 	}, info.ConfLines()...)
-	// librados refuses a file whose last line does not end.
+	// librados refuses a file without a newline at the end.
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Keyring returns the keyring of a pod. It holds the key.
+// Keyring returns the keyring of a pod. It contains the secret key.
 func Keyring(conn ceph.Connection) string {
 	return fmt.Sprintf("[client.%s]\n\tkey = %s\n", conn.User, conn.Key)
 }

@@ -20,21 +20,21 @@ const (
 	paramTargetRatio     = "target_size_ratio"
 )
 
-// Owned is what Rook's custom resources set in Ceph, and would set again whenever Rook
-// reconciles them: who changes that in Ceph changes it for a while only.
+// Owned has the settings that Rook's custom resources set in Ceph. Rook sets them again at
+// each reconcile, so a change in Ceph lasts only until then.
 type Owned struct {
-	// PoolParameters are the options that CephBlockPools set, by Ceph's name of the pool.
-	// Pools of CephFilesystems and CephObjectStores are not among them.
+	// PoolParameters has the options that CephBlockPools set, by Ceph's name of the pool. It
+	// omits pools of CephFilesystems and CephObjectStores.
 	PoolParameters map[string]map[string]string
-	// PoolObjects are the names of the CephBlockPools, by Ceph's name of the pool.
+	// PoolObjects has the names of the CephBlockPools, by Ceph's name of the pool.
 	PoolObjects map[string]string
-	// CephConfig is what the CephCluster sets, by section and option. Of a value that is
-	// kept in a Secret, which cephtune does not read, it names the Secret instead.
+	// CephConfig has the options that the CephCluster sets, by section and option. If the
+	// value is in a Secret, which cephtune does not read, it has the Secret's name instead.
 	CephConfig map[string]map[string]string
 }
 
-// ownedConfig is the part of a CephCluster that sets options. Rook sets those from
-// Secrets first, so that the others win.
+// ownedConfig is the part of a CephCluster that sets options. Rook sets options from Secrets
+// first, so the others take precedence.
 type ownedConfig struct {
 	Spec struct {
 		CephConfig           map[string]map[string]string    `json:"cephConfig"`
@@ -50,11 +50,12 @@ type secretKey struct {
 // ownedPool is the part of a CephBlockPool that sets options of its pool.
 type ownedPool struct {
 	Spec struct {
-		// Name is Ceph's, for pools of Ceph's own, whose names no object can have.
+		// Name is the name in Ceph. It is set for Ceph's own pools, whose names are not valid
+		// object names.
 		Name       string            `json:"name"`
 		Parameters map[string]string `json:"parameters"`
-		// CompressionMode and TargetSizeRatio are parameters that have fields of their
-		// own, which win.
+		// CompressionMode and TargetSizeRatio have separate fields, which take precedence over
+		// the parameters.
 		CompressionMode string `json:"compressionMode"`
 		Replicated      struct {
 			TargetSizeRatio float64 `json:"targetSizeRatio"`
@@ -62,9 +63,9 @@ type ownedPool struct {
 	} `json:"spec"`
 }
 
-// Owned reads the settings that Rook applies in a cluster. All CephBlockPools in the namespace
-// count, because Rook has one CephCluster in a namespace, except those being deleted, for
-// which Rook sets nothing.
+// Owned reads the settings that Rook applies in a cluster. It uses all CephBlockPools in the
+// namespace, because Rook allows only one CephCluster there. It skips those being deleted,
+// since Rook sets nothing for them.
 func (a *Access) Owned(ctx context.Context, ref v1alpha1.ClusterReference) (Owned, error) {
 	o := object(kindCluster, ref.Namespace, ref.Name)
 	config := ownedConfig{}
@@ -85,7 +86,7 @@ func (a *Access) Owned(ctx context.Context, ref v1alpha1.ClusterReference) (Owne
 	return owned, nil
 }
 
-// options are by the names that Ceph has for them. Rook takes other spellings, too.
+// options returns the options by Ceph's names; Rook also accepts other spellings.
 func (c ownedConfig) options() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	set := func(section, option, value string) {

@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	// annotationOwner names the object that a scratch pool is for, for people;
-	// annotationOwnerUID is what counts. Without both, the pool is foreign.
+	// annotationOwner names the object that owns a scratch pool, for people. Only
+	// annotationOwnerUID is compared. A pool without both is foreign.
 	annotationOwner    = "cephtune.dev/owner"
 	annotationOwnerUID = "cephtune.dev/owner-uid"
 	// annotationSpec is a digest of the spec that the pool was made for.
 	annotationSpec = "cephtune.dev/spec"
 
-	// poolFinalizer is Rook's.
+	// poolFinalizer is Rook's finalizer on pools.
 	poolFinalizer = "cephblockpool.ceph.rook.io"
-	// releaseAfter is how long a deletion has to have been asked for before Rook's
-	// finalizer is taken off a pool that Ceph does not have: longer than Rook takes
-	// for a pass that it began before.
+	// releaseAfter is the minimum time between the request to delete a pool that Ceph does not
+	// have and the removal of Rook's finalizer. It is longer than any reconcile that Rook began
+	// before the request.
 	releaseAfter = time.Minute
 
 	defaultMetadataSize = 3
@@ -48,14 +48,14 @@ type ScratchUse struct {
 	Owner objectref.Ref
 	// Key distinguishes pools of one owner with the same spec; "" if it has one at a time.
 	Key string
-	// Continues says that earlier users with that key have measured on the pool, so that
-	// another one cannot take its place.
+	// Continues reports that earlier users with the same key have measured on the pool, so that
+	// a new pool cannot replace it.
 	Continues bool
-	// Data says that they work on the same data, which the first of them has prefilled.
+	// Data reports that the users also share data, which the first of them has prefilled.
 	Data bool
 }
 
-// blockPool is the part of a CephBlockPool that is read.
+// blockPool has the fields of a CephBlockPool that this package reads.
 type blockPool struct {
 	Status struct {
 		Phase      string             `json:"phase"`
@@ -63,18 +63,17 @@ type blockPool struct {
 	} `json:"status"`
 }
 
-// EnsureScratchPool has Rook make the scratch pool, with its pool for metadata where it is
-// erasure-coded. The spec is to name its numbers of PGs, as [Sized] does: the autoscaler,
-// which is off, does not choose them. It is idempotent. The pool is ready when Rook says so;
-// before that, why names the obstacle. That is not yet proof: Rook says Ready although Ceph
-// refused a parameter, so VerifyPool has the last word.
+// EnsureScratchPool has Rook create the scratch pool, including a metadata pool if it is
+// erasure-coded. The spec has to name its numbers of PGs, as placement.Sized does, because the
+// autoscaler is off. The method is idempotent. ready reports whether Rook says Ready; before
+// that, why names the obstacle. Call VerifyPool afterwards: Rook says Ready even if Ceph refused
+// a parameter.
 //
-// An *Error says that the name is taken, or was given to another spec, or that the pool of a
-// use that continues is gone. A CephBlockPool
-// without the operator's annotations is never touched. Neither is a pool that Ceph has
-// without a CephBlockPool, which Rook would take over and remove in the end: that is
-// what the OSD map is for, which must have been read after an earlier scratch pool was
-// gone.
+// An *Error says that the name is taken, that the pool was created for another spec, or that the
+// pool of a continuing use no longer exists. The method never touches a CephBlockPool without
+// the operator's annotations. It also never adopts a pool that exists in Ceph without a
+// CephBlockPool, because Rook would take it over and finally remove it. The OSD map serves this
+// check, and must have been read after the previous scratch pool disappeared.
 func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	ready = true
 	for _, pool := range scratchPools(spec) {
@@ -89,7 +88,7 @@ func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster
 	return ready, why, nil
 }
 
-// ensure creates one pool where it is not there, and says what is waited for.
+// ensure creates one pool if it does not exist, and says what it waits for.
 func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string, use ScratchUse, osdMap *ceph.OSDMap) (string, error) {
 	digest, err := pool.digest(use.Key)
 	if err != nil {
@@ -146,15 +145,15 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 		annotationSpec:     digest,
 	})
 	o.Object["spec"] = pool.spec
-	// Who was quicker shows in the next pass.
+	// If another client created the pool first, the next pass reads its annotations.
 	if err := a.writer.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", explain(err, "create", kindBlockPool, key)
 	}
 	return fmt.Sprintf("CephBlockPool %s was created, Rook makes the pool", key), nil
 }
 
-// OwnsScratchPool reports whether a scratch pool of that owner exists; of an erasure-coded
-// one, either the pool for metadata or that for data.
+// OwnsScratchPool reports whether a scratch pool of the owner exists. For an erasure-coded pool,
+// either the metadata pool or the data pool is enough.
 func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		o := object(kindBlockPool, cluster.Namespace, name)
@@ -169,7 +168,7 @@ func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, 
 	return false, nil
 }
 
-// HasScratchPool reports whether the scratch pool of that owner exists and is not being removed.
+// HasScratchPool reports whether the owner's scratch pool exists and is not being removed.
 func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
 	o := object(kindBlockPool, cluster.Namespace, settings.ScratchPool)
 	err := get(ctx, a.reader, o, &blockPool{})
@@ -179,15 +178,15 @@ func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, o
 	return err == nil && owns(owner, o) && o.GetDeletionTimestamp() == nil, nil
 }
 
-// DeleteScratchPool has Rook remove the owner's scratch pools. gone is true when neither
-// exists; before that, why names the obstacle. Foreign pools are left alone and are no
-// obstacle.
+// DeleteScratchPool has Rook remove the owner's scratch pools. gone is true when neither the
+// data pool nor the metadata pool exists; before that, why names the obstacle. Foreign pools are
+// left alone and are not an obstacle.
 //
-// The pool of metadata goes first: images are in it, and while there are any, Rook
-// keeps it, and their data is needed to remove them.
+// The metadata pool goes first. It contains the images; Rook keeps the pool while any exist, and
+// removing them needs their data.
 //
-// Rook waits for ever when it is to remove a pool that it could never make. With an
-// OSD map of now, which may be nil, Rook's finalizer is taken off such a one.
+// Rook waits for ever when it has to remove a pool that it could never create. Given a current
+// OSD map, which may be nil, DeleteScratchPool removes Rook's finalizer from such a pool.
 func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		waiting, err := a.remove(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, owner, osdMap)
@@ -222,7 +221,7 @@ func (a *Access) remove(ctx context.Context, key client.ObjectKey, owner objectr
 	return fmt.Sprintf("Rook removes CephBlockPool %s", key), nil
 }
 
-// release takes Rook's finalizer off, and no other.
+// release removes Rook's finalizer and no other.
 func (a *Access) release(ctx context.Context, o *unstructured.Unstructured) error {
 	before := o.DeepCopy()
 	if !controllerutil.RemoveFinalizer(o, poolFinalizer) {
@@ -235,7 +234,7 @@ func (a *Access) release(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// blocked says what Rook says about a deletion. Rook looks again every ten seconds.
+// blocked returns Rook's message about a blocked deletion. Rook retries every ten seconds.
 func blocked(key client.ObjectKey, pool blockPool) string {
 	for _, c := range pool.Status.Conditions {
 		if (c.Type == "PoolDeletionIsBlocked" || c.Type == "DeletionIsBlocked") && c.Status == metav1.ConditionTrue {
@@ -255,7 +254,7 @@ func owns(owner objectref.Ref, o *unstructured.Unstructured) bool {
 	return uid != "" && uid == string(owner.UID)
 }
 
-// ownedBy is an *Error unless owner owns the pool.
+// ownedBy returns an *Error unless owner owns the pool.
 func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 	key := client.ObjectKeyFromObject(o)
 	switch {
@@ -274,14 +273,14 @@ func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 	}
 }
 
-// scratchPool is a CephBlockPool to be made.
+// scratchPool is a CephBlockPool to be created.
 type scratchPool struct {
 	name string
 	spec map[string]any // as JSON has it
 }
 
-// digest distinguishes specs, and uses with different keys. Rook fills the stored spec with
-// fields of its own, so it cannot be compared.
+// digest returns a digest of the spec and of the use's key. The stored spec cannot be compared
+// directly, because Rook adds fields of its own.
 func (p scratchPool) digest(key string) (string, error) {
 	text, err := json.Marshal(p.spec)
 	if err != nil {
@@ -294,7 +293,7 @@ func (p scratchPool) digest(key string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// scratchPools returns what has to be made for a spec, in that order.
+// scratchPools returns the pools to create for a spec, in the order of creation.
 func scratchPools(spec v1alpha1.ScratchPool) []scratchPool {
 	if spec.ErasureCoded == nil {
 		size := int32(defaultMetadataSize)
@@ -319,8 +318,7 @@ func metadataSize(ec v1alpha1.ErasureCodedPool) int32 {
 	return ec.Metadata.Size
 }
 
-// replicatedSpec allows a single copy only where that was asked for: Rook refuses it
-// otherwise.
+// replicatedSpec allows a single copy only if size is 1: Rook refuses it otherwise.
 func replicatedSpec(spec v1alpha1.ScratchPool, size int32, params map[string]any) map[string]any {
 	pool := commonSpec(spec, params)
 	pool["replicated"] = map[string]any{"size": int64(size), "requireSafeReplicaSize": size > 1}
@@ -339,7 +337,7 @@ func commonSpec(spec v1alpha1.ScratchPool, params map[string]any) map[string]any
 	return pool
 }
 
-// parameters are those of a pool as Rook has them.
+// parameters converts pool parameters to Rook's form.
 func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
 	params := map[string]any{}
 	for name, value := range wantedParameters(asked) {
@@ -348,9 +346,9 @@ func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
 	return params
 }
 
-// wantedParameters are the requested ones, with the autoscaler off: as data comes in, it would
-// split placement groups during the measurement. Split ones have to peer, and are not confined
-// to the pool's OSDs.
+// wantedParameters returns the requested parameters with the autoscaler off. The autoscaler
+// would split placement groups during the measurement as data grows. New placement groups have
+// to peer, and are not confined to the pool's OSDs.
 func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]string {
 	wanted := make(map[string]string, len(asked)+1)
 	for name, value := range asked {

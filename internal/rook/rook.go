@@ -1,7 +1,8 @@
-// Package rook is what the operator knows of Rook: how to reach a CephCluster, what
-// state it is in, what it sets in Ceph, and how to have scratch pools made and removed.
-// It reads straight from the API server, never from a cache, and by name, so that it
-// needs no watch in Rook's namespaces, and list of CephBlockPools alone.
+// Package rook is the operator's interface to Rook: it finds the connection to a
+// CephCluster, reads its state and the settings that it sets in Ceph, and has Rook create
+// and remove scratch pools. It reads objects by name and directly from the API server, never
+// from a cache. So it needs no right to watch in Rook's namespaces, and the right to list
+// only for CephBlockPools.
 package rook
 
 import (
@@ -32,35 +33,35 @@ const (
 	phaseProgressing = "Progressing"
 )
 
-// The reasons of an Error: words that make sense as the reason of a condition.
+// The reasons of an Error. Each is suitable as the reason of a condition.
 const (
-	// ReasonClusterMissing means that there is no such CephCluster.
+	// ReasonClusterMissing means that the CephCluster does not exist.
 	ReasonClusterMissing = "ClusterMissing"
-	// ReasonClusterNotReady means that Rook has not made the cluster yet.
+	// ReasonClusterNotReady means that Rook has not created the cluster yet.
 	ReasonClusterNotReady = "ClusterNotReady"
-	// ReasonKeyMissing means that there is no key of an identity.
+	// ReasonKeyMissing means that the key of an identity does not exist.
 	ReasonKeyMissing = "KeyMissing"
-	// ReasonForbidden means that a Role of the operator's is not there.
+	// ReasonForbidden means that a Role of the operator is missing.
 	ReasonForbidden = "Forbidden"
-	// ReasonForeignPool means that a pool with the name of a scratch pool is not of
-	// the operator's making, so that it is never touched.
+	// ReasonForeignPool means that the operator did not create the pool with the name of a
+	// scratch pool, so it never touches that pool.
 	ReasonForeignPool = "ForeignPool"
 	// ReasonScratchPoolTaken means that a scratch pool has another owner.
 	ReasonScratchPoolTaken = "ScratchPoolTaken"
-	// ReasonScratchPoolDiffers means that the owner's scratch pool was made for
-	// another spec: it has to be removed before it is made anew.
+	// ReasonScratchPoolDiffers means that the owner's scratch pool was created for another
+	// spec. It has to be removed before it is created again.
 	ReasonScratchPoolDiffers = "ScratchPoolDiffers"
-	// ReasonScratchPoolGone means that a scratch pool on which others have measured, whose
-	// figures are compared, does not exist any more.
+	// ReasonScratchPoolGone means that a scratch pool no longer exists, although earlier
+	// runs that are being compared have used it.
 	ReasonScratchPoolGone = "ScratchPoolGone"
-	// ReasonNetworkUnknown means that the network of a cluster is not understood.
+	// ReasonNetworkUnknown means that the cluster's network configuration is not supported.
 	ReasonNetworkUnknown = "NetworkUnknown"
 )
 
-// Error is something that does not mend itself: its message says what to do.
+// Error is an error that needs a person. Its message says what to do.
 type Error struct {
 	Reason, Message string
-	// Err is what the API server said, if it was that.
+	// Err is the API server's error, if that was the cause.
 	Err error
 }
 
@@ -72,7 +73,7 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap returns what the API server said.
+// Unwrap returns the API server's error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Access reads and writes Rook's objects.
@@ -82,8 +83,7 @@ type Access struct {
 	now    func() time.Time
 }
 
-// New returns an Access. The reader must not be one that keeps a cache: use the
-// manager's API reader.
+// New returns an Access. The reader must not use a cache: use the manager's API reader.
 func New(reader client.Reader, writer client.Writer, now func() time.Time) *Access {
 	return &Access{reader: reader, writer: writer, now: now}
 }
@@ -96,7 +96,7 @@ func object(kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// get reads one of Rook's objects, and the fields of it that into has.
+// get reads one of Rook's objects, and decodes the fields that into has.
 func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured, into any) error {
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return err
@@ -107,8 +107,8 @@ func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured
 	return nil
 }
 
-// explain adds what to do to what the API server said about a kind of objects. A key
-// without a name is all that are in a namespace.
+// explain adds advice to the API server's error about objects of a kind. A key without a
+// name stands for all objects in a namespace.
 func explain(err error, verb, kind string, key client.ObjectKey) error {
 	name := strings.TrimSuffix(key.String(), "/")
 	if apierrors.IsForbidden(err) {

@@ -13,10 +13,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// VerifyPool compares a scratch pool with what Ceph has, and returns each difference as
-// a sentence, in a fixed order. A number of PGs that is still changing is a difference
-// too. Values are compared by what they mean, since Ceph keeps "8K" as 8192 and "1" of
-// a flag as the flag. Failure domain and device class are not among what is compared.
+// VerifyPool compares the wanted scratch pool with the pool in Ceph, and returns each
+// difference as a sentence, in a fixed order. A number of PGs that is still changing counts as
+// a difference. VerifyPool compares values by meaning, since Ceph stores "8K" as 8192 and a
+// flag's "1" as the flag. It does not compare failure domain and device class.
 func VerifyPool(want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
 	if want.ErasureCoded == nil {
 		size := defaultMetadataSize
@@ -84,7 +84,8 @@ func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
 	return pool.AutoscaleMode == autoscalerOff && settledPGs(pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
 }
 
-// settledPGs reports whether all five numbers, which Ceph moves one after another, agree.
+// settledPGs reports whether a pool's five PG numbers agree. Ceph changes them one after
+// another.
 func settledPGs(p ceph.Pool) bool {
 	for _, n := range []int{p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget} {
 		if n != p.PGNum {
@@ -94,7 +95,7 @@ func settledPGs(p ceph.Pool) bool {
 	return true
 }
 
-// poolParameter returns what a pool has, by the name that `osd pool set` has for it.
+// poolParameter returns a pool's value of a parameter, by its name in `osd pool set`.
 func poolParameter(p ceph.Pool, param string) (string, bool) {
 	switch param {
 	case paramPGNum:
@@ -113,8 +114,8 @@ func poolParameter(p ceph.Pool, param string) (string, bool) {
 	return "", false
 }
 
-// sameAsUnset reports whether Ceph shows nothing for a value, because it is how an option or
-// flag is unset.
+// sameAsUnset reports whether a value unsets an option or flag, so that Ceph then shows
+// nothing.
 func sameAsUnset(value string) bool {
 	if set, ok := truth(value); ok {
 		return !set
@@ -123,8 +124,9 @@ func sameAsUnset(value string) bool {
 	return value == "unset" || ok && number == 0
 }
 
-// sameValue reports whether two texts mean the same: in the words for true and false, as
-// numbers, and with a unit in thousands or in 1024s, as Ceph takes it to be one or the other.
+// sameValue reports whether two texts mean the same. It compares booleans and numbers by
+// value. A unit may be decimal or binary, because Ceph reads it either way depending on the
+// option.
 func sameValue(want, got string) bool {
 	if strings.EqualFold(want, got) {
 		return true
@@ -156,8 +158,8 @@ func truth(value string) (set, ok bool) {
 	return false, false
 }
 
-// parseNumber reads a number with one of the units K to E, whose base is 1024 with an
-// i after it, and base otherwise.
+// parseNumber parses a number with an optional unit from K to E. Units with a trailing i have
+// base 1024; the others have the given base.
 func parseNumber(text string, base float64) (float64, bool) {
 	text = strings.TrimSuffix(text, "B")
 	if short, ok := strings.CutSuffix(text, "i"); ok {

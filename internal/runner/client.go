@@ -122,8 +122,8 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 }
 
 // bound computes when a tool began. The earliest time is that of the request. The latest is the
-// time of the answer minus the running time that the runner reports. bound ignores a running time
-// that would put the start before the request.
+// time of the answer minus the running time that the runner reports. If that is before the
+// request, bound uses the time of the request.
 func bound(sent, received time.Time, running time.Duration) Started {
 	began := received.Add(-max(running, 0))
 	if began.Before(sent) {

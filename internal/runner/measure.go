@@ -80,7 +80,7 @@ func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) 
 	if err != nil {
 		incomplete, ok := errors.AsType[*engine.IncompleteError](err)
 		if ok && m.UntilCancelled && incomplete.Partial != nil && incomplete.Reason != parse.ToolError && incomplete.Reason != parse.NoIO {
-			return incomplete.Partial, nil // The output says that it is incomplete, because the tool was stopped.
+			return incomplete.Partial, nil // The tool was stopped on purpose, so its output ends early.
 		}
 		if ok {
 			return nil, incompleteOutput(incomplete.Reason, "%s gave no result: %v", m.Argv[0], err)

@@ -14,20 +14,20 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// ImagePrefix begins the names of all images that benchmarks make.
+// ImagePrefix is the prefix of the names of all images that benchmarks create.
 const ImagePrefix = "cephtune-"
 
-// imagesWithin bounds how long one call removes images.
+// imagesWithin is the time for which one call removes images.
 const imagesWithin = 30 * time.Second
 
-// Rook is what removing takes of Rook.
+// Rook is the part of Rook's interface that a removal needs.
 type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
 }
 
-// Ceph is what it takes of Ceph.
+// Ceph is the part of Ceph's interface that a removal needs.
 type Ceph interface {
 	OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, error)
 	Images(ctx context.Context, at ceph.Connection, pool, prefix string) ([]string, error)
@@ -40,18 +40,18 @@ type Remover struct {
 	Ceph Ceph
 }
 
-// Remaining is what is left of a removal. The zero value says that the pool is gone.
+// Remaining is the rest of a removal. The zero value means that the pool no longer exists.
 type Remaining struct {
-	// Waits is what the removal waits for.
+	// Waits says why the removal has to wait.
 	Waits string
-	// Full says that a scratch pool is full. Rook does nothing for a cluster in HEALTH_ERR, so
-	// its objects have to be removed one by one.
+	// Full reports that a scratch pool is full. Rook does nothing in a cluster in HEALTH_ERR, so
+	// the pool's objects have to be removed one by one.
 	Full bool
 }
 
-// Remove removes the owner's scratch pool, and before it the images in it, with which Rook
-// would keep the pool. It never touches a pool of others, and does not ask Ceph if the owner has
-// no pool. It can be repeated.
+// Remove removes the owner's scratch pool. It first removes the pool's images, because Rook does
+// not remove a pool with images. It never touches a pool of others, and does not ask Ceph if the
+// owner has no pool. It can be repeated.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
 	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)
 	if err != nil || !owned {
@@ -76,7 +76,7 @@ func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner obj
 	return Remaining{Waits: strings.TrimSpace("The scratch pool is being removed. " + why), Full: full}, nil
 }
 
-// isFull reports whether Ceph takes no more writes to a pool.
+// isFull reports whether Ceph refuses writes to a pool.
 func isFull(osdMap *ceph.OSDMap, pool string) bool {
 	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
 }
@@ -91,12 +91,12 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (st
 	return RemoveImages(ctx, r.Ceph, at, settings.ScratchPool, ImagePrefix)
 }
 
-// RemoveImages removes one of the images of a pool whose names begin with a prefix, and says
-// how many are left, or why it could not; "" once all are gone.
+// RemoveImages removes an image of a pool whose name begins with a prefix. It says how many are
+// left, or why the removal failed; "" when none are left.
 func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (string, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {
-		return "", nil // The pool is gone, or never was.
+		return "", nil // The pool does not exist.
 	}
 	if err != nil || len(images) == 0 {
 		return "", err
@@ -107,7 +107,7 @@ func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix 
 	return fmt.Sprintf("%d images are left in pool %s.", len(images)-1, pool), nil
 }
 
-// IsNotFound reports whether Ceph answered that something is not there.
+// IsNotFound reports whether Ceph answered that an object does not exist.
 func IsNotFound(err error) bool {
 	answer, ok := errors.AsType[*ceph.Error](err)
 	return ok && answer.Errno == int(syscall.ENOENT)

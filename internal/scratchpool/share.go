@@ -1,5 +1,5 @@
-// Package scratchpool has what both controllers do with scratch pools: a sweep lets its
-// benchmarks use one pool, and whoever a pool was made for removes it.
+// Package scratchpool has the code for scratch pools that both controllers share: a sweep lets
+// its benchmarks share a pool, and the owner of a pool removes it.
 package scratchpool
 
 import (
@@ -18,31 +18,32 @@ import (
 )
 
 const (
-	// annotationKey on a CephBenchmark is the key of the pool that it shares with others of
-	// its sweep.
+	// annotationKey on a CephBenchmark has the key of the pool that it shares with others of its
+	// sweep.
 	annotationKey = "cephtune.dev/shared-pool"
-	// annotationContinues has the word yes where others have measured on that pool.
+	// annotationContinues is "yes" if others have already measured on that pool.
 	annotationContinues = "cephtune.dev/shared-pool-continues"
-	// annotationData has the word yes where the benchmarks also work on the same data.
+	// annotationData is "yes" if the benchmarks also share data.
 	annotationData = "cephtune.dev/shared-dataset"
-	// annotationSeal proves that the operator made that annotation: a user who may create
-	// CephBenchmarks may write any annotation and any owner.
+	// annotationSeal proves that the operator wrote these annotations: a user who may create
+	// CephBenchmarks can write any annotation and any owner.
 	annotationSeal = "cephtune.dev/shared-pool-seal"
 
 	sweepKind = "CephTuningSweep"
 )
 
-// Use is how a benchmark uses the pool of its sweep.
+// Use describes how a benchmark uses the pool of its sweep.
 type Use struct {
-	// Key is the same for the benchmarks that use the same pool.
+	// Key is equal for benchmarks that use the same pool.
 	Key string
-	// Continues says that others have measured on it already, so that this one does not make it.
+	// Continues reports that others have already measured on the pool, so that this benchmark
+	// must not create it.
 	Continues bool
-	// Data says that they work on the same data, which the first of them prefills.
+	// Data reports that the benchmarks share data, which the first of them prefills.
 	Data bool
 }
 
-// Share has a benchmark use the pool of the sweep that controls it.
+// Share makes a benchmark use the pool of the sweep that controls it.
 func Share(master []byte, b *v1alpha1.CephBenchmark, use Use) error {
 	if b.Annotations == nil {
 		b.Annotations = map[string]string{}
@@ -81,7 +82,8 @@ func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
 	}, nil
 }
 
-// sealOf is what only the operator can make of a benchmark, its owner and what it shares.
+// sealOf returns the seal of a benchmark, its owner and its shared pool. Only the operator can
+// compute it.
 func sealOf(master []byte, b *v1alpha1.CephBenchmark) (string, error) {
 	owner := metav1.GetControllerOf(b)
 	if owner == nil {

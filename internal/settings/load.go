@@ -19,7 +19,7 @@ const (
 )
 
 // Load reads the file at path, fills in defaults, and checks everything. Its errors
-// name each field that is wrong and say what to write there.
+// name each invalid field and say what to write there.
 func Load(path string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func parse(text []byte) (*Settings, error) {
 	return s, nil
 }
 
-// fill puts defaults where nothing was said.
+// fill sets defaults in empty fields.
 func (s *Settings) fill() {
 	for i := range s.Clusters {
 		ids := &s.Clusters[i].Identities

@@ -5,43 +5,44 @@ import (
 	"strings"
 )
 
-// Option is a setting of Ceph's that sweeps may vary. Naming it here allows it, within
-// bounds; Ceph's own key for tuning has to allow it too.
+// Option is a Ceph setting that sweeps may vary. Listing it here allows it, within bounds;
+// the tuner's caps in Ceph have to allow it too.
 type Option struct {
-	// Name is that of the option, such as osd_mclock_profile or pg_num.
+	// Name is the name of the option, such as osd_mclock_profile or pg_num.
 	Name string `json:"name"`
-	// Pool is the pool whose option it is; empty, it is one of Ceph's central
-	// configuration, for OSDs. Options of the scratch pools need no entry.
+	// Pool is the pool of a pool option. If empty, the option is one of OSDs in Ceph's
+	// central configuration. Options of scratch pools need no entry.
 	Pool string `json:"pool,omitempty"`
-	// Mask is where an option of the configuration may be set, as class:ssd or
-	// host:node-1; empty, it is for all OSDs.
+	// Mask limits a configuration option to some OSDs, as in class:ssd or host:node-1. If
+	// empty, the option applies to all OSDs.
 	Mask string `json:"mask,omitempty"`
-	// Min and Max bound numbers, both included, as Ceph takes them: 64, 0.5 or 4Gi.
+	// Min and Max are inclusive bounds of numbers, in Ceph's notation: 64, 0.5 or 4Gi.
 	Min string `json:"min,omitempty"`
 	Max string `json:"max,omitempty"`
-	// Values are the only ones allowed, if there are any.
+	// Values are the only allowed values; empty for no such limit.
 	Values []string `json:"values,omitempty"`
-	// SwitchUnderLoad allows sweeps to switch an option of OSDs every few seconds while
-	// clients go on, to compare its values in minutes.
+	// SwitchUnderLoad allows sweeps to switch an OSD option every few seconds under a running
+	// load, to compare its values within minutes.
 	SwitchUnderLoad bool `json:"switchUnderLoad,omitempty"`
 }
 
-// Risk is how much harm an option can do.
+// Risk is a class of harm that an option can do.
 type Risk string
 
 // The risks.
 const (
-	// RiskLow is for options that are allowed unless said otherwise.
+	// RiskLow marks options that are allowed by default.
 	RiskLow Risk = "Low"
-	// RiskMedium is for options that have to be named.
+	// RiskMedium marks options that have to be listed.
 	RiskMedium Risk = "Medium"
-	// RiskRestart is for options that OSDs take only when they start.
+	// RiskRestart marks options that OSDs read only when they start.
 	RiskRestart Risk = "Restart"
-	// RiskNever is for options that an administrator cannot allow either.
+	// RiskNever marks options that even an administrator cannot allow.
 	RiskNever Risk = "Never"
 )
 
-// DefaultOptions are allowed where an identity for tuning is named and no options are.
+// DefaultOptions returns the options that are allowed if a cluster has a tuner identity and
+// no options.
 func DefaultOptions() []Option {
 	return []Option{
 		{Name: "osd_mclock_profile"},
@@ -49,14 +50,14 @@ func DefaultOptions() []Option {
 	}
 }
 
-// riskRule is the risk of options of the configuration whose names match.
+// riskRule assigns a risk to configuration options with matching names.
 type riskRule struct {
 	names *regexp.Regexp
 	risk  Risk
 	why   string
 }
 
-// riskRules are in order: the first that matches counts.
+// riskRules returns the rules in order; the first match counts.
 func riskRules() []riskRule {
 	never := func(names, why string) riskRule { return riskRule{regexp.MustCompile(names), RiskNever, why} }
 	return []riskRule{
@@ -71,7 +72,8 @@ func riskRules() []riskRule {
 		never(`^bluestore_bdev_label_|^bluefs_wal_envelope_mode$`, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"),
 		never(`^bluestore_(compression|csum)_`, "it would alter how every pool stores data: vary the option of a scratch pool instead"),
 		{regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`), RiskRestart, "OSDs take it only when they start"},
-		// Ceph calls these changeable at runtime. They are, but OSDs read them only at start.
+		// Ceph reports these as changeable at run time, but OSDs read them only when they
+		// start.
 		{regexp.MustCompile(`^osd_mclock_(iops_capacity_(low_)?threshold_|skip_benchmark$|force_run_benchmark_on_init$)`), RiskRestart, "OSDs judge their measured capacity by it only when they start"},
 		{regexp.MustCompile(`^(osd_mclock_profile|osd_client_message_cap)$`), RiskLow, ""},
 	}
@@ -95,7 +97,7 @@ func (c Cluster) SwitchesUnderLoad(name, mask string) bool {
 	return listed && option.SwitchUnderLoad && risk != RiskRestart && risk != RiskNever
 }
 
-// needsMax is why an option must have a largest value, and what to write; "" if it need not.
+// needsMax says why an option must have a maximum, and what to write; "" if it needs none.
 func (o Option) needsMax() string {
 	if o.Pool == "" && o.Name == "osd_memory_target" {
 		return "an OSD that may use more memory than its pod has is killed, and so would be all others: write a max that leaves room below the memory limit of the OSDs' pods, such as 4Gi where that is 6Gi"
@@ -103,7 +105,7 @@ func (o Option) needsMax() string {
 	return ""
 }
 
-// PoolRisk returns the same for a pool option.
+// PoolRisk returns the risk of a pool option, and the reason.
 func PoolRisk(name string) (Risk, string) {
 	switch name {
 	case "size", "min_size":
@@ -120,16 +122,16 @@ func PoolRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
-// AltersStoredData reports whether a pool option changes how existing data is stored, beyond
-// the end of the sweep.
+// AltersStoredData reports whether a pool option changes how data is stored, with an effect
+// beyond the end of the sweep.
 func AltersStoredData(name string) bool {
 	return strings.HasPrefix(name, "compression_") || strings.HasPrefix(name, "csum_") ||
 		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm" ||
-		name == "allow_ec_optimizations" // which Ceph does not take back either
+		name == "allow_ec_optimizations" // which Ceph cannot revert either
 }
 
-// AllowsOption returns the entry for an option of a pool, or of the configuration at a mask,
-// and false without one.
+// AllowsOption returns the entry for a pool option, or for a configuration option with a
+// mask; false without one.
 func (c Cluster) AllowsOption(name, pool, mask string) (Option, bool) {
 	for _, option := range c.Options {
 		if option.Name == name && option.Pool == pool && option.Mask == mask {

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Refusal says what of a template, for a CephCluster, is not allowed, and how to ask for
-// it; "" if everything is.
+// Refusal names the part of a template that is not allowed in a CephCluster, and says how to
+// get permission; "" if everything is allowed.
 func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.BenchmarkTemplate) string {
 	cluster, ok := s.Cluster(ref)
 	if !ok {
@@ -41,9 +41,10 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	return ""
 }
 
-// guardOf returns the first parameter, by name, that would make a scratch pool unusable or not
-// removable, or would make the autoscaler take PGs from other pools: its targets for one pool
-// count against all, even while it is off for that pool. "" without one.
+// guardOf returns the first parameter, by name, that would make a scratch pool unusable or
+// impossible to remove, or would make the autoscaler take PGs from other pools; "" without
+// one. The autoscaler's targets for a pool affect all others, even while it is off for that
+// pool.
 func guardOf(pool *v1alpha1.ScratchPool) string {
 	if pool == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package settings is what the administrator of an installation allows: the file
-// that the manager is started with.
+// Package settings reads the operator config: the file with which the administrator of an
+// installation says what the operator may do.
 package settings
 
 import (
@@ -11,56 +11,56 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Settings is the content of that file. It allows only what it names.
+// Settings is the content of that file. Anything that it does not name is forbidden.
 type Settings struct {
-	// Clusters may be measured.
+	// Clusters are the clusters that may be measured.
 	Clusters []Cluster `json:"clusters,omitempty"`
 	// Images are those of the pods of benchmarks.
 	Images Images `json:"images,omitzero"`
-	// Pods are further settings of the benchmarks' pods.
+	// Pods has further settings of benchmark pods.
 	Pods Pods `json:"pods,omitzero"`
 }
 
-// Cluster is a CephCluster of Rook's that may be measured.
+// Cluster is a CephCluster that may be measured.
 type Cluster struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// ExistingPools may be named as targets.
+	// ExistingPools are the existing pools that may be targets.
 	ExistingPools []string `json:"existingPools,omitempty"`
-	// Options may be varied by sweeps, where Identities has a Tuner. Without any,
-	// DefaultOptions may.
+	// Options are the options that sweeps may vary if Identities has a Tuner. If empty,
+	// DefaultOptions apply.
 	Options []Option `json:"options,omitempty"`
-	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that they
-	// take only when they start. The manager needs the right to delete their pods for it.
+	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that OSDs
+	// read only when they start. The manager then needs the right to delete the OSDs' pods.
 	RestartOSDs bool `json:"restartOSDs,omitempty"`
-	// StopOSDs allows benchmarks to have OSDs down for a while and to measure how the
-	// cluster recovers, where Identities has an OSDStopper.
+	// StopOSDs allows benchmarks to take OSDs down for a while and to measure the recovery,
+	// if Identities has an OSDStopper.
 	StopOSDs bool `json:"stopOSDs,omitempty"`
-	// PlacePGs allows scratch pools to be confined to some OSDs. The tuner's caps have to
-	// have `osd pg-upmap` for it, which Ceph cannot limit to scratch pools.
+	// PlacePGs allows scratch pools to be confined to some OSDs. The tuner's caps then have
+	// to include `osd pg-upmap`, which Ceph cannot limit to scratch pools.
 	PlacePGs bool `json:"placePGs,omitempty"`
-	// Identities are the CephClients, in the namespace of the cluster, whose keys
-	// the operator uses.
+	// Identities are the CephClients whose keys the operator uses. They are in the namespace
+	// of the cluster.
 	Identities Identities `json:"identities,omitzero"`
 }
 
 // Identities are names of CephClients.
 type Identities struct {
-	// Observer reads the cluster, and keeps the operator's records in it.
-	// cephtune-observer, unless said otherwise.
+	// Observer reads the cluster, and stores the operator's records in it. The default is
+	// cephtune-observer.
 	Observer string `json:"observer,omitempty"`
-	// IO reads and writes scratch pools and existing pools that are listed. Its key
-	// is given to the pods of benchmarks. cephtune-io, unless said otherwise.
+	// IO reads and writes scratch pools and the listed existing pools. Benchmark pods get its
+	// key. The default is cephtune-io.
 	IO string `json:"io,omitempty"`
-	// CacheDropper drops the caches of OSDs, for which it has to be allowed everything on all
-	// OSDs. If empty, caches may not be dropped.
+	// CacheDropper drops the caches of OSDs, which requires all rights on all OSDs. If empty,
+	// caches may not be dropped.
 	CacheDropper string `json:"cacheDropper,omitempty"`
-	// Tuner changes the settings of Ceph that Options list. Empty, nothing is changed,
-	// and sweeps over Ceph's settings are refused.
+	// Tuner changes the Ceph settings that Options lists. If empty, the operator changes no
+	// settings, and refuses sweeps over Ceph settings.
 	Tuner string `json:"tuner,omitempty"`
-	// OSDStopper marks OSDs down and keeps them down. cephtune-osd-stopper where StopOSDs
-	// is true, unless said otherwise. It stays named while an OSD may be down: what it
-	// has done is undone with the same key.
+	// OSDStopper marks OSDs down and keeps them down. The default is cephtune-osd-stopper if
+	// StopOSDs is true. Keep it set while an OSD may be down, because the same key brings the
+	// OSD up again.
 	OSDStopper string `json:"osdStopper,omitempty"`
 }
 
@@ -68,42 +68,41 @@ type Identities struct {
 type Images struct {
 	// Tools has rados, rbd and fio.
 	Tools string `json:"tools,omitempty"`
-	// Runner has the runner at /runner; the manager's own image does.
+	// Runner has the runner at /runner. The manager's own image contains it.
 	Runner string `json:"runner,omitempty"`
-	// PullPolicy and PullSecrets are as in a pod. The policy is IfNotPresent, unless
-	// said otherwise.
+	// PullPolicy and PullSecrets are as in a pod. The default policy is IfNotPresent.
 	PullPolicy  string   `json:"pullPolicy,omitempty"`
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
 
-// Pods are what the pods of benchmarks get.
+// Pods has settings of benchmark pods.
 type Pods struct {
-	// StartTimeout is how long pods may take to start before the benchmark fails:
-	// five minutes, unless said otherwise.
+	// StartTimeout is the time within which pods have to start, or else the benchmark fails.
+	// The default is five minutes.
 	StartTimeout metav1.Duration `json:"startTimeout,omitzero"`
 	// PriorityClassName, Labels and Annotations are as in a pod.
 	PriorityClassName string            `json:"priorityClassName,omitempty"`
 	Labels            map[string]string `json:"labels,omitempty"`
 	Annotations       map[string]string `json:"annotations,omitempty"`
-	// NodeSelector and Tolerations are of clients whose benchmark has none of its own.
+	// NodeSelector and Tolerations apply to clients whose benchmark sets none.
 	NodeSelector map[string]string   `json:"nodeSelector,omitempty"`
 	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
-// The names of the scratch pools. They are fixed, so that a key can be limited to
-// them; there is one benchmark at a time in a cluster.
+// The names of the scratch pools. They are fixed, so that caps can be limited to them; a
+// cluster has only one benchmark at a time.
 const (
 	ScratchPool     = "cephtune-scratch"
 	ScratchDataPool = "cephtune-scratch-data"
 )
 
-// The labels of the pods of benchmarks, by which a NetworkPolicy knows them. Pods.Labels
-// cannot change them.
+// The labels of benchmark pods, by which a NetworkPolicy selects them. Pods.Labels cannot
+// change them.
 const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelComponent = "app.kubernetes.io/component"
 
-	// LabelRole distinguishes the pod of a background load from those of clients.
+	// LabelRole distinguishes the pods of a background load from those of clients.
 	LabelRole = "cephtune.dev/role"
 
 	ManagedBy          = "cephtune"
@@ -111,13 +110,13 @@ const (
 	RoleBackground     = "background"
 )
 
-// ContainerClient is the container of those pods in which the tool runs.
+// ContainerClient is the container of these pods in which the tool runs.
 const ContainerClient = "client"
 
 // AnnotationBenchmark names the CephBenchmark of a pod.
 const AnnotationBenchmark = "cephtune.dev/benchmark"
 
-// Cluster returns what is allowed in a cluster, or false if nothing is.
+// Cluster returns the entry of a cluster, or false if the config does not list it.
 func (s *Settings) Cluster(ref v1alpha1.ClusterReference) (Cluster, bool) {
 	at := slices.IndexFunc(s.Clusters, func(c Cluster) bool {
 		return c.Namespace == ref.Namespace && c.Name == ref.Name

@@ -50,7 +50,7 @@ func (c Cluster) validate(at *field.Path) field.ErrorList {
 	return append(problems, c.Identities.validate(at.Child("identities"))...)
 }
 
-// options checks the list of options, as far as can be said without Ceph.
+// options checks the list of options, as far as possible without Ceph.
 func options(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	for i, option := range c.Options {
@@ -117,8 +117,8 @@ func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	return problems
 }
 
-// pools checks a list of existing pools. Scratch pools are not allowed among them: benchmarks
-// create and remove these with their data.
+// pools checks a list of existing pools. It must not contain scratch pools, which benchmarks
+// create and remove with their data.
 func pools(at *field.Path, names []string) field.ErrorList {
 	var problems field.ErrorList
 	for i, pool := range names {
@@ -137,8 +137,8 @@ func pools(at *field.Path, names []string) field.ErrorList {
 	return problems
 }
 
-// validate refuses identities that are one and the same: the key of IO is in the
-// hands of everyone who may create pods in a benchmark namespace.
+// validate rejects equal identities, because everyone who may create pods in a benchmark
+// namespace can use the key of IO.
 func (ids Identities) validate(at *field.Path) field.ErrorList {
 	var problems field.ErrorList
 	problems = append(problems, identity(at.Child("observer"), ids.Observer)...)
@@ -219,7 +219,8 @@ func image(at *field.Path, reference string, needed bool) field.ErrorList {
 	return nil
 }
 
-// ours refuses keys by which the operator and a NetworkPolicy know the pods.
+// ours rejects label and annotation keys by which the operator and a NetworkPolicy identify
+// pods.
 func ours(at *field.Path, pairs map[string]string) field.ErrorList {
 	var problems field.ErrorList
 	for _, key := range sets.List(sets.KeySet(pairs)) {
