@@ -29,8 +29,8 @@ import (
 	"github.com/cephtune/cephtune/internal/version"
 )
 
-// Run executes a command line, args[0] being the name under which the program was
-// called, and returns the exit code.
+// Run executes a command line and returns the exit code. args[0] is the name under which the
+// program was called.
 func Run(args []string, stdout, stderr io.Writer) int {
 	root := NewRoot(displayName(args[0]))
 	root.SetArgs(analyze.SpreadLists(args[1:]))
@@ -39,7 +39,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteC()
 	code := exit.Code(err)
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "error: %v\n", err) // A failure has no other place to be reported.
+		_, _ = fmt.Fprintf(stderr, "error: %v\n", err) // A failure to write cannot be reported.
 	}
 	if code == exit.Usage {
 		_, _ = fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
@@ -47,8 +47,8 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// displayName is what the user typed: kubectl finds the command "kubectl cephtune"
-// as a program named kubectl-cephtune.
+// displayName returns the command that the user typed: kubectl runs "kubectl cephtune" as a
+// program named kubectl-cephtune.
 func displayName(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	if plugin, ok := strings.CutPrefix(name, "kubectl-"); ok {
@@ -57,7 +57,7 @@ func displayName(program string) string {
 	return name
 }
 
-// NewRoot returns the root of the commands, which is called by that name.
+// NewRoot returns the root command with the given name.
 func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-cephtune",
@@ -76,7 +76,7 @@ table of results, and needs no cluster.`,
 		Version:       version.Version(),
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints them, once and on stderr.
-		SilenceUsage:  true, // A page of flags hides the error that it follows.
+		SilenceUsage:  true, // A page of flags would hide the error above it.
 		Args:          refuseUnknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

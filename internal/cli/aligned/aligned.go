@@ -10,7 +10,7 @@ import (
 // Write appends a table with aligned columns, and without spaces at the ends of
 // lines.
 func Write(out *strings.Builder, header []string, rows [][]string) {
-	// Writing into memory does not fail.
+	// Writing into memory never fails.
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, strings.Join(header, "\t"))

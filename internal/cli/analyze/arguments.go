@@ -13,11 +13,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// SpreadLists repeats --baseline and --candidate before each of several values, so
-// that what a shell makes of "--candidate new-*.txt" means what it looks like.
+// SpreadLists repeats --baseline and --candidate before each of several values: a shell expands
+// "--candidate new-*.txt" to several arguments, and all of them are meant as values.
 func SpreadLists(args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
-		return args // What is completed is the last word, not another flag.
+		return args // Shell completion completes the last word, which must stay unchanged.
 	}
 	var out []string
 	list := ""
@@ -48,21 +48,20 @@ func SpreadLists(args []string) []string {
 	return out
 }
 
-// takesNextArgument need not be exact: a value that follows any other flag is
-// copied as it is, in either case.
+// takesNextArgument may be wrong for other flags: their values are copied unchanged in either
+// case.
 func takesNextArgument(arg string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=")
 }
 
-// group is a candidate as the command line gives it.
+// group is a candidate from the command line: its files and its name.
 type group struct {
 	name  string
 	files []string
 }
 
-// groups gathers --candidate and --candidate-name in the order in which they are
-// given. Either the names come before their files or behind them, and the first
-// flag tells which.
+// groups gathers --candidate and --candidate-name in the order in which they are given. Names
+// come either before or after their files; the first flag decides which.
 type groups struct {
 	words []word
 }
@@ -72,7 +71,7 @@ type word struct {
 	text   string
 }
 
-// filesValue and nameValue make one pflag.Value of each flag.
+// filesValue and nameValue implement pflag.Value for the two flags.
 type (
 	filesValue struct{ *groups }
 	nameValue  struct{ *groups }
@@ -120,7 +119,7 @@ func (g *groups) list() ([]group, error) {
 	words := slices.Clone(g.words)
 	namesFirst := len(words) > 0 && words[0].isName
 	if !namesFirst {
-		slices.Reverse(words) // Then names come first here too.
+		slices.Reverse(words) // In reversed order, names come first.
 	}
 	var out []group
 	for _, w := range words {
@@ -163,7 +162,7 @@ func checkGroups(gs []group) error {
 	return nil
 }
 
-// fraction is a share such as 20% or 0.2. A bare 20 is refused: it could be either.
+// fraction is a share such as 20% or 0.2. A bare 20 is refused, because it is ambiguous.
 type fraction float64
 
 // Set implements pflag.Value.
@@ -193,7 +192,7 @@ func (f *fraction) String() string {
 	return strconv.FormatFloat(100*float64(*f), 'g', 6, 64) + "%"
 }
 
-// condition is one --where.
+// condition is the value of one --where.
 type condition struct{ column, value string }
 
 func parseConditions(where []string) ([]condition, error) {

@@ -35,9 +35,9 @@ type options struct {
 	confidence     fraction
 
 	metricGiven bool
-	// summarised: there is one argument, and nothing to compare it with.
+	// summarised says that the only argument is to be summarised, without a comparison.
 	summarised bool
-	// exported: that argument is the export of a sweep.
+	// exported says that the only argument is the export of a sweep.
 	exported bool
 
 	output string
@@ -156,7 +156,7 @@ func verdicts() []string {
 }
 
 func completeWith(cmd *cobra.Command, flag string, choices []string) {
-	// It fails only for a flag that does not exist, which a test would show.
+	// This fails only for a missing flag, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -207,7 +207,7 @@ func (o *options) check() error {
 			return exit.UsageErrorf("--expect %q: want some of %s", v, strings.Join(verdicts(), ", "))
 		}
 	}
-	// For a latency Judge asks for more: less than 100% of it can be gained.
+	// Judge has a stricter limit for a latency: it can fall by less than 100%.
 	if err := o.criteria(&study{higherIsBetter: true}).Validate(); err != nil {
 		return exit.UsageErrorf("%w", err)
 	}

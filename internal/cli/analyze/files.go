@@ -14,13 +14,13 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// fileReader reads outputs of tools, each of them once.
+// fileReader reads each output of a tool once.
 type fileReader struct {
 	metric    metric
 	direction string
 	study     *study
-	owners    map[[sha256.Size]byte]string // by content, the configuration it belongs to
-	places    int                          // how many runs the configuration has, copies included
+	owners    map[[sha256.Size]byte]string // from the hash of a content to the configuration that it belongs to
+	places    int                          // how many files the configuration has, including copies
 }
 
 // studyOfFiles compares runs, each read from one file.
@@ -77,7 +77,7 @@ func (f *fileReader) configuration(g group) (configuration, error) {
 
 func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, file string, p part) error {
 	source := position(file, p.line())
-	// A copy of an output is not another run, however often it is named.
+	// A copy of an output is not another run.
 	sum := sha256.Sum256(p.data)
 	if first, ok := seen[sum]; ok {
 		f.study.warn("%s has the same content as %s: one run, counted once", source, first)
@@ -92,7 +92,7 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 	}
 	seen[sum], f.owners[sum] = source, c.Name
 	r.Source = source
-	r.Block = strconv.Itoa(f.places) // The place in the list, counting files that were left out.
+	r.Block = strconv.Itoa(f.places) // The position in the list, including files that were left out.
 	c.Runs = append(c.Runs, r)
 	return nil
 }
@@ -123,7 +123,7 @@ func describe(w result.Warning) string {
 	return fmt.Sprintf("%s (%s)", w.Message, w.Code)
 }
 
-// located puts the line where editors and compilers have it.
+// located puts the line number after the file name, as compilers do.
 func located(file string, before int, err error) error {
 	if syntax, ok := errors.AsType[*engine.SyntaxError](err); ok {
 		moved := *syntax
@@ -145,8 +145,8 @@ func position(file string, line int) string {
 	return file + ":" + strconv.Itoa(line)
 }
 
-// checkComparable refuses runs that no ratio can compare, and warns of those that probably
-// should not be compared.
+// checkComparable refuses runs that no ratio can compare, and warns of runs that probably should
+// not be compared.
 func (s *study) checkComparable() error {
 	first := s.baseline.Runs[0]
 	warned := map[string]bool{}

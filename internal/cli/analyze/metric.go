@@ -10,11 +10,11 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// unit is a unit of measurement as data have it, and as people read it.
+// unit is a unit of measurement, with one name for JSON and one for people.
 type unit struct {
 	name   string // in JSON
 	symbol string
-	scale  float64 // how many of the former make one of the latter
+	scale  float64 // how many JSON units make one unit for people
 }
 
 // metric is one number that describes a run, from the output of a tool.
@@ -22,10 +22,10 @@ type metric struct {
 	name           string
 	unit           unit
 	higherIsBetter bool
-	tools          []result.Tool // those that report it
+	tools          []result.Tool // the tools that report the metric
 
-	// One of the two is set. amount is for rates: what was moved, and the column of
-	// a series that shows it.
+	// One of the two is set. amount is for rates: it returns the total, and the column of a
+	// series with the rate.
 	amount  func(*result.Direction) (total float64, series func(*result.Series) []float64)
 	latency func(*result.Direction) (seconds float64, kind result.LatencyKind, ok bool)
 }
@@ -59,8 +59,8 @@ func metricNames() []string {
 	return names
 }
 
-// lookupMetric ignores case, since the API's enum has LatencyP99 where this has
-// latencyP99, and knows short names such as p99.
+// lookupMetric finds a metric by its name. It ignores case, because the API's enum has
+// LatencyP99 instead of latencyP99. It also accepts short names such as p99.
 func lookupMetric(name string) (metric, error) {
 	all, wanted := metrics(), name
 	if short, known := words.Metric(name); known {
@@ -86,7 +86,7 @@ func operationsDone(d *result.Direction) (float64, func(*result.Series) []float6
 func percentile(percent float64) func(*result.Direction) (float64, result.LatencyKind, bool) {
 	return func(d *result.Direction) (float64, result.LatencyKind, bool) {
 		p, kind, ok := d.Percentile(percent)
-		// A bound is not a value: ratios of bounds mean nothing.
+		// A lower bound is not a value: ratios of bounds mean nothing.
 		return p.Seconds, kind, ok && !p.AtLeast
 	}
 }
@@ -101,7 +101,7 @@ func maximumLatency(d *result.Direction) (float64, result.LatencyKind, bool) {
 	return 0, "", false
 }
 
-// missing explains why an output has no such metric, and what to do.
+// missing returns an error that says why an output lacks the metric, and what to do.
 func (m metric) missing(tool result.Tool) error {
 	if !slices.Contains(m.tools, tool) {
 		return fmt.Errorf("%s does not report %s; %s can", tool, m.name, joinTools(m.tools))

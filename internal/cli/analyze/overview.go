@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// overview is what one configuration measured, in all metrics that its tool has, and the JSON
-// form of it.
+// overview holds the figures of one configuration for all metrics of its tool. It is also the
+// JSON form.
 type overview struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	Source        string          `json:"source"`
@@ -39,7 +39,7 @@ type overviewEntry struct {
 	shown unit
 }
 
-// summarise writes what the only argument has.
+// summarise writes an overview of the only argument.
 func (o *options) summarise(w io.Writer) error {
 	all := metrics()
 	if o.metricGiven {
@@ -57,7 +57,7 @@ func (o *options) summarise(w io.Writer) error {
 		}
 		if err := out.add(o, m); err != nil {
 			if len(out.Metrics) == 0 {
-				return err // It has nothing at all.
+				return err // The output has no metric at all.
 			}
 			absent = err
 		}

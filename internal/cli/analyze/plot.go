@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// palette is what figures are drawn in: told apart by people who are colour-blind,
-// and on paper.
+// palette holds the colours of figures. People who are colour-blind can tell them apart, also on
+// paper.
 type palette struct {
 	seconds, running, mean, faint, shade color.Color
 }
@@ -29,7 +29,7 @@ func colours() palette {
 	}
 }
 
-// drawFigure returns an SVG: the course of each run, or the ratios of a table. The
+// drawFigure returns an SVG with the time series of each run, or with the ratios of a table. The
 // same input always gives the same bytes.
 func drawFigure(s *study, r *report) ([]byte, error) {
 	if s.source == "table" {
@@ -38,7 +38,7 @@ func drawFigure(s *study, r *report) ([]byte, error) {
 	return drawRuns(s)
 }
 
-// svg makes the bytes of panels in a grid, whose axes are aligned.
+// svg draws panels in a grid with aligned axes.
 func svg(panels [][]*plot.Plot, width, height vg.Length) ([]byte, error) {
 	canvas := vgsvg.New(width, height)
 	page := draw.New(canvas)
@@ -60,7 +60,7 @@ func svg(panels [][]*plot.Plot, width, height vg.Length) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	// The font is not embedded: name others of the same widths for where it is missing.
+	// The font is not embedded, so the style also names fonts of the same widths.
 	const family = "font-family:Liberation Sans"
 	return bytes.ReplaceAll(out.Bytes(), []byte(family), []byte(family+",Arimo,Arial,Helvetica,sans-serif")), nil
 }
@@ -82,7 +82,7 @@ func setFont(style *text.Style, size vg.Length) {
 	style.Font.Variant, style.Font.Size = "Sans", size
 }
 
-// drawLine adds a line; its points are finite, which is all that could be wrong.
+// drawLine adds a line. It has no error, because all points are finite.
 func drawLine(p *plot.Plot, points plotter.XYs, colour color.Color, width vg.Length, dashes ...vg.Length) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {
@@ -103,7 +103,7 @@ func drawShade(p *plot.Plot, fromX, toX, fromY, toY float64, colour color.Color)
 	return area, nil
 }
 
-// niceLimit is somewhat above x, so that lines do not touch the frame.
+// niceLimit returns a number somewhat above x, so that lines do not touch the frame.
 func niceLimit(x float64) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(x))) / 2
 	return math.Ceil(1.02*x/step) * step

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// length converts a number of panels.
+// length returns a number of panels as a length.
 func length(n int) vg.Length { return vg.Length(n) }
 
-// drawRatios shows each candidate's ratio to the baseline with its interval; where
-// there are blocks also that of each block, which is what the interval rests on.
+// drawRatios draws each candidate's ratio to the baseline with its interval. If the runs form
+// blocks, it also draws the ratio of each block, from which the interval is computed.
 func drawRatios(r *report) ([]byte, error) {
 	p := newPanel(r.Metric + ", ratio to " + r.Baseline.Name)
 	p.Y.Label.Text = "ratio (logarithmic)"
@@ -40,7 +40,7 @@ func drawRatios(r *report) ([]byte, error) {
 	if shown == 0 {
 		return nil, errors.New("no candidate can be compared with the baseline, so there is nothing to draw")
 	}
-	// An interval from two runs can span decades, and would flatten all others.
+	// The interval of two runs can span several powers of ten, and would squeeze all others.
 	low, high = max(low/1.05, 0.1), min(high*1.05, 10)
 	if err := drawThresholds(p, r, low, high); err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func drawDots(p *plot.Plot, points plotter.XYs, style draw.GlyphStyle) error {
 	return nil
 }
 
-// blockRatios are those of blocks with one run of each; of several runs it would
-// take a mean to have one, and the figure is to show what was measured.
+// blockRatios returns the ratio of each block with one run per configuration. Several runs would
+// need a mean, and the figure is to show only measured values.
 func (c candidateEntry) blockRatios(baseline summary) []float64 {
 	var out []float64
 	for _, r := range c.RunValues {
@@ -124,7 +124,7 @@ func (c candidateEntry) blockRatios(baseline summary) []float64 {
 	return out
 }
 
-// ratioTicks are at the round ratios that people know.
+// ratioTicks places ticks at round ratios.
 type ratioTicks struct{}
 
 // Ticks implements plot.Ticker.

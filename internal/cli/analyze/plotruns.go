@@ -15,7 +15,7 @@ type axes struct {
 	label         string
 }
 
-// drawRuns has a column of panels for each configuration and a panel for each run.
+// drawRuns draws a column of panels for each configuration, with a panel for each run.
 func drawRuns(s *study) ([]byte, error) {
 	a, err := s.axes()
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *study) axes() (axes, error) {
 func (a axes) panel(name string, r run, legend bool) (*plot.Plot, error) {
 	p := newPanel(name + ": " + filepath.Base(r.Source))
 	p.X.Label.Text, p.Y.Label.Text = "seconds", a.label+", "+a.unit.symbol
-	// Text to the right of its sign: a viewer's font may be wider than ours.
+	// The text stands to the right of its sign, as the viewer's font may be wider.
 	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 4, 4
 	if len(r.Course) == 0 {
 		p.Title.Text += " (no course)"
@@ -108,7 +108,7 @@ func (a axes) drawCourse(p *plot.Plot, r run, legend bool) error {
 		name("average so far", average)
 	}
 	if a.label == "bandwidth" && r.LatencyKind != "" {
-		return nil // The value is a latency, which this axis does not have.
+		return nil // The value is a latency, but the axis shows rates.
 	}
 	value := r.Value / a.unit.scale
 	mean, err := drawLine(p, plotter.XYs{{X: r.Window.FromSeconds, Y: value}, {X: r.Window.ToSeconds, Y: value}}, ink.mean, 1)
@@ -119,8 +119,7 @@ func (a axes) drawCourse(p *plot.Plot, r run, legend bool) error {
 	return nil
 }
 
-// points are the steps of a course, and the mean of everything so far, as tools
-// print it.
+// points returns the steps of a time series, and the running mean that tools print.
 func (a axes) points(r run) (steps, running plotter.XYs) {
 	moved, time := 0.0, 0.0
 	for _, i := range r.Course {

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// take reads arguments that follow no flag, as benchstat has them: the runs of a baseline, and
-// those of each candidate. One alone is to be summarised.
+// take reads positional arguments in the manner of benchstat: the runs of the baseline, then the
+// runs of each candidate. A single argument is summarised.
 func (o *options) take(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (o *options) take(args []string) error {
 	return nil
 }
 
-// shortNames are the names of the files without folder and extension, where those differ.
+// shortNames returns the file names without folder and extension, if they still differ.
 func shortNames(args []string) []string {
 	short := make([]string, len(args))
 	for i, arg := range args {
@@ -58,7 +58,8 @@ func shortNames(args []string) []string {
 	return short
 }
 
-// expand is the files that an argument names: separated by commas, and those of a folder.
+// expand returns the files that an argument names. It splits a list at commas, and lists the
+// files of a folder.
 func expand(arg string) ([]string, error) {
 	var files []string
 	for name := range strings.SplitSeq(arg, ",") {
@@ -67,7 +68,7 @@ func expand(arg string) ([]string, error) {
 		}
 		info, err := os.Stat(name)
 		if err != nil || !info.IsDir() {
-			files = append(files, name) // Whoever reads it says what is wrong with it.
+			files = append(files, name) // Reading the file reports the error.
 			continue
 		}
 		inside, err := os.ReadDir(name)
@@ -89,11 +90,11 @@ func expand(arg string) ([]string, error) {
 // part is the output of one run within a file.
 type part struct {
 	data []byte
-	// before is how many lines the file has before it.
+	// before is the number of lines of the file before this part.
 	before int
 }
 
-// line is where it begins, 0 for the file as a whole.
+// line returns the line at which the part begins; 0 for the whole file.
 func (p part) line() int {
 	if p.before == 0 {
 		return 0
@@ -101,16 +102,16 @@ func (p part) line() int {
 	return p.before + 1
 }
 
-// parts takes a file apart that has several outputs of rados bench or rbd bench, one after
-// another. Those of fio are not: one run of it may report several times.
+// parts splits a file with several successive outputs of rados bench or rbd bench. It does not
+// split outputs of fio, because one run of fio may report several times.
 func parts(data []byte) []part {
 	var all []part
-	start, from := part{}, 0 // of the part that is being read
+	start, from := part{}, 0 // the start of the part that is being read
 	line, at, begun := 0, 0, false
-	command := -1 // where the line before begins, if it is the command that was typed
+	command := -1 // the start of the previous line, if that is the command that was typed
 	for text := range bytes.Lines(data) {
 		if bytes.HasPrefix(text, []byte("hints = ")) || bytes.HasPrefix(text, []byte("bench  type ")) {
-			if begun { // What is before the first belongs to it.
+			if begun { // Lines before the first output belong to it.
 				to, before := at, line
 				if command >= 0 {
 					to, before = command, line-1

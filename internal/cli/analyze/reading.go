@@ -12,12 +12,12 @@ import (
 
 // run is one run of a configuration: the unit of evidence.
 type run struct {
-	Source string // the file, or the file and line, that it comes from
+	Source string // its file, or file and line
 	Block  string
 	Value  float64
-	Steady bool // false: shown, but no evidence
+	Steady bool // false: shown, but not valid
 
-	// The rest is for outputs of tools only.
+	// The other fields are only for outputs of tools.
 	Format      string
 	Tool        result.Tool
 	Directions  string // such as "write", or "read+write"
@@ -27,14 +27,14 @@ type run struct {
 	Course      []interval
 }
 
-// window is the part of a run that its value describes.
+// window is the part of a run that the run's value describes.
 type window struct {
 	FromSeconds, ToSeconds float64
 	DurationSeconds        float64
 	Why                    string
 }
 
-// interval is a part of a run's course.
+// interval is one interval of a run's time series.
 type interval struct {
 	Start, End float64
 	Rate       float64
@@ -42,7 +42,7 @@ type interval struct {
 
 func (i interval) seconds() float64 { return i.End - i.Start }
 
-// total is the direction of all operations.
+// total is the name of the sum of all directions.
 const total = "total"
 
 func selectDirections(res *result.Result, name string) ([]result.NamedDirection, error) {
@@ -65,7 +65,7 @@ func joinDirections(ds []result.NamedDirection) string {
 	return strings.Join(names, "+")
 }
 
-// read reduces a result to the one number that counts, and says what of the run it
+// read reduces a result to the value of the metric, and records which part of the run the value
 // describes.
 func (m metric) read(res *result.Result, direction string) (run, error) {
 	ds, err := selectDirections(res, direction)
@@ -85,7 +85,7 @@ func (m metric) read(res *result.Result, direction string) (run, error) {
 	return m.readRate(r, ds)
 }
 
-// column is the column of a series that shows the metric; for a latency the
+// column returns the column of a series that shows the metric. For a latency, it is the
 // bandwidth, as in a figure.
 func (m metric) column() func(*result.Series) []float64 {
 	if m.amount == nil {
@@ -95,8 +95,8 @@ func (m metric) column() func(*result.Series) []float64 {
 	return column
 }
 
-// readLatency takes the latency of the whole run, from its totals: that of a part
-// is known to no tool's summary, and mixing windows would describe no run at all.
+// readLatency takes the latency of the whole run from its totals. No tool's summary has the
+// latency of a part of a run, and values of different windows must not be mixed.
 func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	if len(ds) > 1 {
 		return run{}, fmt.Errorf("it has %s, whose latencies are different things; choose with --direction", r.Directions)
@@ -108,7 +108,7 @@ func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	r.Value, r.LatencyKind = seconds, kind
 	r.Window.Why = "whole run: latencies are totals"
 	if r.Tool != result.ToolRBDBench && len(r.Course) > 0 {
-		// The load was not steady, so its latencies are no better than its rates.
+		// If the rates are not steady, the latencies are not either.
 		rate := r
 		if err := rate.truncate(); err != nil {
 			return run{}, err
@@ -129,8 +129,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	r.Value = sum / r.Window.DurationSeconds
 	switch {
 	case r.Tool == result.ToolRBDBench:
-		// Its rows are averages over several seconds, in which a warm-up cannot be
-		// told from a trend; and totals are what the rows add up to.
+		// The rows of rbd bench are means over several seconds, which cannot tell a warm-up from
+		// a trend. The rows add up to the totals.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
 	case len(r.Course) == 0:
 		r.Window.Why = "whole run: no course in the output"
@@ -140,7 +140,7 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	return r, nil
 }
 
-// truncate leaves out the warm-up.
+// truncate removes the warm-up from the value of a run.
 func (r *run) truncate() error {
 	rows := make([]stats.Interval, len(r.Course))
 	for i, row := range r.Course {
@@ -157,7 +157,7 @@ func (r *run) truncate() error {
 	case err != nil:
 		return err
 	case !summary.Steady:
-		// Half a run that is still changing describes no state of the cluster.
+		// A run that still changes after half its time describes no state of the cluster.
 		r.Steady, r.Window.Why = false, "whole run: never became steady (MSER)"
 		return nil
 	}
@@ -188,8 +188,8 @@ func bytesPerOperation(ds []result.NamedDirection) float64 {
 	return float64(bytes) / float64(operations)
 }
 
-// course returns the intervals of a run, of much the same length: MSER takes each
-// for one observation, and a tenth of a second scatters more than a second does.
+// course returns the intervals of a run, with nearly equal lengths: MSER counts each interval as
+// one observation, and a tenth of a second scatters more than a second.
 func course(d *result.Direction, column func(*result.Series) []float64) []interval {
 	s := d.Series
 	if s == nil || len(column(s)) == 0 {
@@ -232,8 +232,8 @@ func usualSeconds(rows []interval) float64 {
 	return lengths[len(lengths)/2]
 }
 
-// joined is one interval that moved what two moved. A gap between them is not
-// bridged: of it nothing is known.
+// joined returns one interval with the amount of two. It does not bridge a gap between them,
+// because the rate in the gap is unknown.
 func joined(a, b interval) interval {
 	if b.Start-a.End > 0.01 {
 		if a.seconds() < b.seconds() {

@@ -15,8 +15,8 @@ import (
 // schemaVersion is the version of the JSON form, which docs/analyze.md describes.
 const schemaVersion = 1
 
-// report is the outcome, and the JSON form of it. What does not exist, such as the
-// interval of a single run, is absent.
+// report is the outcome of the analysis, and its JSON form. Values that do not exist, such as
+// the interval of a single run, are absent.
 type report struct {
 	SchemaVersion  int              `json:"schemaVersion"`
 	Source         string           `json:"source"`
@@ -139,12 +139,12 @@ func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 	if a.Runs > 0 {
 		out.Ratio = finite(a.Ratio)
 	}
-	// Without an estimate of noise the interval is everything, and says nothing.
+	// Without an estimate of noise, the interval is infinite and is left out.
 	if !math.IsInf(a.Interval.High, 1) && a.Interval.High > 0 {
 		out.RatioLow, out.RatioHigh = finite(a.Interval.Low), finite(a.Interval.High)
 		out.PValueSuperior, out.PValueAnyGain = finite(a.P.Superior), finite(a.P.AnyGain)
 		out.PValueLoss, out.PValueEquivalent = finite(a.P.Loss), finite(a.PEquivalent)
-		if a.Verdict != stats.Invalid { // Those who claim nothing are not adjusted.
+		if a.Verdict != stats.Invalid { // Invalid candidates make no claim and have no adjusted p-value.
 			out.PValueHolm = finite(a.Holm.Superior)
 		}
 	}
@@ -152,8 +152,8 @@ func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 	return out
 }
 
-// describeMissing says how many more runs would decide. Runs that are not steady do
-// not count towards the smallest number.
+// describeMissing says how many more runs would decide. Unsteady runs do not count towards the
+// smallest number.
 func (e *candidateEntry) describeMissing(a stats.Assessment, steady int) {
 	more := a.MoreRuns()
 	if a.Verdict == stats.Invalid {
@@ -176,7 +176,7 @@ func newReasonEntry(r stats.Reason) reasonEntry {
 	return out
 }
 
-// finite is x, or nil where there is no number to show.
+// finite returns a pointer to x, or nil if x is not finite.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -184,7 +184,7 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// writeYAML has the fields of the JSON form.
+// writeYAML writes YAML with the fields of the JSON form.
 func writeYAML(w io.Writer, r any) error {
 	text, err := yaml.Marshal(r)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// replayed is an exported sweep whose sessions were judged again, and the JSON form of it.
+// replayed is an exported sweep whose sessions were judged again. It is also the JSON form.
 type replayed struct {
 	SchemaVersion int                            `json:"schemaVersion"`
 	Source        string                         `json:"source"`
@@ -34,7 +34,8 @@ type replayed struct {
 	Summary       string                         `json:"summary,omitempty"`
 	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
 	Sessions      []replayedSession              `json:"sessions"`
-	// Agrees says that every session that was kept gives what the ledger has, and the verdict is that of status.
+	// Agrees says that every kept session reproduces the figures of the ledger, and that the
+	// verdict equals the one in status.
 	Agrees bool `json:"agrees"`
 }
 
@@ -42,9 +43,9 @@ type replayedSession struct {
 	Number   int    `json:"number"`
 	Validity string `json:"validity"`
 	Why      string `json:"why,omitempty"`
-	// Evidence is Kept, or Missing: then the session has the figures of the ledger.
+	// Evidence is Kept or Missing. If it is Missing, the figures come from the ledger.
 	Evidence string `json:"evidence"`
-	// Agrees is absent without evidence.
+	// Agrees is absent if the evidence is missing.
 	Agrees *bool   `json:"agrees,omitempty"`
 	Ratios []ratio `json:"ratios,omitempty"`
 }
@@ -53,7 +54,7 @@ type ratio struct {
 	Configuration string  `json:"configuration"`
 	Groups        int     `json:"groups"`
 	Ratio         float64 `json:"ratio"`
-	// PIncrease is of the randomisation test against "the figure is not larger".
+	// PIncrease is the p-value of the randomisation test against "the figure is not larger".
 	PIncrease float64 `json:"pIncrease"`
 }
 
@@ -62,12 +63,12 @@ const (
 	evidenceMissing = "Missing"
 )
 
-// isExport reports whether a file is what the subcommand export writes of a sweep: outputs of tools never
-// begin as an object of Kubernetes does.
+// isExport reports whether a file is the export of a sweep. Outputs of tools never begin like a
+// Kubernetes object.
 func isExport(path string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return false // Reading it as an output reports the error.
+		return false // Reading the file as an output reports the error.
 	}
 	head := data[:min(len(data), 64<<10)]
 	return bytes.Contains(head, []byte("apiVersion:")) && bytes.Contains(head, []byte("kind: CephTuningSweep"))
@@ -210,7 +211,7 @@ func (r *replayed) verdictRows() [][]string {
 	return rows
 }
 
-// expected checks the verdicts of candidates.
+// expected checks the verdicts of candidates against --expect.
 func (r *replayed) expected(expect []string) error {
 	if len(expect) == 0 {
 		return nil

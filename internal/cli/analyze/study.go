@@ -9,13 +9,13 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// configuration is what is compared: one setting and the runs made with it.
+// configuration is one setting and the runs made with it.
 type configuration struct {
 	Name string
 	Runs []run
 }
 
-// study is a question with the runs that are to answer it, wherever they came from.
+// study is a question with the runs that are to answer it, from files or from a table.
 type study struct {
 	source         string // "files" or "table"
 	metric         string
@@ -27,7 +27,7 @@ type study struct {
 	warnings       []string
 }
 
-// warn adds a warning, once: a file may be on both sides.
+// warn adds a warning unless it was added before: a file may be on both sides.
 func (s *study) warn(format string, args ...any) {
 	warning := fmt.Sprintf(format, args...)
 	if !slices.Contains(s.warnings, warning) {
@@ -39,7 +39,7 @@ func (s *study) all() []configuration {
 	return append([]configuration{s.baseline}, s.candidates...)
 }
 
-// steadyRuns are those that are evidence.
+// steadyRuns returns the valid runs.
 func (c configuration) steadyRuns() []run {
 	var out []run
 	for _, r := range c.Runs {
@@ -50,7 +50,8 @@ func (c configuration) steadyRuns() []run {
 	return out
 }
 
-// evidence has the steady runs, or all if none is: then they are shown, as Invalid.
+// evidence returns the configuration with its steady runs only. If none is steady, it has all
+// runs, which are shown as Invalid.
 func (c configuration) evidence() configuration {
 	if steady := c.steadyRuns(); len(steady) > 0 {
 		c.Runs = steady
@@ -79,8 +80,8 @@ func (s *study) judge(criteria stats.Criteria) ([]stats.Assessment, error) {
 	return stats.Judge(criteria, comparisons)
 }
 
-// compare leaves out runs that are not steady. If too few are left, the contrast
-// still shows what was measured, and the fault makes it no evidence.
+// compare leaves out runs that are not steady. If too few are left, the contrast still shows the
+// measurements, and a fault makes the candidate Invalid.
 func (s *study) compare(candidate configuration) (stats.Comparison, error) {
 	out := stats.Comparison{Name: candidate.Name}
 	base, cand := s.baseline.steadyRuns(), candidate.steadyRuns()
@@ -93,7 +94,7 @@ func (s *study) compare(candidate configuration) (stats.Comparison, error) {
 	}
 	contrast, err := s.contrast(base, cand)
 	if errors.Is(err, stats.ErrTooFew) {
-		return out, nil // No run to compare with: the zero contrast is Invalid.
+		return out, nil // Without a run to compare with, the zero contrast is Invalid.
 	}
 	out.Contrast = contrast
 	return out, err
@@ -118,7 +119,7 @@ func observations(runs []run) []stats.Observation {
 	return out
 }
 
-// warnAboutRuns says which runs count for less than they seem to.
+// warnAboutRuns adds warnings about runs that are left out or doubtful.
 func (s *study) warnAboutRuns() {
 	for _, c := range s.all() {
 		for _, r := range c.Runs {

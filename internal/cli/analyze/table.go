@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// table is a CSV file with the line of each row.
+// table is a CSV file with the line number of each row.
 type table struct {
 	file   string
 	header []string
@@ -27,7 +27,7 @@ type row struct {
 	cells []string
 }
 
-// studyOfTable compares the rows of a table, each of them one run.
+// studyOfTable compares the rows of a table, each of which is one run.
 func studyOfTable(o *options) (*study, error) {
 	conditions, err := parseConditions(o.where)
 	if err != nil {
@@ -90,7 +90,7 @@ func readTable(file string) (*table, error) {
 	return t, nil
 }
 
-// columns are the positions of the columns that have a role.
+// columns holds the positions of the columns that have a role.
 type columns struct {
 	configuration, value int
 	block, where         []int
@@ -183,7 +183,7 @@ func parseValue(cell string) (float64, error) {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 0, fmt.Errorf("want a number above 0, found %q; leave out rows of failed runs", cell)
 	}
-	// No measurement is out here, and sums of such numbers could overflow.
+	// No measurement is out of this range, and sums of such numbers could overflow.
 	if x < 1e-100 || x > 1e100 {
 		return 0, fmt.Errorf("want a number that can be a measurement, found %q", cell)
 	}
@@ -214,16 +214,16 @@ func (s *study) splitBaseline(file string, o *options, all []configuration) erro
 	return nil
 }
 
-// warnAboutMixtures names columns without a role that differ within a block and look
-// like settings: different workloads, taken for repetitions of one. What differs
-// between blocks only is the same on both sides of a ratio.
+// warnAboutMixtures warns of columns without a role that look like settings and differ within a
+// block. Their rows may be different workloads that pass for repetitions of one. Columns that
+// differ only between blocks are harmless: their values are the same on both sides of a ratio.
 func (t *table) warnAboutMixtures(s *study, c columns) {
 	var mixed []string
 	for i, name := range t.header {
 		if i == c.configuration || i == c.value || slices.Contains(c.block, i) || slices.Contains(c.where, i) {
 			continue
 		}
-		// A column with many values is a date or a number of a run.
+		// A column with many values is probably a date or a run number.
 		if 2*t.distinct(i) <= len(t.rows) && t.differsWithinBlock(i, c.block) {
 			mixed = append(mixed, name)
 		}
@@ -255,8 +255,8 @@ func (t *table) differsWithinBlock(column int, block []int) bool {
 	return false
 }
 
-// checkMisplaced refuses flags that would be passed over without a word: who says
-// --metric latencyP99 of a table means that less is better.
+// checkMisplaced refuses flags that would be ignored silently. With --metric latencyP99 for a
+// table, for example, the user expects that less is better.
 func (o *options) checkMisplaced(given func(flag string) bool) error {
 	if o.exported {
 		for _, flag := range []string{"metric", "direction", "minimum-effect", "equivalence", "confidence", "baseline-name"} {
@@ -276,7 +276,7 @@ func (o *options) checkMisplaced(given func(flag string) bool) error {
 	return nil
 }
 
-// checkTableFlags refuses flags that are for files.
+// checkTableFlags refuses flags that apply only to files.
 func (o *options) checkTableFlags() error {
 	switch {
 	case o.configuration == "" || o.value == "":
@@ -291,7 +291,7 @@ func (o *options) checkTableFlags() error {
 	return nil
 }
 
-// checkSingleFile refuses flags that need something to compare with.
+// checkSingleFile refuses flags that need a comparison.
 func (o *options) checkSingleFile() error {
 	switch {
 	case o.exported && (o.paired || o.plot != ""):
@@ -302,7 +302,7 @@ func (o *options) checkSingleFile() error {
 	return nil
 }
 
-// checkFileFlags refuses flags that are for tables.
+// checkFileFlags refuses flags that apply only to tables.
 func (o *options) checkFileFlags() error {
 	if err := o.checkSingleFile(); err != nil {
 		return err

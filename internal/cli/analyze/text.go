@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/color"
 )
 
-// The rows of both written forms, text and Markdown.
+// This file has the rows of both written forms, text and Markdown.
 
 func runHeader(u unit) []string {
 	return []string{"CONFIGURATION", "RUN", "FORMAT", u.symbol, "WINDOW"}
@@ -87,7 +87,7 @@ func pValue(p *float64) string {
 
 func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 4, 64) + "%" }
 
-// question says what was asked, since the verdict depends on it.
+// question describes the criteria, on which the verdict depends.
 func (r *report) question(u unit) string {
 	better := "higher is better"
 	if !r.HigherIsBetter {

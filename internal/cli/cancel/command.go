@@ -105,7 +105,8 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	return err
 }
 
-// notAsItWas is what the operator has left in Ceph for good; "" where it has not said so.
+// notAsItWas describes the changes that the operator has left in Ceph for good; "" if it has
+// reported none.
 func notAsItWas(restored metav1.Condition) string {
 	switch restored.Reason {
 	case v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned:
@@ -133,7 +134,7 @@ func end(ctx context.Context, c client.Client, found client.Object, w *waiting) 
 	return w.failed
 }
 
-// waiting prints what the operator waits for, each thing once.
+// waiting prints each thing that the operator waits for, once.
 type waiting struct {
 	out    io.Writer
 	what   string
@@ -141,7 +142,7 @@ type waiting struct {
 	failed error
 	// abandoned says that a person has abandoned the restore.
 	abandoned bool
-	// left is what is not as it was, as far as it was seen; "" for nothing.
+	// left describes the settings last seen as not restored; "" if none.
 	left string
 }
 

@@ -1,4 +1,4 @@
-// Package clitest is what the tests of the subcommands share.
+// Package clitest has helpers that the tests of the subcommands share.
 package clitest
 
 import (
@@ -26,20 +26,20 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// Namespace is the one that tests choose.
+// Namespace is the namespace that tests choose.
 const Namespace = "cephtune-bench"
 
-// Morning is a time, in minutes after six o'clock of the day of all tests.
+// Morning returns a time, in minutes after six o'clock of the day of all tests.
 func Morning(minutes int) time.Time {
 	return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
 
-// Hurried looks again at once.
+// Hurried returns a Pace that polls without delay.
 func Hurried() object.Pace {
 	return object.Pace{Every: time.Millisecond, Patience: 50 * time.Millisecond}
 }
 
-// Holding is a cluster with objects.
+// Holding returns the client of a fake cluster with the given objects.
 func Holding(t testing.TB, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme, err := kube.Scheme()
@@ -49,26 +49,26 @@ func Holding(t testing.TB, objects ...client.Object) client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
 
-// Connecting connects to a cluster.
+// Connecting returns a Connect function that yields the given client.
 func Connecting(c client.WithWatch) object.Connect {
 	return func() (client.WithWatch, string, error) { return c, Namespace, nil }
 }
 
-// Outcome is what became of a command line.
+// Outcome is the outcome of a command line.
 type Outcome struct {
 	Stdout, Stderr string
 	Err            error
 }
 
-// Code is the exit code.
+// Code returns the exit code.
 func (o Outcome) Code() int { return exit.Code(o.Err) }
 
-// String is the outcome as golden files have it.
+// String returns the outcome in the form of golden files.
 func (o Outcome) String() string {
 	return fmt.Sprintf("--- stdout\n%s--- stderr\n%s--- error\n%v\n--- exit code %d\n", o.Stdout, o.Stderr, o.Err, o.Code())
 }
 
-// Execute runs a command with the words of a line.
+// Execute runs a command with the words of a line as arguments.
 func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
 	t.Helper()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -81,7 +81,7 @@ func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
 	return Outcome{Stdout: out.String(), Stderr: errOut.String(), Err: err}
 }
 
-// Golden compares with testdata/golden, or writes it.
+// Golden compares a text with a file in testdata/golden, or writes the file.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-"))
@@ -105,13 +105,13 @@ func Golden(t testing.TB, name, got string, update bool) {
 	}
 }
 
-// SampleFile is the path of a sample of config/samples.
+// SampleFile returns the path of a sample in config/samples.
 func SampleFile(t testing.TB, name string) string {
 	t.Helper()
 	return filepath.Join(apiserver.Root(t), "config", "samples", name+".yaml")
 }
 
-// Sample reads one.
+// Sample reads a sample of config/samples.
 func Sample[T client.Object](t testing.TB, name string, into T) T {
 	t.Helper()
 	text, err := os.ReadFile(SampleFile(t, name))
@@ -127,7 +127,7 @@ func Sample[T client.Object](t testing.TB, name string, into T) T {
 	return into
 }
 
-// Sweep is a sweep of the samples, as the API server would have it.
+// Sweep returns a sweep of the samples with the API server's defaults.
 func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := Sample(t, "cephtuningsweep_"+name, &v1alpha1.CephTuningSweep{})
@@ -135,7 +135,7 @@ func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// Benchmark is a benchmark of the samples, as the API server would have it.
+// Benchmark returns a benchmark of the samples with the API server's defaults.
 func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
 	t.Helper()
 	b := Sample(t, "cephbenchmark_"+name, &v1alpha1.CephBenchmark{})
@@ -150,14 +150,14 @@ func Set(conditions *[]metav1.Condition, kind string, status metav1.ConditionSta
 	})
 }
 
-// Complete gives an object the conditions of one that has ended with a result.
+// Complete sets the conditions of an object that has ended with a result.
 func Complete(conditions *[]metav1.Condition, message string) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonComplete, message)
 	Set(conditions, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, message)
 }
 
-// Fail gives an object the conditions of one that has ended as a failure.
+// Fail sets the conditions of an object that has failed.
 func Fail(conditions *[]metav1.Condition, reason, message string) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
@@ -165,14 +165,14 @@ func Fail(conditions *[]metav1.Condition, reason, message string) {
 	Set(conditions, v1alpha1.ConditionFailed, metav1.ConditionTrue, reason, message)
 }
 
-// GoOn gives an object the conditions of one at work.
+// GoOn sets the conditions of an object that is in progress.
 func GoOn(conditions *[]metav1.Condition, reason, message string) {
 	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
 	Set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
 }
 
-// Recorded is a sweep that has ended, with the plan, the runs and the status of a
-// transcript of the planner's own tests.
+// Recorded returns a sweep that has ended. Its plan, runs and status come from a transcript of
+// the planner's tests.
 func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := Sweep(t, sample)

@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// The escape sequences of ECMA-48 for the colors that every terminal has.
+// These are the escape sequences of ECMA-48 for colors that every terminal supports.
 const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
@@ -21,7 +21,7 @@ const (
 
 // WriteString writes text, with its verdicts and outcomes colored if w is a terminal. The
 // environment variable NO_COLOR turns colors off (https://no-color.org), and so does TERM=dumb.
-// Color only what is laid out already: escape sequences have no width on a terminal, but a table
+// Color text only after its layout: escape sequences have no width on a terminal, but a table
 // would count them.
 func WriteString(w io.Writer, text string) (int, error) {
 	if isColored(w, os.Getenv) {
@@ -35,8 +35,8 @@ func isColored(w io.Writer, getenv func(string) string) bool {
 	return isFile && term.IsTerminal(int(file.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// words are those of verdicts, of outcomes of constraints and expectations, and, where a line
-// begins, of what doctor found.
+// words matches verdicts, outcomes of constraints and expectations, and, at the start of a line,
+// the states of doctor's findings.
 var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inconclusive|Invalid|Passed|Failed|Kept|Broken|Met|Missed)\b|^(?:ok|unknown|wrong)\b`)
 
 // Words returns text with its verdicts and outcomes colored.

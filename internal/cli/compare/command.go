@@ -1,5 +1,5 @@
-// Package compare is the subcommand that sets two benchmarks, or two runs of one, side by
-// side: whether they can be compared, and what differs.
+// Package compare is the subcommand that compares two benchmarks, or two runs of one. It says
+// whether they are comparable and what differs.
 package compare
 
 import (
@@ -71,7 +71,7 @@ const examples = `  # Before and after an upgrade of Ceph
 
 type options struct {
 	sides [2]reference
-	// kinds and beginnings are the flags about what is expected, expect what they say.
+	// kinds and beginnings hold the flags about expected differences, expect their parsed form.
 	kinds, beginnings []string
 	expect            []expectation
 	output            string
@@ -80,7 +80,7 @@ type options struct {
 	regression        *regression
 }
 
-// reference is a side as it was typed.
+// reference is the parsed argument for one side.
 type reference struct {
 	typed, name, runID string
 	number             int32 // 0 for all
@@ -152,7 +152,7 @@ func (o *options) read(args []string) error {
 	return nil
 }
 
-// parse reads NAME[@RUN-ID][:NUMBER]. A type before the name may be there.
+// parse reads NAME[@RUN-ID][:NUMBER], optionally with a type before the name.
 func parse(arg string) (reference, error) {
 	r := reference{typed: arg}
 	rest := arg

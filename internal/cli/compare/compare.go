@@ -15,29 +15,29 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// side is one of both, with the runs that count.
+// side is one side of a comparison, with its valid runs.
 type side struct {
 	name string
 	runs []*archive.Run
 }
 
-// comparison is what comes out.
+// comparison is the outcome, and its JSON form.
 type comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// Comparable is whether nothing differs but what is meant to.
+	// Comparable says that only expected differences exist.
 	Comparable bool `json:"comparable"`
-	// Differences are those of the environments and of the specifications.
+	// Differences lists the differences between environments and between specifications.
 	Differences []Difference `json:"differences"`
-	// Missing are the differences that are meant and are not there.
+	// Missing lists the expected differences that do not exist.
 	Missing []string `json:"missing,omitempty"`
-	// Notes have to be known.
+	// Notes hold facts that readers of the figures must know.
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Ratio  `json:"figures"`
-	// Regressions are empty without --max-regression.
+	// Regressions is empty without --max-regression.
 	Regressions []Judgement `json:"regressions,omitempty"`
 
-	limit string // of --max-regression
+	limit string // the value of --max-regression
 }
 
 // Side says which runs a side has.
@@ -48,13 +48,13 @@ type Side struct {
 	Began string         `json:"began"`
 }
 
-// Difference is one line about what is not the same.
+// Difference is one line about one difference.
 type Difference struct {
 	Text     string `json:"text"`
 	Expected bool   `json:"expected"`
 }
 
-// Ratio compares one figure.
+// Ratio compares one figure of both sides.
 type Ratio struct {
 	Phase     v1alpha1.PhaseName `json:"phase"`
 	Direction v1alpha1.Direction `json:"direction"`
@@ -63,14 +63,14 @@ type Ratio struct {
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
 	Ratio float64 `json:"ratio"`
-	// Low and High are the ends of the interval; nil without an interval.
+	// Low and High are the ends of the interval; nil if there is none.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// Note says why there is no interval.
 	Note string `json:"note,omitempty"`
 }
 
-// compare sets both side by side.
+// compare compares two sides.
 func compare(a, b side, expect []expectation) (*comparison, error) {
 	c := &comparison{A: describe(a), B: describe(b), Differences: []Difference{}, Figures: []Ratio{}}
 	texts, err := differences(a, b)
@@ -107,8 +107,8 @@ func describe(s side) Side {
 	return d
 }
 
-// differences are those of the environments, and of the specifications of phases. What
-// differs within a side is named too: it is no one environment then.
+// differences returns the differences between environments and between the specifications of
+// phases. It also names differences within a side, which then has no single environment.
 func differences(a, b side) ([]string, error) {
 	var first *quiescence.Detail
 	var all []string
@@ -136,7 +136,7 @@ func differences(a, b side) ([]string, error) {
 	return append(all, specDifferences(a, b)...), nil
 }
 
-// specDifferences are phases that one side lacks, or that were asked for otherwise.
+// specDifferences returns the phases that one side lacks or that have different specifications.
 func specDifferences(a, b side) []string {
 	var all []string
 	digests := func(s side) map[v1alpha1.PhaseName]string {
@@ -162,7 +162,7 @@ func specDifferences(a, b side) []string {
 	return all
 }
 
-// unknown are the sides of which a run has no environment.
+// unknown returns the sides that have a run without an environment.
 func unknown(sides ...side) []string {
 	var names []string
 	for _, s := range sides {
@@ -173,8 +173,9 @@ func unknown(sides ...side) []string {
 	return names
 }
 
-// ratios compares every figure that both sides have. The longest and the shortest
-// operation say nothing about the next run, and how far operations scatter is no speed.
+// ratios compares every figure that both sides have. It leaves out the longest and the shortest
+// operation, which say nothing about the next run, and the scatter of operations, which is not a
+// speed.
 func (c *comparison) ratios(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		for _, direction := range figure.Directions() {
@@ -190,7 +191,8 @@ func (c *comparison) ratios(a, b side) {
 	}
 }
 
-// ratioOf is false unless every run has the figure, of one kind.
+// ratioOf returns the ratio of one figure. It returns false unless every run has the figure and
+// all are of one kind.
 func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (Ratio, bool) {
 	figures := func(s side) []figure.Figure {
 		var all []figure.Figure
@@ -214,12 +216,12 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	kind := ofA[0].LatencyKind
 	for _, f := range append(slices.Clone(ofA), ofB...) {
 		if f.LatencyKind != kind {
-			return Ratio{}, false // They are about different stretches of an operation.
+			return Ratio{}, false // The two latencies cover different parts of an operation.
 		}
 	}
 	contrast, err := stats.WelchLogRatio(values(ofA), values(ofB))
 	if err != nil {
-		return Ratio{}, false // A figure is above 0 and finite, so this cannot be.
+		return Ratio{}, false // This cannot happen, as figures are above 0 and finite.
 	}
 	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
 	r.Ratio = r.B / r.A
@@ -240,7 +242,7 @@ func values(figures []figure.Figure) []float64 {
 	return all
 }
 
-// note says what has to be known about the ratios.
+// note adds notes that readers of the ratios must know.
 func (c *comparison) note(a, b side) {
 	for _, name := range unknown(a, b) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded: whether they can be compared is not known.", name))
@@ -273,8 +275,8 @@ func (c *comparison) note(a, b side) {
 	}
 }
 
-// noteMarks says which phases have a mark on one side alone: reads from memory and reads from
-// disks are not the same.
+// noteMarks adds a note about each mark that a phase has on one side only: reads from memory
+// cannot be compared with reads from disks.
 func (c *comparison) noteMarks(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		ofA, ofB := marksOf(a, name), marksOf(b, name)
@@ -291,7 +293,7 @@ func (c *comparison) noteMarks(a, b side) {
 	}
 }
 
-// marksOf are those that any run of a side has, each once.
+// marksOf returns the marks of a phase in any run of a side, without duplicates.
 func marksOf(s side, name v1alpha1.PhaseName) []v1alpha1.ResultMark {
 	var marks []v1alpha1.ResultMark
 	for _, observation := range archive.Observations(s.runs, name) {
@@ -301,8 +303,8 @@ func marksOf(s side, name v1alpha1.PhaseName) []v1alpha1.ResultMark {
 	return slices.Compact(marks)
 }
 
-// dataStates are the states, each once, in which the runs of a side found their data, as
-// far as that was recorded.
+// dataStates returns the recorded states in which the runs of a side found their data, without
+// duplicates.
 func dataStates(s side) []v1alpha1.DataState {
 	var states []v1alpha1.DataState
 	for _, run := range s.runs {
@@ -314,7 +316,7 @@ func dataStates(s side) []v1alpha1.DataState {
 	return slices.Compact(states)
 }
 
-// found says what such states are.
+// found describes data states in words.
 func found(states []v1alpha1.DataState) string {
 	texts := make([]string, len(states))
 	for i, state := range states {
@@ -323,7 +325,7 @@ func found(states []v1alpha1.DataState) string {
 	return strings.Join(texts, ", or ")
 }
 
-// verdict tells what cannot be compared from an error.
+// verdict returns an exit.Unexpected error if the sides are not comparable.
 func (c *comparison) verdict() error {
 	if c.Comparable {
 		return nil

@@ -8,22 +8,22 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// expectation is a difference that is meant.
+// expectation is an expected difference.
 type expectation struct {
 	name string
-	// matches reports whether it is about a line.
+	// matches reports whether the expectation covers a line.
 	matches func(line string) bool
 }
 
-// kind is a sort of differences that --expect-difference knows.
+// kind is a kind of difference that --expect-difference accepts.
 type kind struct {
 	name string
-	// what is told in help.
+	// what describes the kind in help.
 	what  string
 	lines *regexp.Regexp
 }
 
-// kinds are all of them. A test holds them against everything that an environment has.
+// kinds returns all kinds. A test checks that they cover every field of an environment.
 func kinds() []kind {
 	return []kind{
 		{"cluster", "another Ceph cluster", regexp.MustCompile(`^cluster:`)},
@@ -51,7 +51,7 @@ func kindNames() []string {
 	return names
 }
 
-// expectations are those of both flags: kinds by their names, and beginnings of lines.
+// expectations returns the expectations of both flags: kinds by name, and beginnings of lines.
 func expectations(names, beginnings []string) ([]expectation, error) {
 	var all []expectation
 	for _, name := range names {

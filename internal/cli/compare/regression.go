@@ -13,18 +13,19 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// sessions is how many days the runs of a reference are of before their interval covers how
-// days differ.
+// sessions is the number of days on which the reference must have runs, so that the interval
+// includes the differences between days.
 const sessions = 3
 
-// regression is what --max-regression asks.
+// regression is the parsed form of --max-regression.
 type regression struct {
 	share   string // as it was typed, such as 10%
 	limit   float64
 	metrics []v1alpha1.Metric
 }
 
-// Judgement is what the interval of a figure says about the largest regression.
+// Judgement is the outcome of comparing the interval of a figure with the largest allowed
+// regression.
 type Judgement struct {
 	Phase     v1alpha1.PhaseName         `json:"phase"`
 	Direction v1alpha1.Direction         `json:"direction"`
@@ -32,7 +33,7 @@ type Judgement struct {
 	Outcome   v1alpha1.ConstraintOutcome `json:"outcome"`
 }
 
-// parseRegression reads the flags; nil where nothing is asked.
+// parseRegression reads the flags. It returns nil if they are not set.
 func parseRegression(share string, names []string) (*regression, error) {
 	if share == "" {
 		if len(names) > 0 {
@@ -79,7 +80,7 @@ func (r *regression) judge(f Ratio) v1alpha1.ConstraintOutcome {
 	return v1alpha1.ConstraintUnknown
 }
 
-// judgeRegressions judges all figures that are asked for.
+// judgeRegressions judges all requested figures.
 func (c *comparison) judgeRegressions(r *regression, reference side) {
 	if r == nil {
 		return
@@ -104,7 +105,7 @@ func daysOf(runs []*archive.Run) int {
 	return len(days)
 }
 
-// regressionLines say what came of each figure.
+// regressionLines returns a line with the outcome for each figure.
 func (c *comparison) regressionLines() []string {
 	lines := make([]string, 0, len(c.Regressions))
 	for _, j := range c.Regressions {
@@ -113,7 +114,7 @@ func (c *comparison) regressionLines() []string {
 	return lines
 }
 
-// regressed is the exit code for a pipeline.
+// regressed returns an error that sets the exit code for a pipeline.
 func (c *comparison) regressed() error {
 	if c.Regressions == nil {
 		return nil

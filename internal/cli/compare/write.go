@@ -39,7 +39,7 @@ func (c *comparison) write(out io.Writer, format string) error {
 	return err
 }
 
-// headline says whether they can be compared.
+// headline says whether the two sides are comparable.
 func (c *comparison) headline() string {
 	switch {
 	case c.Comparable && len(c.Differences) == 0:
@@ -132,7 +132,7 @@ func (c *comparison) markdown() []byte {
 	return []byte(out.String())
 }
 
-// page is the comparison as a report. Its raw figures are the rows of the table.
+// page returns the comparison as a report. The rows of the table are the raw figures.
 func (c *comparison) page() *report.Document {
 	d := &report.Document{
 		Kind: "Comparison", Name: c.A.Name + " and " + c.B.Name, Tone: report.ToneNeutral, Sentence: c.headline(),

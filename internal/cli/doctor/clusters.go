@@ -22,21 +22,21 @@ const keyNamePrefix = "rook-ceph-client-"
 
 const phaseReady = "Ready"
 
-// get reads an object of Rook's, unstructured because this program has no types for it.
+// get reads an object of Rook, unstructured because this program has no types for it.
 func (e *examination) get(ctx context.Context, kind string, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind})
 	return o, e.client.Get(ctx, key, o)
 }
 
-// text is a field of such an object.
+// text returns a string field of an unstructured object.
 func text(o *unstructured.Unstructured, fields ...string) string {
-	// A field of another type is as good as none.
+	// A field of another type counts as missing.
 	value, _, _ := unstructured.NestedString(o.Object, fields...)
 	return value
 }
 
-// cluster examines a CephCluster that the settings name, as Rook sees it.
+// cluster examines the status that Rook reports for a CephCluster named in the operator config.
 func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 	key := client.ObjectKey{Namespace: allowed.Namespace, Name: allowed.Name}
 	about := "CephCluster " + key.String()
@@ -85,8 +85,8 @@ func onlyKeyErrors(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// newKeys describes a key that only tools of Ceph 20 and newer can read. The key itself is not
-// read: Rook says which Ceph has made it.
+// newKeys describes a key that only tools of Ceph 20 and newer can read. It does not read the
+// key itself: Rook reports which Ceph release has created it.
 func newKeys(identity *unstructured.Unstructured) string {
 	made := text(identity, "status", "cephx", "keyCephVersion")
 	release, _, _ := strings.Cut(made, ".")
@@ -96,7 +96,7 @@ func newKeys(identity *unstructured.Unstructured) string {
 	return fmt.Sprintf(" Ceph %s has made its key, which tools of Ceph 19 and older may not be able to read.", made)
 }
 
-// warnings are the codes of the checks that Rook has kept.
+// warnings returns the codes of the health checks that Rook has recorded.
 func warnings(o *unstructured.Unstructured) string {
 	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
 	codes := make([]string, 0, len(details))
@@ -110,10 +110,10 @@ func warnings(o *unstructured.Unstructured) string {
 	return strings.Join(codes, ", ")
 }
 
-// identity is a CephClient with where its manifest is.
+// identity is a CephClient and the place of its manifest.
 type identity struct{ role, name, manifest string }
 
-// identities examines whether Ceph's keys exist, without reading them.
+// identities examines whether the cephx keys exist, without reading them.
 func (e *examination) identities(ctx context.Context, allowed settings.Cluster) {
 	for _, id := range []identity{
 		{"observer", allowed.Identities.Observer, "config/ceph"},

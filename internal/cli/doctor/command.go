@@ -1,5 +1,5 @@
-// Package doctor is the subcommand that examines an installation: what is wrong, and the
-// command that mends it.
+// Package doctor is the subcommand that examines an installation. For each problem it prints the
+// command that fixes it.
 package doctor
 
 import (
@@ -110,7 +110,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 	return nil
 }
 
-// State is how a finding is.
+// State is the severity of a finding.
 type State string
 
 // The states.
@@ -121,27 +121,27 @@ const (
 	Wrong   State = "wrong"
 )
 
-// Finding is one thing that was examined.
+// Finding is the result of one check.
 type Finding struct {
 	About string `json:"about"`
 	State State  `json:"state"`
 	Text  string `json:"text"`
-	// Fix is the command, or what else to do; empty where nothing is wrong.
+	// Fix is the command or another action that fixes the problem; empty if nothing is wrong.
 	Fix string `json:"mend,omitempty"`
 }
 
 // examination collects findings.
 type examination struct {
 	client    client.Client
-	namespace string // of the caller
-	operator  string // of the operator
+	namespace string // the namespace of the caller
+	operator  string // the namespace of the operator
 	now       time.Time
 	findings  []Finding
 	installer installer
 }
 
-// reach asks what everybody may ask. Where there is no answer, a list of findings would say
-// the same thing over and over.
+// reach makes a request that needs no permission. If it fails because the cluster does not
+// answer, the command makes no checks, which would all report the same error.
 func (e *examination) reach(ctx context.Context) error {
 	_, err := e.may(ctx, right{group: v1alpha1.GroupVersion.Group, resource: object.Benchmark().Plural}, "get")
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -177,8 +177,8 @@ func (e *examination) found(about string, state State, text, fix string) {
 	e.findings = append(e.findings, Finding{about, state, text, fix})
 }
 
-// unreadable is the finding about what cannot be read. That the caller may not read it is
-// not wrong by itself; everything else is.
+// unreadable returns the finding about something that cannot be read. A missing permission of
+// the caller is not a problem by itself; any other error is.
 func (e *examination) unreadable(about, what string, err error) {
 	state := Wrong
 	if apierrors.IsForbidden(err) {
@@ -207,7 +207,7 @@ func write(out io.Writer, findings []Finding, format string) error {
 	return err
 }
 
-// table has a line for each finding, and below what mends it.
+// table returns a line for each finding, followed by its fix.
 func table(findings []Finding) string {
 	widest := 0
 	for _, f := range findings {

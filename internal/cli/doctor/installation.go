@@ -21,10 +21,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// labelName is on everything that the manifests make.
+// labelName is the label of all objects that the manifests create.
 const labelName = "app.kubernetes.io/name"
 
-// crds examines whether both kinds exist, in the version that this program knows.
+// crds examines whether both kinds exist in the version that this program uses.
 func (e *examination) crds(ctx context.Context) {
 	for _, kind := range object.Kinds() {
 		name := kind.Plural + "." + v1alpha1.GroupVersion.Group
@@ -68,7 +68,7 @@ func Operators(ctx context.Context, from client.Reader, namespace string) ([]app
 	return list.Items, err
 }
 
-// deployment examines the operator; nil where it cannot be read.
+// deployment examines the operator's Deployment. It returns nil if that cannot be read.
 func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Deployment {
 	const about = "Operator"
 	switch {
@@ -108,7 +108,7 @@ func images(d *appsv1.Deployment) []string {
 	return all
 }
 
-// right is something that the commands of this program do.
+// right is a permission that the commands of this program need.
 type right struct {
 	group, resource string
 	verbs           []string
@@ -147,7 +147,7 @@ func (e *examination) rights(ctx context.Context) {
 		fmt.Sprintf("kubectl -n %s create rolebinding cephtune-editor --clusterrole=edit --user=YOU (ask an administrator)", e.namespace))
 }
 
-// may asks whether the caller may do something.
+// may asks the API server whether the caller has a permission.
 func (e *examination) may(ctx context.Context, r right, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: e.namespace, Verb: verb, Group: r.group, Resource: r.resource},
@@ -156,7 +156,7 @@ func (e *examination) may(ctx context.Context, r right, verb string) (bool, erro
 	return review.Status.Allowed, err
 }
 
-// settings examines what the administrator allows; nil where that is not known.
+// settings examines the operator config. It returns nil if that cannot be read.
 func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *settings.Settings {
 	const about = "Settings"
 	if d == nil {
@@ -193,7 +193,7 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	return read
 }
 
-// configMapOf is the name of the ConfigMap that the operator's settings are in.
+// configMapOf returns the name of the ConfigMap with the operator config.
 func configMapOf(d *appsv1.Deployment) string {
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		if v.Name == "config" && v.ConfigMap != nil {
@@ -203,7 +203,7 @@ func configMapOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// load reads the settings as the operator does: from a file.
+// load reads the operator config from a file, as the operator does.
 func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
 	text, has := cm.Data["config.yaml"]
 	if !has {
@@ -219,7 +219,7 @@ func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
 		return nil, err
 	}
 	if read, err = settings.Load(file); err != nil {
-		// The file is gone by the time that anybody reads its name.
+		// The message must not name the file, which is temporary.
 		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "config.yaml"))
 	}
 	return read, nil

@@ -8,35 +8,35 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// deploy applies the manifests. Without its arguments it would have the operator run images
-// of a release, which the cluster may not be able to pull.
+// deploy applies the manifests. Without its arguments, it would deploy the images of a release,
+// which the cluster may not be able to pull.
 const deploy = "make deploy IMG=OPERATOR-IMAGE TOOLS_IMG=TOOLS-IMAGE"
 
-// Labels and annotations that Helm and the chart set on their objects.
+// These are labels and annotations that Helm and the chart set on their objects.
 const (
 	annotationRelease = "meta.helm.sh/release-name"
 	managedByHelm     = "Helm"
 )
 
-// installer is how the operator was installed, on which it depends what mends it: a value of
-// the chart, or a file of config/. The zero value is one that is not known.
+// installer says how the operator was installed. Fixes depend on it: they change a value of the
+// chart, or a file of config/. The zero value means unknown.
 type installer struct {
 	known bool
-	// chart says that it is from the chart; release is that of Helm. Without a release, another
-	// program renders the chart, such as Argo CD.
+	// chart says that the operator was installed from the chart. release is the Helm release. If
+	// release is empty, another program renders the chart, such as Argo CD.
 	chart              bool
 	release, namespace string
 }
 
-// installerOf reads it from the labels of the operator's Deployment.
+// installerOf reads the installer from the labels of the operator's Deployment.
 func installerOf(d *appsv1.Deployment) installer {
 	chart := d.Labels[settings.LabelManagedBy] == managedByHelm
 	return installer{known: true, chart: chart, release: d.Annotations[annotationRelease], namespace: d.Namespace}
 }
 
-// fix is what to do: to set values of the chart, none if applying it again is enough, or
-// what is to be done without the chart. Where it is not known how the operator was installed,
-// it is both.
+// fix returns the action for a problem: setting values of the chart (none if applying the chart
+// again is enough), or the action without the chart. If the installer is unknown, it returns
+// both.
 func (e *examination) fix(values, without string) string {
 	in := func(file string) string {
 		if values == "" {

@@ -50,7 +50,7 @@ func (e *examination) journals(ctx context.Context) {
 	}
 }
 
-// journal examines one that is open: that is as it should be while its sweep is at work.
+// journal examines an open journal. An open journal is normal while its sweep is running.
 func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	about := "Journal of " + j.FSID
 	restore := fmt.Sprintf("kubectl cephtune restore %s -n %s", j.Sweep.Name, j.Sweep.Namespace)
@@ -70,12 +70,12 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	}
 }
 
-// overdue is how long after its time an outage may last before something is wrong: the
-// operator ends it itself by then.
+// overdue is how far an outage may exceed its deadline before it is a problem. The operator
+// normally ends it within this time.
 const overdue = 2 * time.Minute
 
-// outage examines a journal of OSDs that are kept down, which has a time by which they
-// have to be up again.
+// outage examines a journal of OSDs that are kept down. The journal has the time by which they
+// must be up again.
 func (e *examination) outage(j *tuning.Journal) {
 	about := "Outage of " + j.FSID
 	if e.now.Sub(j.Until) > overdue {
@@ -86,7 +86,7 @@ func (e *examination) outage(j *tuning.Journal) {
 	e.found(about, OK, fmt.Sprintf("%s %s has OSDs down, and brings them back by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
 }
 
-// locks examines who works on which Ceph cluster.
+// locks examines the locks of the Ceph clusters and their holders.
 func (e *examination) locks(ctx context.Context) {
 	const about = "Locks"
 	list := &coordinationv1.LeaseList{}
@@ -94,7 +94,7 @@ func (e *examination) locks(ctx context.Context) {
 		e.unreadable(about, "The Leases of namespace "+e.operator, err)
 		return
 	}
-	// That of the manager's own leader election is named otherwise.
+	// The Lease of the manager's leader election has another form of name.
 	named := regexp.MustCompile(`^cephtune-[0-9a-f]{8}-[0-9a-f-]{27}$`)
 	held := 0
 	for i := range list.Items {
@@ -134,7 +134,7 @@ func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, hol
 func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
 	parts := strings.Split(holder, "/")
 	if len(parts) < 4 {
-		return false, nil // Of another version, or of another Kubernetes cluster.
+		return false, nil // The holder belongs to another version, or to another Kubernetes cluster.
 	}
 	kind, known := object.KindOf(parts[0])
 	if !known {
@@ -148,8 +148,8 @@ func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
 	return false, err
 }
 
-// monitoring examines what Prometheus and Grafana find. Both can be set up in other ways,
-// so that nothing of it is wrong by itself.
+// monitoring examines the objects for Prometheus and Grafana. Both can be set up in other ways,
+// so a missing object is not a problem by itself.
 func (e *examination) monitoring(ctx context.Context) {
 	monitors := &unstructured.UnstructuredList{}
 	monitors.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitorList"})

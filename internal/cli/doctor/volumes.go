@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The names of Ceph-CSI's drivers. Rook puts a prefix and a dot before them.
+// These are the names of Ceph-CSI's drivers. Rook puts a prefix and a dot before them.
 const (
 	driverRBD    = "rbd.csi.ceph.com"
 	driverCephFS = "cephfs.csi.ceph.com"
@@ -29,8 +29,8 @@ const (
 	keySubvolume = "subvolumeName"
 )
 
-// volumes says what in Ceph is behind the StorageClasses that benchmarks can name, and behind
-// the claims of the namespace: a sweep over a pool's option has to name that pool.
+// volumes shows which pools back the StorageClasses and the claims of the namespace, because a
+// sweep over a pool's option has to name the pool.
 func (e *examination) volumes(ctx context.Context) {
 	var classes storagev1.StorageClassList
 	if err := e.client.List(ctx, &classes); err != nil {
@@ -59,7 +59,7 @@ func (e *examination) class(ctx context.Context, class *storagev1.StorageClass) 
 	e.found(about, OK, fmt.Sprintf("Its volumes are %s.", behind), "")
 }
 
-// behindClass says what the volumes of a class of Ceph-CSI are; "" for any other class.
+// behindClass describes the volumes of a class of Ceph-CSI; "" for any other class.
 func behindClass(class *storagev1.StorageClass) string {
 	p := class.Parameters
 	switch {
@@ -75,7 +75,7 @@ func behindClass(class *storagev1.StorageClass) string {
 	return ""
 }
 
-// poolsOf names the pool of images, and the one that their data is in if that is another.
+// poolsOf names the pool of the images, and their data pool if that is another.
 func poolsOf(p map[string]string) string {
 	where := fmt.Sprintf("pool %s of clusterID %s", p[keyPool], p[keyClusterID])
 	if p[keyDataPool] != "" {
@@ -86,7 +86,7 @@ func poolsOf(p map[string]string) string {
 
 func isDriver(name, driver string) bool { return name == driver || strings.HasSuffix(name, "."+driver) }
 
-// claims says the same of the claims that are bound.
+// claims describes the volumes of the bound claims.
 func (e *examination) claims(ctx context.Context) {
 	var claims corev1.PersistentVolumeClaimList
 	if err := e.client.List(ctx, &claims, client.InNamespace(e.namespace)); err != nil {
@@ -112,8 +112,8 @@ func (e *examination) claims(ctx context.Context) {
 	}
 }
 
-// behindVolume says what a volume of Ceph-CSI is; "" for any other. A volume that was made by
-// hand has no name of an image or subvolume among its attributes.
+// behindVolume describes a volume of Ceph-CSI; "" for any other. A volume that was created by
+// hand lacks the attribute with the name of its image or subvolume.
 func behindVolume(volume *corev1.PersistentVolume) string {
 	csi := volume.Spec.CSI
 	if csi == nil {

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// The exit codes. They are documented with each command in docs: scripts rely on them.
+// These exit codes are documented with each command in docs, and scripts rely on them.
 const (
 	OK = 0
-	// Failure: the command could not do what it was asked to do.
+	// Failure means that the command failed.
 	Failure = 1
-	// Usage: it was not asked properly, and nothing was read.
+	// Usage means that the command line is wrong. Nothing was read.
 	Usage = 2
-	// Unexpected: it did what it was asked to do, and the outcome is not what
-	// --expect names, or is not there within --timeout.
+	// Unexpected means that the command worked, but the outcome differs from --expect, or was
+	// not there within --timeout.
 	Unexpected = 3
 )
 
@@ -31,12 +31,12 @@ func UsageErrorf(format string, args ...any) error {
 	return &codeError{Usage, fmt.Errorf(format, args...)}
 }
 
-// UnexpectedErrorf returns an error about an outcome that was not expected.
+// UnexpectedErrorf returns an error about an unexpected outcome.
 func UnexpectedErrorf(format string, args ...any) error {
 	return &codeError{Unexpected, fmt.Errorf(format, args...)}
 }
 
-// Code returns the exit code for what a command returned.
+// Code returns the exit code for the error of a command.
 func Code(err error) int {
 	var coded *codeError
 	switch {

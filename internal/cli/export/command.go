@@ -75,7 +75,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	return cmd
 }
 
-// bundle is the object and what belongs to it, as documents of YAML.
+// bundle returns the object and its related objects as YAML documents.
 func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
 	c, namespace, err := connect()
 	if err != nil {
@@ -100,7 +100,7 @@ func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name 
 	return text.Bytes(), nil
 }
 
-// partsOf are the full results of a benchmark, and the benchmarks and sessions of a sweep.
+// partsOf returns the full results of a benchmark, or the benchmarks and sessions of a sweep.
 func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
 	var parts []client.Object
 	switch found := found.(type) {

@@ -38,15 +38,15 @@ exec kubectl-cephtune __complete "$@"
 
 func main() {
 	if err := write(os.Stdout, cli.NewRoot("kubectl cephtune")); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err) // A failure has no other place to be reported.
+		_, _ = fmt.Fprintln(os.Stderr, err) // A failure to write cannot be reported.
 		os.Exit(1)
 	}
 }
 
-// write writes the page: what all commands have in common, each of them, and the flags
-// that choose the cluster, which all but one have, once.
+// write writes the page: the common introduction, each command, and once the flags that choose
+// the cluster, which all commands but one have.
 func write(out io.Writer, root *cobra.Command) error {
-	root.DisableAutoGenTag = true // The date would make it another page every day.
+	root.DisableAutoGenTag = true // The date would change the page every day.
 	root.InitDefaultHelpCmd()
 	var page bytes.Buffer
 	page.WriteString(intro)
@@ -73,7 +73,7 @@ func write(out io.Writer, root *cobra.Command) error {
 	return err
 }
 
-// documented leaves out what cobra brings: help about help.
+// documented reports whether the page has a command. It leaves out cobra's help command.
 func documented(cmd *cobra.Command) bool {
 	return cmd.IsAvailableCommand() && cmd.Name() != "help" && cmd.Name() != "completion"
 }
@@ -98,7 +98,7 @@ func writeCommand(page *bytes.Buffer, cmd *cobra.Command, connects bool) error {
 	if err := doc.GenMarkdownCustom(cmd, &text, func(name string) string { return "#" + name }); err != nil {
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
 	}
-	// The page has all commands, so links to the others are needless.
+	// The page has all commands, so it needs no links to other commands.
 	body, _, _ := strings.Cut(text.String(), "### SEE ALSO")
 	page.WriteString("\n" + strings.TrimSpace(body) + "\n")
 	if connects {

@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// Connected returns a command that has the flags which choose the cluster, and connects
-// by what they say.
+// Connected returns a command with the flags that choose the cluster. The command connects
+// according to these flags.
 func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 	connection := NewConnection()
 	cmd := newCommand(connection)
@@ -18,13 +18,12 @@ func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// AddOutput gives a command the flag --output for one of these formats, the first of them
-// if it is not given, with its completion. Another one is wrong usage before the command
-// is run.
+// AddOutput gives a command the flag --output for one of these formats, with completion. The
+// first format is the default. Any other value is a usage error before the command runs.
 func AddOutput(cmd *cobra.Command, into *string, formats ...string) {
 	list := strings.Join(formats, ", ")
 	cmd.Flags().StringVarP(into, "output", "o", formats[0], list)
-	// It fails only for a flag that does not exist.
+	// This fails only for a missing flag.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(formats, *into) {

@@ -1,4 +1,4 @@
-// Package kube is the way of the command line to a cluster.
+// Package kube connects the command line to a Kubernetes cluster.
 package kube
 
 import (
@@ -22,32 +22,32 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// AnnotationConnection marks the flags that every command has, which the generated page
-// about the commands describes only once.
+// AnnotationConnection marks the flags that choose the cluster. The generated page about the
+// commands describes them only once.
 const AnnotationConnection = "cephtune.dev/connection"
 
-// Connection is what kubectl's flags say about the cluster.
+// Connection holds the values of kubectl's flags that choose the cluster.
 type Connection struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-// NewConnection returns one whose flags were not read yet.
+// NewConnection returns a Connection whose flags were not read yet.
 func NewConnection() *Connection { return &Connection{flags: genericclioptions.NewConfigFlags(true)} }
 
-// AddFlags gives them to a command.
+// AddFlags adds the flags to a command.
 func (c *Connection) AddFlags(cmd *cobra.Command) {
 	own := pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	c.flags.AddFlags(own)
 	own.VisitAll(func(f *pflag.Flag) {
 		f.Annotations = map[string][]string{AnnotationConnection: {"true"}}
 		if f.Name == "cache-dir" {
-			f.DefValue = "~/.kube/cache" // Help with the user's home would differ between machines.
+			f.DefValue = "~/.kube/cache" // With the user's home, help would differ between machines.
 		}
 	})
 	cmd.Flags().AddFlagSet(own)
 }
 
-// Connect makes a client of the flags, and returns the namespace that they choose.
+// Connect creates a client from the flags, and returns the namespace that they choose.
 func (c *Connection) Connect() (client.WithWatch, string, error) {
 	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Connection) Connect() (client.WithWatch, string, error) {
 	return made, namespace, nil
 }
 
-// ServerVersion is that of the API server, such as v1.36.3.
+// ServerVersion returns the version of the API server, such as v1.36.3.
 func (c *Connection) ServerVersion() (string, error) {
 	discovery, err := c.flags.ToDiscoveryClient()
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Connection) ServerVersion() (string, error) {
 	return info.GitVersion, nil
 }
 
-// FollowLog follows the log of a container from its last line on, until the context is
+// FollowLog follows the log of a container from its last line on. It ends when the context is
 // done or the container has ended.
 func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {
 	config, err := c.flags.ToRESTConfig()
@@ -96,7 +96,7 @@ func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container st
 	return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 }
 
-// Scheme knows the kinds that the command line reads.
+// Scheme returns a scheme with the kinds that the command line reads.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -128,7 +128,8 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		return o.print(c, objects, out)
 	}
 	if len(objects) == 0 {
-		// On standard error, as kubectl does, so that the table stays empty.
+		// The message goes to standard error, as in kubectl, so that standard output stays
+		// empty.
 		_, err = fmt.Fprintf(errOut, "There are none in %s.\n", where)
 		return err
 	}
@@ -138,7 +139,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 	return err
 }
 
-// find returns the objects by namespace, kind and name.
+// find returns the objects, sorted by namespace, kind and name.
 func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]client.Object, error) {
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
@@ -218,7 +219,7 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 	return rows
 }
 
-// phase is what goes on; what status says of an earlier run is not that.
+// phase returns the current phase. It ignores a status that is about an earlier run.
 func phase(item client.Object, state object.State) string {
 	reason := state.Ready().Reason
 	switch {

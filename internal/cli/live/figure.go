@@ -1,8 +1,8 @@
 // Package live reports how fast the clients of a benchmark are while they measure, from the logs
 // of their pods.
 //
-// It needs neither the manager nor the token of the run, writes nothing into the API, and
-// asks for no right but to list pods and to read their logs.
+// It needs neither the manager nor the token of the run, and writes nothing into the API. It
+// only needs the permissions to list pods and to read their logs.
 package live
 
 import (
@@ -18,25 +18,26 @@ import (
 	"github.com/cephtune/cephtune/internal/progress"
 )
 
-// stale is how old the word of a client may be to be about the present.
+// stale is the age at which the last rate of a client no longer counts as current.
 const stale = 4 * time.Second
 
-// Figure is how fast the clients are at present, all together.
+// Figure is the present rate of all clients together.
 type Figure struct {
-	// Task is what they do, such as r1-write-4m, and Elapsed for how long.
+	// Task is the name of the clients' task, such as r1-write-4m. Elapsed is how long it has
+	// run.
 	Task    string
 	Elapsed time.Duration
-	// Rate is their sum, and the mean latency of all their operations; 0 where one of
-	// them does not say.
+	// Rate has the sums of the clients' rates, and the mean latency of all their operations. A
+	// value that one client does not report is 0.
 	Rate parse.Rate
-	// Clients are those that it is of, and Of is how many there are.
+	// Clients is how many clients the figure includes, of Of clients in all.
 	Clients, Of int
-	// Unknown is why the figure is missing; empty if it is known, or if no client measures just
-	// now.
+	// Unknown says why the figure is missing; empty if it is known, or if no client measures
+	// just now.
 	Unknown string
 }
 
-// String is for a line of a terminal; empty if no client measures just now.
+// String returns text for a line of a terminal; empty if no client measures just now.
 func (f Figure) String() string {
 	switch {
 	case f.Unknown != "":
@@ -61,19 +62,19 @@ func (f Figure) String() string {
 	return text
 }
 
-// phaseOf is the phase of a task that measures one; others are called what they are.
+// phaseOf returns the phase that a task measures, or the name of a task that measures none.
 func phaseOf(task string) string {
 	return regexp.MustCompile(`^r[0-9]+-`).ReplaceAllString(task, "")
 }
 
-// heard is the last word of a client, and when it came.
+// heard is the last rate that a client reported, and when it arrived.
 type heard struct {
 	line progress.Line
 	at   time.Time
 }
 
-// merge adds up the clients' speeds in the same task, the latest one. It returns false if no
-// client has reported lately. It is pure.
+// merge adds up the rates of the clients that work on the latest task. It returns false if no
+// client has reported lately. It is a pure function.
 func merge(clients []heard, of int, now time.Time) (Figure, bool) {
 	clients = slices.DeleteFunc(slices.Clone(clients), func(h heard) bool { return now.Sub(h.at) > stale })
 	if len(clients) == 0 {

@@ -19,15 +19,15 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Logs follows the log of a container from its last line on, until the context is done
-// or the container has ended.
+// Logs follows the log of a container from its last line on. It ends when the context is done or
+// the container has ended.
 type Logs func(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
 
-// Subject is whose clients are to be followed.
+// Subject is the benchmark whose clients to follow.
 type Subject struct {
 	// Namespace and Benchmark name a running CephBenchmark; an empty name follows none.
 	Namespace, Benchmark string
-	// Clients is how many it has; 0 if that is not known.
+	// Clients is its number of clients; 0 if unknown.
 	Clients int
 }
 
@@ -35,20 +35,20 @@ type Subject struct {
 type Follower struct {
 	Pods client.Reader
 	Logs Logs
-	// Every is the interval between figures, and Look between searches for pods.
+	// Every is the interval between figures. Look is the interval between searches for pods.
 	Every, Look time.Duration
 	// Patience is how long logs may be unreachable before that is reported.
 	Patience time.Duration
 	Now      func() time.Time
 }
 
-// New returns a follower at the pace of people.
+// New returns a Follower with intervals that suit people.
 func New(pods client.Reader, logs Logs) *Follower {
 	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Patience: 20 * time.Second, Now: time.Now}
 }
 
-// Follow reports how fast the clients are, again and again, until the context is done. Each time
-// it calls subject for the benchmark to follow, and passes that on with the figure.
+// Follow reports the clients' rate periodically until the context is done. Before each report it
+// calls subject for the benchmark to follow, and passes that on with the figure.
 func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func(Subject, Figure)) {
 	s := &session{Follower: f, clients: map[string]*follower{}}
 	defer s.drop()
@@ -64,27 +64,27 @@ func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func
 	}
 }
 
-// session is what is followed at present.
+// session holds the benchmark and the logs that are followed at present.
 type session struct {
 	*Follower
 	subject Subject
-	clients map[string]*follower // by pod
+	clients map[string]*follower // keyed by pod
 	looked  time.Time
-	err     error     // of the last look for pods
-	quiet   time.Time // since when nothing was heard
+	err     error     // from the last search for pods
+	quiet   time.Time // the time since which no client has reported
 	work    sync.WaitGroup
 }
 
-// follower follows one log. Other goroutines read what it has heard.
+// follower follows one log. Other goroutines read its last rate.
 type follower struct {
 	stop context.CancelFunc
 
 	mu   sync.Mutex
 	last heard
-	err  error // of the last attempt
+	err  error // from the last attempt
 }
 
-// turn looks for pods if that is due, and reports the clients' figure.
+// turn searches for pods if that is due, and returns the clients' figure.
 func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, Figure)) {
 	now := s.Now()
 	if subject != s.subject {
@@ -103,8 +103,8 @@ func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, 
 	}
 }
 
-// figure is what the clients say, or why that is not known. That they say nothing for a
-// while is how it is between two phases.
+// figure returns the clients' rate, or the reason why it is unknown. Silence for a while is
+// normal between two phases.
 func (s *session) figure(now time.Time) Figure {
 	var words []heard
 	err := s.err
@@ -132,14 +132,14 @@ func (s *session) figure(now time.Time) Figure {
 
 func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
-// look makes sure that the pods that run are followed, and no others.
+// look starts following new running pods and stops following others.
 func (s *session) look(ctx context.Context) {
 	var pods corev1.PodList
 	s.err = s.Pods.List(ctx, &pods, client.InNamespace(s.subject.Namespace), client.MatchingLabels{
 		settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark,
 	})
 	if s.err != nil {
-		return // Those that are followed go on.
+		return // The existing followers continue.
 	}
 	running := map[string]bool{}
 	for i := range pods.Items {
@@ -171,7 +171,7 @@ func (s *session) begin(ctx context.Context, pod string) {
 	s.work.Go(func() { one.follow(ctx, s.Follower, namespace, pod) })
 }
 
-// drop ends all that is followed.
+// drop stops all followers.
 func (s *session) drop() {
 	for _, one := range s.clients {
 		one.stop()
@@ -180,8 +180,8 @@ func (s *session) drop() {
 	s.work.Wait()
 }
 
-// follow reads a log to its end, and begins again: a connection may break, and the API
-// server ends one that lasts long.
+// follow reads a log to its end, and begins again: a connection may break, and the API server
+// ends long connections.
 func (one *follower) follow(ctx context.Context, with *Follower, namespace, pod string) {
 	for ctx.Err() == nil {
 		one.read(ctx, with, namespace, pod)
@@ -207,7 +207,7 @@ func (one *follower) read(ctx context.Context, with *Follower, namespace, pod st
 		if line, ok := progress.Parse(string(text)); ok && err == nil {
 			one.note(func() { one.last, one.err = heard{line: line, at: with.Now()}, nil })
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // No line of ours is so long.
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // No line of a runner is so long.
 			return
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// noProvisioner is of classes whose volumes somebody makes beforehand.
+// noProvisioner is the provisioner of classes whose volumes are created beforehand.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// Fit chooses the size of volumes by what the classes of --storage-class offer, and reports where
-// there is no such class or there are not enough volumes. Without the right to look, all is left
-// as it is.
+// Fit chooses a volume size that the classes of --storage-class offer. It returns an error if a
+// class does not exist or has too few volumes. Without the permission to read classes, it
+// changes nothing.
 func (l *Flags) Fit(ctx context.Context, c client.Client) error {
 	for _, name := range l.classes {
 		if err := l.fit(ctx, c, name); err != nil {
@@ -50,8 +50,8 @@ func (l *Flags) fit(ctx context.Context, c client.Client, name string) error {
 	return l.fitVolumes(name, volumes.Items)
 }
 
-// fitVolumes chooses the largest size of which there is a volume of the class for each client, and
-// none larger than that of the classes before: all are measured with the same.
+// fitVolumes chooses the largest size for which the class has a volume for each client. It never
+// exceeds the size for earlier classes, because all classes are measured with the same size.
 func (l *Flags) fitVolumes(class string, all []corev1.PersistentVolume) error {
 	mode := corev1.PersistentVolumeFilesystem
 	if l.volumeMode == "block" {
@@ -86,7 +86,7 @@ func (l *Flags) fitVolumes(class string, all []corev1.PersistentVolume) error {
 	return nil
 }
 
-// otherClasses names the classes that there are, for an error.
+// otherClasses lists the existing classes, for an error message.
 func otherClasses(ctx context.Context, c client.Client) string {
 	list := &storagev1.StorageClassList{}
 	if err := c.List(ctx, list); err != nil || len(list.Items) == 0 {

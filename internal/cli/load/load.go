@@ -1,4 +1,4 @@
-// Package load makes the template of a benchmark from flags, which "run" and "sweep" share.
+// Package load makes the template of a benchmark from flags that "run" and "sweep" share.
 package load
 
 import (
@@ -28,7 +28,7 @@ import (
 type Flags struct {
 	cluster      string
 	pool         string
-	classes      []string // of --storage-class, the first of which the others are compared with
+	classes      []string // from --storage-class; the first is the baseline
 	storageClass string   // the first of them
 	volumeSize   string
 	volumeMode   string
@@ -47,9 +47,9 @@ type Flags struct {
 	clients      int32
 	dataset      string
 
-	size   *resource.Quantity // blockSize, once it is checked
-	volume *resource.Quantity // volumeSize, likewise
-	fitted bool               // volume is what a class offers
+	size   *resource.Quantity // the parsed blockSize
+	volume *resource.Quantity // the parsed volumeSize
+	fitted bool               // volume is a size that a class offers
 }
 
 // Add registers the flags on a command.
@@ -79,7 +79,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 		return pflag.NormalizedName(words.Flag(name))
 	})
 	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
-		// It fails only for a flag that does not exist, which a test would show.
+		// This fails only for a missing flag, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -91,12 +91,12 @@ func names() []string {
 	}
 }
 
-// Given are the flags that the command line names.
+// Given returns the load flags that the command line sets.
 func (*Flags) Given(flags *pflag.FlagSet) []string {
 	return slices.DeleteFunc(names(), func(name string) bool { return !flags.Changed(name) })
 }
 
-// Engines are the engines that a phase may name.
+// Engines returns the engines that a phase may name.
 func Engines() []string { return []string{"rados", "rbd", "fio"} }
 
 // Check validates the flags without a cluster, and fills in those that were not given. needsFio
@@ -115,7 +115,7 @@ func (l *Flags) Check(needsFio bool) error {
 	return l.checkSizes()
 }
 
-// checkWords is about flags that each have a few values.
+// checkWords validates flags that each have a few allowed values.
 func (l *Flags) checkWords() error {
 	switch {
 	case !slices.Contains(Engines(), l.engine):
@@ -130,7 +130,7 @@ func (l *Flags) checkWords() error {
 	return nil
 }
 
-// checkEngine is about flags that not every tool has.
+// checkEngine validates flags that not every engine supports.
 func (l *Flags) checkEngine(needsFio bool) error {
 	switch {
 	case l.engine == "rbd" && l.ramp != 0:
@@ -173,7 +173,7 @@ func (l *Flags) checkVolume() error {
 	return nil
 }
 
-// choose sets engine and mode if they were not given.
+// choose sets engine and mode if the flags do not.
 func (l *Flags) choose(needsFio bool) {
 	mixed := strings.HasSuffix(l.mode, "readwrite")
 	byFio := needsFio || l.jobs != 0 || l.rateIOPS != 0 || l.readPercent != 0 || l.storageClass != "" || mixed || l.mode == "randwrite"
@@ -218,22 +218,22 @@ func (l *Flags) checkSizes() error {
 // defaultVolumeSize applies to a StorageClass that provisions volumes on demand.
 const defaultVolumeSize = "10Gi"
 
-// Engine is the tool that was chosen.
+// Engine returns the chosen engine.
 func (l *Flags) Engine() string { return l.engine }
 
-// Figure is the usual metric of such a load.
+// Figure returns the usual metric for this load.
 func (l *Flags) Figure() v1alpha1.Metric {
 	switch {
 	case l.rateIOPS != 0:
-		return v1alpha1.MetricLatencyP99 // The rate is the same each time.
+		return v1alpha1.MetricLatencyP99 // With a fixed rate, only latency can differ.
 	case strings.HasPrefix(l.mode, "rand"):
 		return v1alpha1.MetricIOPS
 	}
 	return v1alpha1.MetricBandwidth
 }
 
-// Classes is the parameter of a sweep over the StorageClasses of --storage-class; nil where it names
-// one class or none.
+// Classes returns the parameter of a sweep over the StorageClasses of --storage-class; nil if
+// the flag names one class or none.
 func (l *Flags) Classes() *v1alpha1.Parameter {
 	if len(l.classes) <= 1 {
 		return nil
@@ -245,14 +245,14 @@ func (l *Flags) Classes() *v1alpha1.Parameter {
 	return p
 }
 
-// Scratch reports whether a pool is made for the load.
+// Scratch reports whether a scratch pool is created for the load.
 func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }
 
-// Pool is the existing pool that was named.
+// Pool returns the name of the existing pool, if the flags name one.
 func (l *Flags) Pool() string { return l.pool }
 
-// Template is the template that the flags describe. Fields that they leave open get the defaults
-// of the kind.
+// Template returns the template that the flags describe. Other fields get the defaults of the
+// API.
 func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	phase, err := l.Phase()
 	if err != nil {
@@ -264,8 +264,8 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	}, nil
 }
 
-// datasetSize leaves room in a volume for the file system and for the data of writes, which are
-// separate from those of reads.
+// datasetSize returns a size that leaves room in a volume for the file system and for the data
+// of writes, which is separate from the data of reads.
 func (l *Flags) datasetSize() string {
 	if l.dataset != "" || l.volume == nil {
 		return l.dataset
@@ -363,8 +363,8 @@ func (l *Flags) fio() *v1alpha1.Fio {
 	return phase
 }
 
-// depthOfRate is how much may be in flight where a rate is offered: with the default of 1, a slow
-// operation would hold the next one back, and the rate would follow the cluster.
+// depthOfRate is the queue depth for a fixed rate. With the default of 1, a slow operation would
+// delay the next one, and the rate would depend on the cluster.
 const depthOfRate = 32
 
 func (l *Flags) reads() *int32 {
@@ -383,7 +383,7 @@ func (l *Flags) rampOf() *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(l.ramp)}
 }
 
-// ClusterRef is the CephCluster that was named, or the only one that there is.
+// ClusterRef returns the CephCluster that the flags name, or the only one that exists.
 func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
 	if namespace, name, named := strings.Cut(l.cluster, "/"); named {
 		return v1alpha1.ClusterReference{Namespace: namespace, Name: name}, nil
@@ -391,7 +391,7 @@ func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.Clust
 	return OnlyCluster(ctx, c)
 }
 
-// OnlyCluster is the CephCluster, where there is one and no more.
+// OnlyCluster returns the CephCluster, or an error unless exactly one exists.
 func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
@@ -407,7 +407,7 @@ func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReferenc
 	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(list.Items)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME, or with spec.clusterRef in a file")
 }
 
-// FillCluster names the only CephCluster in an object that names none.
+// FillCluster sets the only CephCluster in an object that names none.
 func FillCluster(ctx context.Context, c client.Client, o client.Object) error {
 	var ref *v1alpha1.ClusterReference
 	switch o := o.(type) {

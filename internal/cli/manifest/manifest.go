@@ -23,12 +23,12 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// limit bounds what is read: a sweep has at most some 100 KiB, and the results of the
-// runs of a benchmark half a MiB each.
+// limit is the largest file that is read. A sweep has at most about 100 KiB, and the results of
+// one run of a benchmark have half a MiB.
 const limit = 64 << 20
 
-// One reads the only benchmark or sweep of a file; "-" is standard input. A field that is
-// not known is an error: misspelled, it would be left out in silence.
+// One reads the only benchmark or sweep of a file; "-" is standard input. An unknown field is an
+// error, because a misspelled field would otherwise be ignored silently.
 func One(path string, stdin io.Reader) (client.Object, error) {
 	all, err := documents(path, stdin, serializer.EnableStrict)
 	if err != nil {
@@ -37,8 +37,8 @@ func One(path string, stdin io.Reader) (client.Object, error) {
 	return Only(path, all)
 }
 
-// Main is the only sweep of a file, which may also have the benchmarks of its runs, or the only
-// benchmark.
+// Main returns the only sweep of a file, which may also have the benchmarks of its runs. In a
+// file without a sweep, it returns the only benchmark.
 func Main(path string, all []client.Object) (client.Object, error) {
 	sweeps := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool {
 		return object.StateOf(o).Kind.Name != object.Sweep().Name
@@ -49,7 +49,7 @@ func Main(path string, all []client.Object) (client.Object, error) {
 	return Only(path, all)
 }
 
-// Only is the only benchmark or sweep among the objects of a file.
+// Only returns the only benchmark or sweep among the objects of a file.
 func Only(path string, all []client.Object) (client.Object, error) {
 	var found client.Object
 	for _, o := range all {
@@ -67,9 +67,8 @@ func Only(path string, all []client.Object) (client.Object, error) {
 	return found, nil
 }
 
-// All reads every object of a file: several documents, and Lists as kubectl writes them.
-// Fields that are not known are left out: what was read from a cluster may be of a later
-// version.
+// All reads every object of a file, from several documents and from Lists as written by kubectl.
+// It ignores unknown fields, because the file may come from a cluster with a later version.
 func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
 
 func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
@@ -93,7 +92,7 @@ func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptio
 			return nil, fmt.Errorf("%s: %w", name(path), err)
 		}
 		if asJSON, err := yaml.YAMLToJSON(document); err == nil && string(asJSON) == "null" {
-			continue // Nothing but comments.
+			continue // The document has only comments.
 		}
 		objects, err := decode(decoder, document)
 		if err != nil {
@@ -134,7 +133,7 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // It was only read.
+		defer func() { _ = file.Close() }() // An error does not matter after reading.
 		source = file
 	}
 	text, err := io.ReadAll(io.LimitReader(source, limit+1))

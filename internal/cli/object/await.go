@@ -14,23 +14,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The ways in which waiting can end early.
+// These errors say why waiting ended early.
 var (
 	ErrTimeout     = errors.New("--timeout is over")
 	ErrInterrupted = errors.New("this command was interrupted")
 )
 
-// Pace is how an object is looked at again.
+// Pace says how an object is polled.
 type Pace struct {
-	// Every is the time between two looks, Patience for how long there may be no answer.
+	// Every is the polling interval. Patience is how long the API server may fail to answer.
 	Every, Patience time.Duration
 }
 
-// DefaultPace is that of people.
+// DefaultPace returns intervals that suit people.
 func DefaultPace() Pace { return Pace{Every: 2 * time.Second, Patience: 2 * time.Minute} }
 
-// Bounded is a context that ends with a timeout, unless that is 0, or when the user
-// interrupts.
+// Bounded returns a context that ends after the timeout or when the user interrupts. A timeout
+// of 0 means none.
 func Bounded(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	if timeout == 0 {
@@ -43,7 +43,7 @@ func Bounded(parent context.Context, timeout time.Duration) (context.Context, co
 	}
 }
 
-// Early is why such a context has ended.
+// Early returns the reason why a context of Bounded has ended.
 func Early(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ErrTimeout
@@ -51,9 +51,9 @@ func Early(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// Await looks at an object until look says that it is done. It is nil where the object,
-// or the one with that UID, is gone. A connection that breaks is tried again while the
-// patience lasts.
+// Await polls an object until look reports that it is done. It passes nil to look if the object,
+// or the one with that UID, no longer exists. It retries a broken connection while the patience
+// lasts.
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()
@@ -78,7 +78,7 @@ func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, 
 	}
 }
 
-// fetch returns nil where the object is gone.
+// fetch returns nil if the object no longer exists.
 func fetch(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey, uid types.UID) (client.Object, error) {
 	o := kind.New()
 	err := from.Get(ctx, key, o)

@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// completionTimeout bounds what happens on a press of the tab key.
+// completionTimeout limits the requests after a press of the tab key.
 const completionTimeout = 5 * time.Second
 
 // Connect makes a client and returns the chosen namespace.
 type Connect func() (client.WithWatch, string, error)
 
-// Complete completes the names of objects: of sweeps as they are, of benchmarks with
-// their type before them. Those that are already typed are not offered again, and there
-// are as many as most says.
+// Complete completes the names of objects. Benchmarks have their type before the name, sweeps do
+// not. It offers no name that is already typed. most is the number of names that the command
+// accepts.
 func Complete(connect Connect, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		all := names(cmd, connect, Sweep(), "")
@@ -52,8 +52,8 @@ func offer(all, args []string, typed string, most int) ([]string, cobra.ShellCom
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// names are those of a kind; empty if the cluster cannot be asked, since completion cannot show
-// an error.
+// names returns the names of the objects of a kind. It returns none if the cluster cannot be
+// asked, because completion cannot show an error.
 func names(cmd *cobra.Command, connect Connect, kind Kind, prefix string) []string {
 	c, namespace, err := connect()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package object knows the kinds that the command line works on: how people name them,
-// how they are read, and what both have in common.
+// Package object describes the kinds that the command line works on: the names that people use,
+// how to read objects, and the parts of status that both kinds share.
 package object
 
 import (
@@ -19,16 +19,16 @@ import (
 
 // Kind is CephTuningSweep or CephBenchmark.
 type Kind struct {
-	// Name is that of the kind, Plural that of the resource.
+	// Name is the name of the kind, Plural the name of the resource.
 	Name, Plural string
-	// aliases are the words that kubectl takes for it.
+	// aliases are the words that kubectl accepts for the kind.
 	aliases []string
-	// New and NewList make empty objects.
+	// New and NewList return empty objects.
 	New     func() client.Object
 	NewList func() client.ObjectList
 }
 
-// Sweep is CephTuningSweep.
+// Sweep returns the kind CephTuningSweep.
 func Sweep() Kind {
 	return Kind{
 		Name: "CephTuningSweep", Plural: "cephtuningsweeps",
@@ -38,7 +38,7 @@ func Sweep() Kind {
 	}
 }
 
-// Benchmark is CephBenchmark.
+// Benchmark returns the kind CephBenchmark.
 func Benchmark() Kind {
 	return Kind{
 		Name: "CephBenchmark", Plural: "cephbenchmarks",
@@ -48,10 +48,10 @@ func Benchmark() Kind {
 	}
 }
 
-// Kinds are both.
+// Kinds returns both kinds.
 func Kinds() []Kind { return []Kind{Sweep(), Benchmark()} }
 
-// KindOf is the kind that kubectl would take a word for.
+// KindOf returns the kind for a word that kubectl accepts.
 func KindOf(word string) (Kind, bool) {
 	short, _, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, k := range Kinds() {
@@ -62,7 +62,7 @@ func KindOf(word string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Parse takes what was typed: TYPE/NAME, TYPE NAME, or the NAME of a sweep.
+// Parse parses arguments of the form TYPE/NAME, TYPE NAME, or NAME (of a sweep).
 func Parse(args []string) (Kind, string, error) {
 	switch {
 	case len(args) == 1:
@@ -102,12 +102,12 @@ func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKe
 	return o, nil
 }
 
-// Unknown is the error where the cluster does not know a kind.
+// Unknown returns the error for a kind that the cluster does not have.
 func Unknown(kind Kind) error {
 	return fmt.Errorf("the cluster does not know %ss: install cephtune, or choose another --context", kind.Name)
 }
 
-// State is what both kinds have in common.
+// State holds the parts of status that both kinds share.
 type State struct {
 	Kind               Kind
 	Conditions         []metav1.Condition
@@ -117,12 +117,12 @@ type State struct {
 	ObservedRunID      v1alpha1.RunID
 	Suspend            bool
 	Cluster            v1alpha1.ClusterReference
-	// Result is the figure that people look for first, Verdict what it came to, and
-	// Summary that in one sentence.
+	// Result is the most important figure, Verdict the outcome, and Summary the outcome in one
+	// sentence.
 	Result, Verdict, Summary string
 }
 
-// StateOf reads it; it is empty for an object of another kind.
+// StateOf returns the State of an object; empty for another kind.
 func StateOf(o client.Object) State {
 	switch o := o.(type) {
 	case *v1alpha1.CephTuningSweep:
@@ -145,13 +145,13 @@ func StateOf(o client.Object) State {
 	return State{}
 }
 
-// Ready is the condition of that name, empty where the operator has not looked yet.
+// Ready returns the condition Ready; empty if the operator has not set it yet.
 func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionReady) }
 
-// Restored is the condition of that name, empty where nothing was changed.
+// Restored returns the condition Restored; empty if nothing was changed.
 func (s State) Restored() metav1.Condition { return s.condition(v1alpha1.ConditionRestored) }
 
-// Idle reports whether the operator neither works nor waits for something.
+// Idle reports whether the operator neither works on the object nor waits for something.
 func (s State) Idle() bool {
 	return s.condition(v1alpha1.ConditionReconciling).Status != metav1.ConditionTrue
 }
@@ -163,14 +163,14 @@ func (s State) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Ended reports whether the run that the spec asks for has ended, with results or without.
+// Ended reports whether the run that the spec requests has ended, with or without results.
 func (s State) Ended() bool {
 	over := s.condition(v1alpha1.ConditionComplete).Status == metav1.ConditionTrue || s.Failed()
 	return over && s.Idle() && s.RunID == s.ObservedRunID
 }
 
-// Failed reports whether the run in status has ended as a failure: without results, or with a
-// verdict that spec.failOn lists.
+// Failed reports whether the run in status has failed: it has no results, or a verdict that
+// spec.failOn lists.
 func (s State) Failed() bool {
 	return s.condition(v1alpha1.ConditionFailed).Status == metav1.ConditionTrue
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// BenchmarkPlan is what a benchmark would do. Times and bytes are guesses.
+// BenchmarkPlan describes the steps of a benchmark. Times and bytes are estimates.
 type BenchmarkPlan struct {
 	Runs              int32              `json:"runs"`
 	RunDuration       metav1.Duration    `json:"runDuration"`
@@ -38,10 +38,11 @@ type PlannedPhase struct {
 	Measured metav1.Duration    `json:"measured"`
 }
 
-// ofBenchmark has the API server check a benchmark without creating it, and writes what it would do.
+// ofBenchmark makes the API server validate a benchmark without creating it, and writes its
+// plan.
 func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephBenchmark, output string, out io.Writer) error {
 	checked := benchmark.DeepCopy()
-	// Another one of this name may be there: the plan is not about that one.
+	// An object of this name may exist, and must not affect the plan.
 	checked.Name, checked.GenerateName = "", generateName(benchmark)
 	if err := run.Create(ctx, client.NewDryRunClient(c), checked); err != nil {
 		return err
@@ -78,7 +79,7 @@ func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 		plan.Phases = append(plan.Phases, PlannedPhase{phase.Name, metav1.Duration{Duration: ramp}, metav1.Duration{Duration: measured}})
 	}
 	datasetBytes := int64(0)
-	if size, err := resource.ParseQuantity(spec.Template.Dataset.Size); err == nil { // Auto is none.
+	if size, err := resource.ParseQuantity(spec.Template.Dataset.Size); err == nil { // "Auto" is not a quantity.
 		datasetBytes = size.Value()
 	}
 	outline, err := sweepspec.OutlineOf(spec.Template, datasetBytes)
@@ -91,7 +92,7 @@ func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 	case !sweepspec.NeedsDataset(spec.Template):
 	case datasetBytes == 0:
 		plan.Dataset = "Auto"
-		return plan, nil // How much is written is not known.
+		return plan, nil // The amount to write is unknown.
 	default:
 		plan.Dataset = spec.Template.Dataset.Size
 	}
@@ -141,7 +142,7 @@ func (p *BenchmarkPlan) table() string {
 	return out.String()
 }
 
-// mebibytes rounds up to whole MiB, which is how exact such a guess can be.
+// mebibytes rounds up to whole MiB, the precision of such an estimate.
 func mebibytes(q *resource.Quantity) string {
 	const mebi = 1 << 20
 	return resource.NewQuantity((q.Value()+mebi-1)/mebi*mebi, resource.BinarySI).String()

@@ -1,5 +1,5 @@
-// Package plan is the subcommand that shows what a sweep or a benchmark would do, and changes
-// nothing.
+// Package plan is the subcommand that shows the steps of a sweep or a benchmark without running
+// it. It changes nothing.
 package plan
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
-// removalTimeout bounds the removal of the object that had the plan.
+// removalTimeout limits the removal of the object that was created for the plan.
 const removalTimeout = 30 * time.Second
 
-// longestName leaves room for what the API server makes up, within 63 characters.
+// longestName leaves room for the suffix that the API server generates, within 63 characters.
 const longestName = 40
 
 const longHelp = `Show what a CephTuningSweep would do: how many configurations and runs, how long it takes
@@ -133,7 +133,7 @@ func (o *options) ofSweep(cmd *cobra.Command, c client.WithWatch, sweep *v1alpha
 	return nil
 }
 
-// onlyPlanned is a sweep that is planned and not run, under a name of its own.
+// onlyPlanned returns a copy of a sweep that is planned and not run, with a generated name.
 func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	planned := &v1alpha1.CephTuningSweep{Spec: *sweep.Spec.DeepCopy()}
 	planned.Namespace = sweep.Namespace
@@ -142,7 +142,7 @@ func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	return planned
 }
 
-// generateName is for an object that has the plan of another.
+// generateName returns the name prefix of an object that is created to plan another.
 func generateName(of client.Object) string {
 	name := of.GetName()
 	if name == "" {
@@ -151,16 +151,16 @@ func generateName(of client.Object) string {
 	return strings.TrimRight(name[:min(len(name), longestName)], "-.") + "-plan-"
 }
 
-// Request is how a plan is asked for.
+// Request holds the options of a request for a plan.
 type Request struct {
-	// Timeout is how long to wait for it; 0 is until it is there.
+	// Timeout limits the wait for the plan; 0 means no limit.
 	Timeout time.Duration
 	// Output is table, json or yaml.
 	Output string
 }
 
-// Of has the operator plan a sweep, writes the plan, and returns it. What is created for it is
-// removed again.
+// Of makes the operator plan a sweep, writes the plan, and returns the sweep with it. It removes
+// the object that it creates for that.
 func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep, r Request, out, errOut io.Writer) (plan *v1alpha1.SweepPlan, err error) {
 	planned := onlyPlanned(sweep)
 	if err := run.Create(ctx, c, planned); err != nil {
@@ -178,7 +178,7 @@ func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep
 	return s.Status.Plan, nil
 }
 
-// remove deletes what had the plan, also where the user has interrupted.
+// remove deletes the object that was created for the plan, also after an interrupt by the user.
 func remove(parent context.Context, c client.Client, planned *v1alpha1.CephTuningSweep) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), removalTimeout)
 	defer cancel()

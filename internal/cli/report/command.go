@@ -103,7 +103,7 @@ func (o *options) check(args []string) error {
 	return err
 }
 
-// make makes the report in memory: half a file looks like one.
+// make makes the report in memory, because an incomplete file could pass for a complete one.
 func (o *options) make(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) ([]byte, error) {
 	from, err := o.find(ctx, connect, args, stdin)
 	if err != nil {
@@ -130,8 +130,8 @@ func (o *options) make(ctx context.Context, connect object.Connect, args []strin
 	return made.HTML()
 }
 
-// source is what a report is made of: a benchmark with the full results of its runs, or a
-// sweep with the benchmarks that it has made.
+// source holds the input of a report: a benchmark with the full results of its runs, or a sweep
+// with the benchmarks that it has created.
 type source struct {
 	object     client.Object
 	runs       []*archive.Run
@@ -172,7 +172,7 @@ func (o *options) find(ctx context.Context, connect object.Connect, args []strin
 	return from, err
 }
 
-// fromFile reads an object, and the results that are with it.
+// fromFile reads an object and its results from a file.
 func fromFile(path string, stdin io.Reader) (source, error) {
 	all, err := manifest.All(path, stdin)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// byHand is the command that restores a setting.
+// byHand returns the ceph command that restores a setting.
 func byHand(e tuning.Entry) string {
 	s, was := e.Setting, e.Original
 	switch s.Kind {
@@ -48,7 +48,8 @@ func byHand(e tuning.Entry) string {
 	return "see " + manual.ByHand
 }
 
-// poolValue is what Ceph takes for the value of an option of a pool, also for none.
+// poolValue returns the argument for `osd pool set` that restores an option of a pool, also if
+// the option was unset.
 func poolValue(option string, was tuning.Value) string {
 	if value, possible := ceph.UnsetBy(option); !was.Set && possible {
 		return value
@@ -56,7 +57,7 @@ func poolValue(option string, was tuning.Value) string {
 	return was.Text
 }
 
-// quoted is a word as a shell takes it.
+// quoted returns a word quoted for a shell.
 func quoted(word string) string {
 	if regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`).MatchString(word) {
 		return word
@@ -64,14 +65,14 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Open is a journal for programs.
+// Open is the JSON form of an open journal.
 type Open struct {
 	FSID    string        `json:"fsid"`
 	Sweep   tuning.Sweep  `json:"sweep"`
 	Entries []OpenSetting `json:"entries"`
 }
 
-// OpenSetting is one of its entries.
+// OpenSetting is one entry of an open journal.
 type OpenSetting struct {
 	Setting  string         `json:"setting"`
 	Original tuning.Value   `json:"original"`

@@ -1,5 +1,5 @@
-// Package restore is the subcommand that shows what a sweep still has to restore in Ceph, and by
-// which a person can abandon that.
+// Package restore is the subcommand that shows which settings a sweep still has to restore in
+// Ceph. A person can also abandon the restore with it.
 package restore
 
 import (
@@ -62,7 +62,7 @@ const examples = `  # Settings that sweep pg-num has not restored
 
 type options struct {
 	name     string // empty for every journal
-	kind     string // of whose journal it is, if there is a name
+	kind     string // the kind of the journal's owner, if there is a name
 	operator string
 	abandon  bool
 	yes      bool
@@ -131,7 +131,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	found, none, err := o.find(ctx, c, namespace)
 	known := err == nil
 	if err != nil && (!o.yes || !apierrors.IsForbidden(err)) {
-		return err // Who may not see what is open may give it up nevertheless.
+		return err // Abandoning a restore does not require the permission to read journals.
 	}
 	if o.abandon {
 		return o.giveUp(ctx, c, namespace, found, known, out)
@@ -152,8 +152,8 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	return nil
 }
 
-// find reads the journals that are open: all of them, or those of one object. Its second result
-// says that the namespace has no journals at all, open or not.
+// find reads the open journals of all objects or of one. Its second result says that the
+// namespace has no journal at all, open or closed.
 func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, bool, error) {
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
@@ -172,12 +172,12 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 			open = append(open, j)
 		}
 	}
-	// One that cannot be read may be the one that is looked for.
+	// A journal that cannot be read may be the requested one.
 	return open, len(all) == 0, errors.Join(damaged...)
 }
 
-// confirm makes sure that an empty result means that no journal exists, not that the search was
-// in the wrong place.
+// confirm checks that an empty result means that no journal exists, and not that the search was
+// in the wrong namespace.
 func (o *options) confirm(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, none bool) error {
 	if len(found) > 0 {
 		return nil
@@ -202,7 +202,7 @@ func (o *options) confirm(ctx context.Context, c client.Client, namespace string
 	return nil
 }
 
-// isOf reports whether a journal is of the object that was named.
+// isOf reports whether a journal belongs to the named object.
 func (o *options) isOf(j *tuning.Journal, namespace string) bool {
 	return j.Sweep.KindOrSweep() == o.kind && j.Sweep.Namespace == namespace && j.Sweep.Name == o.name
 }
@@ -233,7 +233,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 	return err
 }
 
-// ours are the values that the sweep may have given.
+// ours lists the values that the sweep may have set.
 func ours(e tuning.Entry) string {
 	var values []string
 	for _, v := range e.Applied {
@@ -244,7 +244,7 @@ func ours(e tuning.Entry) string {
 	return strings.Join(values, ", ")
 }
 
-// operatorAction says what the operator makes of a journal.
+// operatorAction describes what the operator does with a journal.
 func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) string {
 	kind, known := object.KindOf(j.Sweep.KindOrSweep())
 	if !known {
@@ -266,7 +266,7 @@ func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) str
 	return fmt.Sprintf("The %s is at %s: %s", name, ready.Reason, ready.Message)
 }
 
-// nameOf is what people call the kind of who has changed a cluster.
+// nameOf returns the name for people of the kind that owns a journal.
 func nameOf(j *tuning.Journal) string {
 	if j.Sweep.KindOrSweep() == object.Sweep().Name {
 		return "Sweep"
@@ -274,7 +274,7 @@ func nameOf(j *tuning.Journal) string {
 	return "Benchmark"
 }
 
-// giveUp annotates the sweep.
+// giveUp annotates the sweep to make the operator abandon the restore.
 func (o *options) giveUp(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, known bool, out io.Writer) error {
 	sweep := &v1alpha1.CephTuningSweep{}
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}

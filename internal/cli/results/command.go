@@ -1,5 +1,5 @@
-// Package results is the subcommand that shows what a CephBenchmark measured, from
-// the ConfigMaps that keep it.
+// Package results is the subcommand that shows the measurements of a CephBenchmark, from the
+// ConfigMaps of its results.
 package results
 
 import (
@@ -128,8 +128,8 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	return writeTable(w, f)
 }
 
-// Write shows what the latest run of a CephBenchmark measured, as the subcommand does
-// where it is asked for nothing else.
+// Write shows the measurements of the latest run of a CephBenchmark, like the subcommand without
+// flags.
 func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

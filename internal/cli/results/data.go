@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// writeJSON writes the documents as they are kept, in one array.
+// writeJSON writes the stored documents unchanged, in one array.
 func writeJSON(w io.Writer, f *findings) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -52,9 +52,9 @@ func writeFigures(w io.Writer, f *findings) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// writeSeries writes one line for each interval of the course of a phase: that of
-// all clients together, named "all", and that of each, by its number. The latter begin with the
-// ramp. Unknown values are empty.
+// writeSeries writes one line for each interval of the time series of a phase. It writes the
+// series of all clients together, named "all", and the series of each client, named by its
+// number. The latter include the ramp. Unknown values are empty.
 func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 	lines := [][]string{{
 		"run", "client", "direction", "start_seconds", "end_seconds", "operations_per_second", "bytes_per_second", "mean_latency_seconds",
@@ -114,7 +114,7 @@ func intervals(s *result.Series) [][]string {
 		}
 		latency := cell(s.MeanLatencySeconds, i)
 		if s.Stalled(i) {
-			latency = "" // No operations, no latency.
+			latency = "" // An interval without operations has no latency.
 		}
 		rows[i] = append(rows[i], latency)
 	}

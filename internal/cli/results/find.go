@@ -18,17 +18,17 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize and sweepPage bound one answer of the API server: a ConfigMap may have half a
-// MiB, and a benchmark of one run some KiB.
+// pageSize and sweepPage limit one answer of the API server: a ConfigMap may have half a MiB,
+// and a benchmark of one run a few KiB.
 const (
 	pageSize  = 20
 	sweepPage = 100
 )
 
-// findings are the runs of one session, by number.
+// findings holds the runs of one session, by number.
 type findings struct {
 	benchmark *v1alpha1.CephBenchmark
-	// current says that the runs are those that status is about.
+	// current says that the runs belong to the session in status.
 	current bool
 	runs    []*archive.Run
 }
@@ -65,8 +65,8 @@ func (o *options) find(ctx context.Context, reader client.Reader, namespace stri
 	return f, nil
 }
 
-// Runs are those of a benchmark that are kept: of the run that status is about or, with a
-// run ID, of the latest of that. There may be none.
+// Runs returns the kept runs of a benchmark: from the session in status or, with a run ID, from
+// the latest session of that ID. There may be none.
 func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]*archive.Run, error) {
 	maps, err := Kept(ctx, reader, benchmark, runID)
 	if err != nil {
@@ -75,8 +75,8 @@ func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 	return Read(maps)
 }
 
-// OfSweep are the benchmarks that a sweep has made for its run ID. Those that its
-// historyLimit has let go are missing.
+// OfSweep returns the benchmarks that a sweep has created for its run ID. Benchmarks that were
+// deleted because of its historyLimit are missing.
 func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]*v1alpha1.CephBenchmark, error) {
 	var all []*v1alpha1.CephBenchmark
 	page := v1alpha1.CephBenchmarkList{}
@@ -95,8 +95,8 @@ func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuni
 	}
 }
 
-// SessionsOf are the ConfigMaps that keep the sessions of a sweep's run ID. Those that its historyLimit has let
-// go are missing.
+// SessionsOf returns the ConfigMaps with the sessions of a sweep's run ID. ConfigMaps that were
+// deleted because of its historyLimit are missing.
 func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
 	if !sweepspec.IsInterleaved(sweep.Status.Plan) {
 		return nil, nil
@@ -120,12 +120,12 @@ func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephT
 	}
 }
 
-// Kept are the ConfigMaps that keep those runs.
+// Kept returns the ConfigMaps with the runs that Runs returns.
 func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]corev1.ConfigMap, error) {
 	return (&options{runID: runID}).list(ctx, reader, benchmark)
 }
 
-// Read reads the runs that ConfigMaps keep, by number.
+// Read reads the runs in ConfigMaps, sorted by number.
 func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
 	runs := make([]*archive.Run, len(maps))
 	var err error
@@ -138,8 +138,8 @@ func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
 	return runs, nil
 }
 
-// list returns the ConfigMaps of one session: the one that status is about or, of an
-// earlier run ID, the latest.
+// list returns the ConfigMaps of one session: the session in status or, for an earlier run ID,
+// the latest session.
 func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
 	labels := client.MatchingLabels(archive.Labels(benchmark.Name))
 	if o.runID == "" {
@@ -158,7 +158,7 @@ func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1a
 			break
 		}
 	}
-	// One of the same name may have been deleted, its results not yet.
+	// A deleted object of the same name may still have results.
 	maps = slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) })
 	return latestSession(maps), nil
 }
@@ -173,7 +173,7 @@ func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
 }
 
-// nothing explains why there are no results, of the given number of runs.
+// nothing returns an error that explains why there are no results for the given number of runs.
 func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	switch {
 	case runs > 0:

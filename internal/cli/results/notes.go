@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/report"
 )
 
-// notes are what has to be known about the figures, one sentence each.
+// notes returns facts that readers of the figures must know, one sentence each.
 func notes(runs []*archive.Run) ([]string, error) {
 	var lines []string
 	for _, name := range archive.PhaseNames(runs) {
@@ -43,8 +43,7 @@ func notes(runs []*archive.Run) ([]string, error) {
 	return lines, nil
 }
 
-// phaseNotes names each mark and each warning of a phase once, with the runs that it
-// is about.
+// phaseNotes names each mark and each warning of a phase once, with the affected runs.
 func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	var order []string
 	about := map[string][]string{}
@@ -82,8 +81,8 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	return lines
 }
 
-// atWork says how the operations that a slow OSD served compare with those of its peers, over
-// the runs in which it was slow; "" if that is not known.
+// atWork compares the operations that a slow OSD served with those of its peers, over the runs
+// in which it was slow; "" if unknown.
 func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 	var all []float64
 	for _, run := range runs {
@@ -105,8 +104,8 @@ func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 	return fmt.Sprintf(", at %s to %s times their operations", least, most)
 }
 
-// dataNote says in which state each run found the data that phases work on; "" without runs, or
-// if it was not recorded.
+// dataNote says in which state each run found the data of the phases; "" if there are no runs or
+// the state was not recorded.
 func dataNote(runs []*archive.Run) string {
 	var order []v1alpha1.DataState
 	about := map[v1alpha1.DataState][]string{}
@@ -137,8 +136,8 @@ func runWord(numbers []string) string {
 	return "run " + numbers[0]
 }
 
-// backgroundNote says what the load beside a phase did while that was measured; "" if
-// there was none.
+// backgroundNote describes the background load during the measurement of a phase; "" if there
+// was none.
 func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 	var did []string
 	for _, run := range runs {
@@ -155,7 +154,7 @@ func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 	return fmt.Sprintf("%s, meanwhile: the background load did %s", name, strings.Join(did, ", "))
 }
 
-// environmentNotes name what differs from the environment of the first run.
+// environmentNotes names the differences from the environment of the first run.
 func environmentNotes(runs []*archive.Run) ([]string, error) {
 	var lines []string
 	var first quiescence.Detail

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// writeOutages tells what OSDs that were down have cost, if any were: how long the
-// cluster took, and what clients got meanwhile.
+// writeOutages writes the cost of outages, if there were any: how long the cluster took to
+// recover, and the clients' figures meanwhile.
 func writeOutages(out *strings.Builder, runs []*archive.Run) {
 	var costs, backfills, windows [][]string
 	for _, run := range runs {
@@ -49,5 +49,5 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 	}
 }
 
-// human writes seconds; what is not known is empty.
+// human formats seconds for people; empty if unknown.
 func human(d v1alpha1.Decimal) string { return figure.HumanDecimal(v1alpha1.MetricTimeToClean, d) }

@@ -79,7 +79,7 @@ func startSpread(run *archive.Run) string {
 	return figure.Human(v1alpha1.MetricLatencyMax, seconds)
 }
 
-// figureRows has a row for each figure of each phase.
+// figureRows returns a row for each figure of each phase.
 func figureRows(runs []*archive.Run) (header []string, rows [][]string, err error) {
 	header = []string{"PHASE", "DIRECTION", "METRIC"}
 	if len(runs) > 1 {
@@ -104,7 +104,7 @@ func figureRows(runs []*archive.Run) (header []string, rows [][]string, err erro
 	return header, rows, nil
 }
 
-// figureRow is nil if no run has the figure.
+// figureRow returns the row of one figure, or nil if no run has the figure.
 func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) []string {
 	var cells []string
 	var valid []float64
@@ -154,7 +154,7 @@ func combinedCells(combined v1alpha1.PhaseResult, direction v1alpha1.Direction, 
 	return "", ""
 }
 
-// spread is by how much the largest value exceeds the smallest.
+// spread returns how much the largest value exceeds the smallest, in percent.
 func spread(values []float64) string {
 	if len(values) < 2 {
 		return ""

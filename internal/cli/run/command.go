@@ -1,5 +1,5 @@
-// Package run is the subcommand that runs a benchmark or a sweep, from a file or from
-// flags, and says what it came to.
+// Package run is the subcommand that runs a benchmark or a sweep from a file or from flags, and
+// prints the outcome.
 package run
 
 import (
@@ -73,7 +73,7 @@ type options struct {
 	file string
 	load load.Flags
 	gate limits
-	// repetitions is of benchmarks from flags.
+	// repetitions applies only to benchmarks from flags.
 	repetitions int32
 }
 
@@ -146,7 +146,8 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkClasses checks limits, which one benchmark has, and a comparison of classes has not.
+// checkClasses checks the flags for limits, which a comparison of several classes does not
+// support.
 func (o *options) checkClasses(cmd *cobra.Command) error {
 	if given := o.gate.given(cmd.Flags()); o.load.Classes() != nil && len(given) > 0 {
 		return exit.UsageErrorf("--%s is a limit for one StorageClass, and --storage-class names several, which are compared: leave it out, or run one after the other", given[0])
@@ -177,7 +178,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	return o.Run(ctx, c, wanted, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
-// wanted is the object as it is to be created, its namespace aside.
+// wanted returns the object to create, without its namespace.
 func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) (client.Object, error) {
 	if o.file != "" {
 		read, err := manifest.One(o.file, stdin)
@@ -189,9 +190,10 @@ func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) 
 	return o.fromFlags(ctx, c)
 }
 
-// fromFlags is the object that the flags describe: a benchmark, or a sweep over StorageClasses.
+// fromFlags returns the object that the flags describe: a benchmark, or a sweep over
+// StorageClasses.
 func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object, error) {
-	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // What is only printed may be for another cluster.
+	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
 		return nil, err
 	}
 	template, err := o.load.Template()
@@ -219,7 +221,7 @@ func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object
 	}, nil
 }
 
-// Place gives an object its namespace: the one that it names, unless the command line
+// Place sets the namespace of an object: the namespace in its manifest, unless the command line
 // names another.
 func Place(o client.Object, namespace string, named bool) error {
 	if o.GetNamespace() != "" && named && o.GetNamespace() != namespace {
@@ -231,7 +233,7 @@ func Place(o client.Object, namespace string, named bool) error {
 	return nil
 }
 
-// Create creates an object, and says what to do where it cannot be.
+// Create creates an object. Its error says what to do.
 func Create(ctx context.Context, c client.Client, o client.Object) error {
 	kind := object.StateOf(o).Kind
 	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), o.GetName())

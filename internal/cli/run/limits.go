@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// limits is what a benchmark from flags has to reach.
+// limits holds the figures that a benchmark from flags has to reach.
 type limits struct {
 	bandwidth, iops, p99 string
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
-// Start creates an object, follows it, and judges what it came to, by flags that "run" and
-// "sweep" share.
+// Start creates an object, follows it, and judges the outcome. It holds the flags for that,
+// which "run" and "sweep" share.
 type Start struct {
-	// Logs follows the logs of pods, to say how fast clients are; nil is not to.
+	// Logs follows the logs of pods to show the clients' rates; nil shows none.
 	Logs live.Logs
 
 	name    string
@@ -35,7 +35,7 @@ type Start struct {
 	live    bool
 }
 
-// AddFlags gives a command the flags. verdicts are those that can come out.
+// AddFlags gives a command the flags. verdicts lists the possible verdicts.
 func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "name", "", "name of the object, instead of the one that the file has or that is made up")
@@ -46,12 +46,12 @@ func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts} {
-		// It fails only for a flag that does not exist, which a test would show.
+		// This fails only for a missing flag, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
-// Check reports what is wrong with the flags, and returns the arguments that are none of them.
+// Check validates the flags, and returns the arguments that are not flags or their values.
 func (o *Start) Check(args, verdicts []string) ([]string, error) {
 	args, err := TakeDryRun(&o.dryRun, args)
 	switch {
@@ -70,10 +70,10 @@ func (o *Start) Check(args, verdicts []string) ([]string, error) {
 	return args, nil
 }
 
-// DryRun reports whether nothing is to be created.
+// DryRun reports whether --dry-run is set.
 func (o *Start) DryRun() bool { return o.dryRun != "none" }
 
-// Output is table, json or yaml.
+// Output returns table, json or yaml.
 func (o *Start) Output() string { return o.output }
 
 // Rename gives an object the name of --name.
@@ -84,7 +84,7 @@ func (o *Start) Rename(wanted client.Object) {
 	}
 }
 
-// Run creates an object, follows it to its end unless --wait=false, and judges that.
+// Run creates an object, follows it to its end unless --wait=false, and judges the outcome.
 func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Object, out, errOut io.Writer) error {
 	if err := Create(ctx, c, wanted); err != nil {
 		return err
@@ -110,13 +110,13 @@ func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Objec
 	return o.judge(ended)
 }
 
-// AddDryRun gives a command --dry-run, which alone means client.
+// AddDryRun adds --dry-run to a command. Without a value, the flag means client.
 func AddDryRun(flags *pflag.FlagSet, into *string) {
 	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (have it checked, too)")
 	flags.Lookup("dry-run").NoOptDefVal = "client"
 }
 
-// TakeDryRun is for "--dry-run server", of which the second word looks like an argument.
+// TakeDryRun accepts "--dry-run server", in which the second word is parsed as an argument.
 func TakeDryRun(dryRun *string, args []string) ([]string, error) {
 	if i := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(dryRuns(), arg) }); i >= 0 && *dryRun == "client" {
 		*dryRun = args[i]
@@ -130,7 +130,7 @@ func TakeDryRun(dryRun *string, args []string) ([]string, error) {
 
 func dryRuns() []string { return []string{"none", "client", "server"} }
 
-// Show prints what would be created.
+// Show prints the object that would be created.
 func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object, out io.Writer) error {
 	if o.dryRun == "server" {
 		if err := Create(ctx, client.NewDryRunClient(c), wanted); err != nil {
@@ -144,8 +144,8 @@ func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object,
 	return object.Print(c, wanted, format, out)
 }
 
-// judge tells a verdict that was not expected from an error. A benchmark with
-// expectations is expected to meet them.
+// judge returns an exit.Unexpected error for an unexpected verdict. A benchmark with
+// expectations must meet them.
 func (o *Start) judge(ended client.Object) error {
 	state := object.StateOf(ended)
 	expected := o.expect
@@ -165,7 +165,7 @@ func (o *Start) judge(ended client.Object) error {
 	return exit.UnexpectedErrorf("the verdict on %s %s is %s, and %s is expected", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
 }
 
-// failedOnVerdict reports whether a run has its results, and failed because of what they are.
+// failedOnVerdict reports whether a run has results and failed because of them.
 func failedOnVerdict(ended client.Object) bool {
 	return ended != nil && object.StateOf(ended).Ready().Reason == v1alpha1.ReasonFailedOnVerdict
 }

@@ -45,7 +45,7 @@ Exit codes: 0 it was asked to resume; 1 error; 2 wrong usage.`
 const resumeExamples = `  # And follow it
   %[1]s pg-num -n cephtune-bench && kubectl cephtune watch pg-num -n cephtune-bench`
 
-// command is what both have in common.
+// command has the parts that both subcommands share.
 type command struct {
 	connect object.Connect
 	pace    object.Pace
@@ -144,7 +144,7 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	return err
 }
 
-// await prints what the operator waits for, until the object is suspended, which it is once
+// await prints what the operator waits for until the object is suspended. It is suspended once
 // everything is restored.
 func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()

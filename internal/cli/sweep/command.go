@@ -86,7 +86,7 @@ type options struct {
 	metric   v1alpha1.Metric
 	settings []setting
 	base     map[string]v1alpha1.ParameterValue
-	// asks reports whether there is somebody to ask.
+	// asks reports whether a person can be asked, because the input is a terminal.
 	asks func(io.Reader) bool
 }
 
@@ -158,7 +158,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkObjective settles what is compared, and by which tool.
+// checkObjective determines the metric to compare and the engine.
 func (o *options) checkObjective() error {
 	if o.budget < 0 {
 		return exit.UsageErrorf("--budget %v: want a time such as 4h", o.budget)
@@ -202,11 +202,11 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	return o.Run(ctx, c, wanted, out, errOut)
 }
 
-// plan shows the plan, and reports whether the sweep is wanted.
+// plan shows the plan, and reports whether the user confirms the sweep.
 func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.CephTuningSweep, in io.Reader, out, errOut io.Writer) (bool, error) {
 	shown := out
 	if o.Output() != "table" && !o.planOnly {
-		shown = errOut // The object itself follows.
+		shown = errOut // The object itself goes to standard output.
 	}
 	request := plan.Request{Timeout: planTimeout, Output: "table"}
 	if o.planOnly {
@@ -231,14 +231,15 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	return confirmed(ctx, in, errOut)
 }
 
-// confirmed reads an answer. Everything but yes is no.
+// confirmed reads an answer. Any answer other than yes means no.
 func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, error) {
 	ctx, stop := object.Bounded(parent, 0)
 	defer stop()
 	answers := make(chan string, 1)
-	// It ends with the process where nobody answers: a read of a terminal cannot be called off.
+	// If nobody answers, this goroutine ends only with the process: a read from a terminal
+	// cannot be cancelled.
 	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n') // Without an answer it is no.
+		line, _ := bufio.NewReader(in).ReadString('\n') // No answer means no.
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -253,9 +254,9 @@ func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, er
 	}
 }
 
-// sweep is the object that the flags describe, its namespace aside.
+// sweep returns the object that the flags describe, without its namespace.
 func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTuningSweep, error) {
-	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // What is only printed may be for another cluster.
+	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
 		return nil, err
 	}
 	template, err := o.load.Template()
@@ -294,11 +295,11 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 	return s, nil
 }
 
-// defaultPGs are those of a scratch pool that is replicated for one value of redundancy and
-// erasure-coded for another: the number must be the same for all.
+// defaultPGs is the number of PGs of a scratch pool in a sweep over its redundancy. Replicated
+// and erasure-coded pools must have the same number, so the sweep sets it.
 const defaultPGs = "32"
 
-// generateName is a name that Kubernetes takes.
+// generateName returns a name prefix that Kubernetes accepts.
 func generateName(setting string) string {
 	return strings.ToLower(strings.ReplaceAll(setting, "_", "-")) + "-"
 }

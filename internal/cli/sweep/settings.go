@@ -9,17 +9,17 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// setting is one argument: what is varied, and its values.
+// setting is one argument: the name of a setting, and its values.
 type setting struct {
 	name   string
-	field  v1alpha1.WorkloadField // of the load, or empty
+	field  v1alpha1.WorkloadField // a field of the load, or empty
 	config bool                   // an option of Ceph's configuration; otherwise of a pool
 	kind   bool                   // the redundancy of a scratch pool
 	mask   string
 	values []v1alpha1.ParameterValue
 }
 
-// settings reads the arguments. othersVary says that flags vary something, too.
+// settings reads the arguments. othersVary says that flags vary something too.
 func settings(args []string, engine, mask string, othersVary bool) ([]setting, error) {
 	if len(args) == 0 && !othersVary {
 		return nil, exit.UsageErrorf("want a setting and its values, such as osd_mclock_profile=balanced,high_client_ops")
@@ -94,14 +94,14 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	return v1alpha1.ParameterValue(text), nil
 }
 
-// isConfig tells options of OSDs from those of pools, by how they begin.
+// isConfig reports whether an option belongs to OSDs rather than to pools, by its prefix.
 func isConfig(name string) bool {
 	return slices.ContainsFunc([]string{"osd_", "bluestore_", "bluefs_", "bdev_", "ms_", "rocksdb_", "kstore_", "objecter_", "throttler_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 }
 
-// poolOptions are those of "ceph osd pool set" that a sweep may vary.
+// poolOptions returns the options of "ceph osd pool set" that a sweep may vary.
 func poolOptions() []string {
 	return []string{
 		"pg_num", "size", "min_size", "fast_read", "read_ratio", "recovery_priority", "recovery_op_priority",
@@ -111,7 +111,7 @@ func poolOptions() []string {
 	}
 }
 
-// workload is the field of the load that a word names. It is "" where the tool has no such field.
+// workload returns the field of the load that a word names; "" if the engine has no such field.
 func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
 	fields := map[string]map[string]v1alpha1.WorkloadField{
 		"depth":      {"rados": v1alpha1.WorkloadConcurrency, "rbd": v1alpha1.WorkloadIOThreads, "fio": v1alpha1.WorkloadIODepth},
@@ -126,7 +126,7 @@ func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
 	return "", false
 }
 
-// parameter is how the API has it.
+// parameter returns the setting as a parameter of the API.
 func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
 	p := v1alpha1.Parameter{Name: v1alpha1.ParameterName(s.name), Values: s.values}
 	switch {
@@ -144,7 +144,7 @@ func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
 	return p
 }
 
-// change says what is changed in Ceph, "" for nothing that was there before.
+// change describes the change to existing things in Ceph; "" if there is none.
 func (s setting) change(pool string) string {
 	switch {
 	case s.config && s.mask != "":
@@ -157,7 +157,7 @@ func (s setting) change(pool string) string {
 	return ""
 }
 
-// baseline reads the values to compare with.
+// baseline reads the values of the baseline.
 func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.ParameterValue, error) {
 	values := map[string]v1alpha1.ParameterValue{}
 	for _, pair := range given {
@@ -176,7 +176,7 @@ func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.
 	return values, nil
 }
 
-// isPercentile reports whether only fio tells a metric.
+// isPercentile reports whether a metric is a percentile, which only fio reports.
 func isPercentile(m v1alpha1.Metric) bool {
 	return slices.Contains([]v1alpha1.Metric{v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999}, m)
 }

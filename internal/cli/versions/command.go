@@ -37,7 +37,7 @@ const examples = `  # Everything
   # For a script
   %[1]s -o json | jq -r .client`
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	client   bool
 	operator string
@@ -49,7 +49,7 @@ func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection) })
 }
 
-// cluster is where a command finds versions.
+// cluster is the source of the versions.
 type cluster interface {
 	source
 	kubernetes

@@ -17,39 +17,39 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// versions are those that were found.
+// versions holds the versions that were found.
 type versions struct {
 	Client string `json:"client"`
 	// Kubernetes is the version of the API server.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// API are the versions of cephtune's kinds that the API server serves.
+	// API lists the versions of cephtune's kinds that the API server serves.
 	API string `json:"api,omitempty"`
-	// Operator are the images of its Deployment.
+	// Operator lists the images of the operator's Deployment.
 	Operator     []string      `json:"operator,omitempty"`
 	CephClusters []cephCluster `json:"cephClusters,omitempty"`
-	// Unknown says what could not be read, and why.
+	// Unknown lists what could not be read, with the reason.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// cephCluster is a CephCluster of Rook's.
+// cephCluster is a CephCluster of Rook.
 type cephCluster struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Version is that of Ceph as Rook reports it, such as 20.2.4-0.
+	// Version is the version of Ceph that Rook reports, such as 20.2.4-0.
 	Version string `json:"version"`
 }
 
-// source makes a client.
+// source is an interface that makes a client.
 type source interface {
 	Connect() (client.WithWatch, string, error)
 }
 
-// kubernetes tells the version of the API server.
+// kubernetes is an interface that returns the version of the API server.
 type kubernetes interface {
 	ServerVersion() (string, error)
 }
 
-// read fails only where the cluster does not answer.
+// read reads all versions. It fails only if the cluster does not answer.
 func (v *versions) read(ctx context.Context, from cluster, operator string) error {
 	c, _, err := from.Connect()
 	if err != nil {
@@ -120,7 +120,7 @@ func (v *versions) readClusters(ctx context.Context, c client.Reader) {
 		return
 	}
 	for _, o := range all.Items {
-		// A field of another type is as good as none.
+		// A field of another type counts as missing.
 		found, _, _ := unstructured.NestedString(o.Object, "status", "version", "version")
 		if found == "" {
 			found = "not reported yet"

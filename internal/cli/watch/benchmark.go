@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/results"
 )
 
-// writeBenchmark writes what a benchmark came to: its headline, and what `results` shows
-// if there is any.
+// writeBenchmark writes the outcome of a benchmark: its headline and, if it has results, the
+// output of `results`.
 func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
 	if b.Status.Headline != "" {
@@ -31,7 +31,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	}
 	var details bytes.Buffer
 	if err := results.Write(ctx, from, client.ObjectKeyFromObject(b), &details); err != nil {
-		// It has ended, and status has the outcome, even if this user may not read more.
+		// Status has the outcome, even if this user may not read the details.
 		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
 	}

@@ -64,11 +64,11 @@ type options struct {
 	live    bool
 }
 
-// surroundings are what the command works with.
+// surroundings holds the dependencies of the command.
 type surroundings struct {
 	// connect makes a client and returns the chosen namespace.
 	connect cli.Connect
-	// logs follows the logs of pods; nil is for no live figures.
+	// logs follows the logs of pods; nil shows no live figures.
 	logs live.Logs
 	now  func() time.Time
 	pace pace
@@ -119,7 +119,7 @@ func AddLive(cmd *cobra.Command, into *bool) {
 	cmd.Flags().BoolVar(into, "live", true, "say how fast the clients are while they measure, from the logs of their pods")
 }
 
-// read takes what was typed: TYPE/NAME, TYPE NAME, or the NAME of a sweep.
+// read parses arguments of the form TYPE/NAME, TYPE NAME, or NAME (of a sweep).
 func (o *options) read(args []string) error {
 	if o.timeout < 0 {
 		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
@@ -129,22 +129,23 @@ func (o *options) read(args []string) error {
 	return err
 }
 
-// Request is what to follow, and how.
+// Request names the object to follow, and the options for that.
 type Request struct {
 	Object client.Object
-	// Timeout is for how long; 0 is to its end.
+	// Timeout limits how long to follow; 0 means to the end.
 	Timeout time.Duration
 	// Output is table, json or yaml.
 	Output string
-	// Quiet leaves out the lines while it is at work.
+	// Quiet suppresses the progress lines.
 	Quiet bool
 	// Logs follows the logs of pods, to show the clients' rates; nil shows none.
 	Logs live.Logs
-	// Report prints the outcome where Output is table; nil prints the subcommand's own.
+	// Report prints the outcome if Output is table; nil means the format of the subcommand
+	// watch.
 	Report func(client.Object, io.Writer) error
 }
 
-// Follow follows an object as the subcommand does, and returns it as it was at its end.
+// Follow follows an object like the subcommand, and returns its final state.
 func Follow(ctx context.Context, c client.WithWatch, r Request, out, errOut io.Writer) (client.Object, error) {
 	o := &options{kind: following(cli.StateOf(r.Object).Kind), name: r.Object.GetName(), timeout: r.Timeout, output: r.Output, quiet: r.Quiet}
 	if r.Report != nil {

@@ -18,14 +18,13 @@ import (
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// pace is how a connection that breaks is made again.
+// pace says how to retry a broken connection.
 type pace struct {
-	// backoff is how long to wait between two tries, one after another.
+	// backoff gives the wait before each retry.
 	backoff wait.Backoff
-	// patience is for how long there may be no answer.
+	// patience is how long the API server may fail to answer.
 	patience time.Duration
-	// each is how long one watch lasts. A connection that is dead without anybody
-	// noticing is left with it.
+	// each is how long one watch lasts. This limits how long a dead connection stays unnoticed.
 	each time.Duration
 }
 
@@ -43,9 +42,9 @@ type follower struct {
 	key    client.ObjectKey
 	pace   pace
 
-	uid      types.UID // of the object; empty before it was seen
+	uid      types.UID // the UID of the object; empty before it was seen
 	backoff  wait.Backoff
-	answered time.Time // when there was an answer last
+	answered time.Time // time of the last answer
 }
 
 // follow passes each state of the object to tell, until tell reports the last one, and returns
@@ -71,7 +70,7 @@ func (f *follower) follow(ctx context.Context, show func(view) (bool, error)) (c
 	}
 }
 
-// heard notes that the connection works.
+// heard records that the connection works.
 func (f *follower) heard() { f.answered, f.backoff = time.Now(), f.pace.backoff }
 
 func (f *follower) show(object client.Object, show func(view) (bool, error)) (bool, error) {
@@ -82,21 +81,21 @@ func (f *follower) show(object client.Object, show func(view) (bool, error)) (bo
 	return show(v)
 }
 
-// errFinal is wrapped by errors that another try would not mend.
+// errFinal is wrapped by errors that a retry cannot fix.
 var errFinal = errors.New("it cannot be followed")
 
-// finalError is one whose message needs nothing before it.
+// finalError is an errFinal with a complete message that needs no prefix.
 type finalError struct{ message string }
 
 // Error implements error.
 func (e *finalError) Error() string { return e.message }
 
-// Is makes it an errFinal.
+// Is makes errors.Is work with errFinal.
 func (e *finalError) Is(target error) bool { return target == errFinal }
 
 func finally(format string, args ...any) error { return &finalError{fmt.Sprintf(format, args...)} }
 
-// get reads the object, which has to be the one that it was.
+// get reads the object, and checks that its UID has not changed.
 func (f *follower) get(ctx context.Context) (client.Object, error) {
 	object := f.kind.New()
 	err := f.client.Get(ctx, f.key, object)
@@ -124,8 +123,9 @@ func isRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// watch passes changes from a version of the object on. It returns the object if that has ended,
-// else the error of the watch: nil if the watch just reached its time.
+// watch passes on changes since a version of the object. It returns the object if the object has
+// ended. Otherwise it returns the error of the watch, which is nil if the watch only reached its
+// time limit.
 func (f *follower) watch(ctx context.Context, version string, show func(view) (bool, error)) (client.Object, error) {
 	seconds := int64(f.pace.each.Seconds())
 	events, err := f.client.Watch(ctx, f.kind.NewList(), client.InNamespace(f.key.Namespace),
@@ -160,7 +160,7 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 // event passes on one change.
 func (f *follower) event(event apiwatch.Event, show func(view) (bool, error)) (client.Object, bool, error) {
 	if event.Type == apiwatch.Error {
-		return nil, false, apierrors.FromObject(event.Object) // Such as a version that is too old by now.
+		return nil, false, apierrors.FromObject(event.Object) // For example, the version is too old by now.
 	}
 	object, ok := event.Object.(client.Object)
 	if !ok || event.Type == apiwatch.Bookmark || object.GetName() != f.key.Name {
@@ -177,7 +177,7 @@ func (f *follower) event(event apiwatch.Event, show func(view) (bool, error)) (c
 	return object, done, nil
 }
 
-// rest waits before the next try, unless that would be in vain.
+// rest waits before the next try. It returns an error if another try is useless.
 func (f *follower) rest(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -15,10 +15,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// kind is a kind that can be followed.
+// kind describes how to follow objects of one kind.
 type kind struct {
 	object.Kind
-	// read is what people care about of an object of that kind, report what it came to.
+	// read returns the view of an object, report writes its outcome.
 	read   func(client.Object) (view, error)
 	report func(context.Context, client.Reader, client.Object, io.Writer) error
 }
@@ -51,7 +51,7 @@ func benchmarkKind() kind {
 	}
 }
 
-// following is how to follow objects of a kind.
+// following returns the functions for following objects of a kind.
 func following(of object.Kind) kind {
 	if k := benchmarkKind(); k.Name == of.Name {
 		return k
@@ -75,7 +75,7 @@ func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
 	if v.best != "" && s.Status.Effect != "" {
 		v.best += " " + string(s.Status.Effect)
 	}
-	// The run at work is the one behind those of the ledger.
+	// The number of the current run follows the runs in the ledger.
 	v.measuredBy(s.Namespace, sweepspec.ChildName(s, sweepspec.NextRun(s)), s.Spec.Template.Clients)
 	return v
 }
@@ -86,14 +86,14 @@ func viewOfBenchmark(b *v1alpha1.CephBenchmark) view {
 	return v
 }
 
-// measuredBy notes the benchmark whose clients report their speed during runs.
+// measuredBy records the benchmark whose clients report their rate during runs.
 func (v *view) measuredBy(namespace, benchmark string, clients v1alpha1.Clients) {
 	if v.end == endNone && v.phase == v1alpha1.ReasonRunning {
 		v.clients = live.Subject{Namespace: namespace, Benchmark: benchmark, Clients: int(clients.Count)}
 	}
 }
 
-// viewOf reads what both kinds have.
+// viewOf reads the parts of status that both kinds share.
 func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []metav1.Condition, progress *v1alpha1.Progress) view {
 	var v view
 	if progress != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 )
 
-// terminal is where lines go.
+// terminal is the destination of the lines.
 type terminal struct {
 	w io.Writer
-	// width is how many characters fit on a line; 0 where lines cannot be redrawn, as in
-	// a file.
+	// width returns how many characters fit on a line; 0 if lines cannot be redrawn, as in a
+	// file.
 	width func() int
 }
 
@@ -36,12 +36,11 @@ func newTerminal(w io.Writer) terminal {
 	}}
 }
 
-// liveEvery is how often a line says how fast the clients are, where lines cannot be
-// redrawn.
+// liveEvery is the interval between lines with the clients' rate if lines cannot be redrawn.
 const liveEvery = 10 * time.Second
 
-// screen shows one view after another, and between them how fast the clients are. Both
-// may come at the same time.
+// screen shows successive views, and the clients' rate in between. Its methods may be called
+// concurrently.
 type screen struct {
 	to  terminal
 	now func() time.Time
@@ -49,15 +48,15 @@ type screen struct {
 	mu    sync.Mutex
 	last  view
 	begun bool
-	open  bool // the last line may be drawn again
-	// figure is the speed of the last view's clients, told the time of its last line, and
-	// unknown why it is not known, which is printed once.
+	open  bool // the last line may be redrawn
+	// figure is the rate of the last view's clients, and told is when it was last printed as a
+	// line. unknown is the reason why the rate is unknown, which is printed once.
 	figure  string
 	told    time.Time
 	unknown string
 }
 
-// show writes a line if the view is news, and reports whether it is the last one. A failing
+// show writes a line if the view has news, and reports whether it is the last view. A failing
 // write is an error, because following without a reader is pointless.
 func (s *screen) show(v view) (done bool, err error) {
 	s.mu.Lock()
@@ -78,7 +77,7 @@ func (s *screen) show(v view) (done bool, err error) {
 	return v.end != endNone, err
 }
 
-// follow shows how fast the clients are, until the returned function is called.
+// follow shows the clients' rate until the returned function is called.
 func (s *screen) follow(parent context.Context, pods client.Reader, logs live.Logs) (stop func()) {
 	if logs == nil {
 		return func() {}
@@ -95,15 +94,15 @@ func (s *screen) follow(parent context.Context, pods client.Reader, logs live.Lo
 	}
 }
 
-// clients are those of the last view.
+// clients returns the clients of the last view.
 func (s *screen) clients() live.Subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last.clients
 }
 
-// showSpeed shows how fast the clients are, unless others are running by now. It ignores an error of
-// the write: the next view fails too.
+// showSpeed shows the clients' rate, unless other clients are running by now. It ignores write
+// errors, because the next view reports them.
 func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +122,7 @@ func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	}
 }
 
-// explain says, on a line of its own and once, why it is not known how fast the clients
-// are.
+// explain prints once, on a line of its own, why the clients' rate is unknown.
 func (s *screen) explain(text string, width int) {
 	if text == s.unknown {
 		return
@@ -138,8 +136,8 @@ func (s *screen) explain(text string, width int) {
 	_ = s.draw(s.last, width, false)
 }
 
-// draw puts the view on the last line, or below it. A line that does not fit would break,
-// and leave its upper half behind when it is drawn again.
+// draw writes the view over the last line, or below it. It cuts a line that does not fit: a
+// wrapped line would leave its upper half behind when it is redrawn.
 func (s *screen) draw(v view, width int, below bool) error {
 	v.live = s.figure
 	line := []rune(v.line(s.now()))
@@ -160,7 +158,7 @@ func (s *screen) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {
-		_, _ = fmt.Fprintln(s.to.w) // The next write reports a closed output.
+		_, _ = fmt.Fprintln(s.to.w) // A closed output is reported by the next write.
 	}
 	s.open = false
 }

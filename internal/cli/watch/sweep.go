@@ -20,12 +20,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// writeSweep writes what a sweep came to, section by section. Those that it has nothing
-// for are left out.
+// writeSweep writes the outcome of a sweep, section by section. It leaves out empty sections.
 func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
-		ledger = nil // Another version wrote it. The rest can be read.
+		ledger = nil // Another version wrote the ledger, but the rest can be read.
 	}
 	var out strings.Builder
 	writeSweepHead(&out, s, ledger)
@@ -41,7 +40,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	return err
 }
 
-// WritePlan writes the plan of a sweep with mode Plan, or why it has no plan.
+// WritePlan writes the plan of a sweep with mode Plan, or the reason why it has no plan.
 func WritePlan(o client.Object, w io.Writer) error {
 	s, ok := o.(*v1alpha1.CephTuningSweep)
 	if !ok {
@@ -75,7 +74,7 @@ func isTrue(s *v1alpha1.CephTuningSweep, kind string) bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, kind)
 }
 
-// writePlan writes the plan of a sweep that was only to be planned.
+// writePlan writes the plan of a sweep with mode Plan.
 func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	plan := s.Status.Plan
 	if plan == nil || s.Spec.Mode != v1alpha1.SweepModePlan {
@@ -118,7 +117,7 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	writeClosedLoop(out, s)
 }
 
-// writeClosedLoop says which figures praise a configuration for doing less.
+// writeClosedLoop names the figures that look better when a configuration does less work.
 func writeClosedLoop(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	if note := sweepspec.ClosedLoopNote(&s.Spec); note != "" {
 		out.WriteString(note + "\n")
@@ -144,7 +143,7 @@ func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledg
 	writeClosedLoop(out, s)
 }
 
-// writeSessions writes those of a sweep that switches settings under a load.
+// writeSessions writes the sessions of a sweep that switches settings under a load.
 func writeSessions(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	header, rows := report.SessionRows(s)
 	if len(rows) == 0 {
@@ -185,8 +184,8 @@ func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	aligned.Write(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
 }
 
-// writeRestored says whether Ceph is as it was. A sweep over scratch pools and the load
-// may have changed nothing.
+// writeRestored says whether all settings are restored. A sweep that only varies scratch pools
+// and the load may have changed none.
 func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
 	restored := meta.FindStatusCondition(conditions, v1alpha1.ConditionRestored)
 	if restored == nil {
@@ -209,7 +208,7 @@ func writePatches(out *strings.Builder, patches []v1alpha1.WinnerPatch) {
 	}
 }
 
-// writeNext says where there is more.
+// writeNext names commands and pages with more details.
 func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	rows := [][]string{}
 	if run := runToShow(s, ledger); run > 0 {
@@ -226,8 +225,8 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	aligned.Write(out, []string{"NEXT", ""}, rows)
 }
 
-// runToShow is the last valid run of the best configuration whose results are kept, else of any
-// configuration, else 0.
+// runToShow returns the last valid run with kept results: of the best configuration if it has
+// one, otherwise of any. It returns 0 if there is none.
 func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
 	last := 0

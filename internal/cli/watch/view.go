@@ -10,30 +10,31 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 )
 
-// ending is how an object has ended.
+// ending says how an object has ended.
 type ending int
 
 const (
-	endNone   ending = iota // it has not
+	endNone   ending = iota // it has not ended
 	endResult               // with a result
-	endFailed               // without results, or it waits until a user changes something
+	endFailed               // it has no results, or it waits until a user changes something
 )
 
-// view is what people care about of an object at work.
+// view holds the parts of an object's state that people follow.
 type view struct {
 	phase, message string
 	progress, step string
-	best           string    // configuration so far, with its effect
-	ends           time.Time // when it is expected to; zero if that is not known
+	best           string    // the best configuration so far, with its effect
+	ends           time.Time // when it is expected to end; zero if unknown
 	end            ending
-	// clients measure at present; the name is empty if no clients do.
+	// clients names the benchmark whose clients measure at present; its name is empty if none
+	// do.
 	clients live.Subject
-	// live is how fast they are.
+	// live is the clients' rate as text.
 	live string
 }
 
-// detail is what goes on. While runs are made the message begins with what the step says
-// as well.
+// detail returns the current step and message. During runs the message repeats the step, so the
+// step is left out.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {
@@ -46,7 +47,7 @@ func (v view) detail() string {
 	return strings.Join(words(v.step, more), ". ")
 }
 
-// line is the view on one line.
+// line returns the view as one line.
 func (v view) line(now time.Time) string {
 	phase := v.phase
 	if phase == "" {
@@ -60,12 +61,13 @@ func (v view) line(now time.Time) string {
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
 }
 
-// liveLine is how fast the clients are, on a line of its own.
+// liveLine returns a line with the clients' rate.
 func (v view) liveLine(now time.Time) string {
 	return strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  ")
 }
 
-// until is when it is expected to end: the time of day, and the day if that is another.
+// until returns when the object is expected to end: the time of day, and the date if that is not
+// today.
 func (v view) until(now time.Time) string {
 	if v.ends.IsZero() || v.end != endNone {
 		return ""
@@ -77,20 +79,19 @@ func (v view) until(now time.Time) string {
 	return at.Format(layout)
 }
 
-// landmark is what two views of the same stage have in common. Views that differ only in
-// numbers, such as how many PGs are not clean yet, are the same: a line for each would flood a
-// log.
+// landmark returns text that is equal for two views of the same stage. It leaves out numbers,
+// such as how many PGs are not clean yet, because a line for each change would flood a log.
 func (v view) landmark() string {
 	return strings.Join([]string{v.phase, v.progress, v.best, onlyIf(v.step == "being deleted", v.step)}, "\x00")
 }
 
-// news is what makes a line of its own where lines cannot be redrawn.
+// news returns text whose change justifies a new line if lines cannot be redrawn.
 func (v view) news() string {
 	numbers := regexp.MustCompile(`([0-9]+(\.[0-9]+)?(ms|s|m|h)?)+`)
 	return strings.Join([]string{v.landmark(), v.step, numbers.ReplaceAllString(v.detail(), "0")}, "\x00")
 }
 
-// words are those that are not empty.
+// words returns the words that are not empty.
 func words(all ...string) []string {
 	var some []string
 	for _, word := range all {

@@ -1,5 +1,5 @@
-// Package wholefile writes files that are never half there: half a report looks like one,
-// and half an export reads like one with fewer runs.
+// Package wholefile writes files atomically. An incomplete report would look like a complete
+// one, and an incomplete export like one with fewer runs.
 package wholefile
 
 import (
@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file, or leaves the existing one as it is. It writes a temporary file in the
-// same folder, and renames it. A target that is no regular file, such as a pipe, cannot be
-// replaced: Write writes into it. A link stays a link.
+// Write writes a file. If it fails, the existing file is unchanged. It writes a temporary file
+// in the same folder, and renames it. A target that is not a regular file, such as a pipe,
+// cannot be replaced, so Write writes into it. A link stays a link.
 func Write(path string, text []byte) error {
 	mode := fs.FileMode(0o666) // The umask applies.
 	switch info, err := os.Stat(path); {
@@ -42,7 +42,7 @@ func replace(path string, text []byte, mode fs.FileMode) (err error) {
 		}
 	}()
 	_, err = file.Write(text)
-	// Without it, a node that loses its power may have the name and not the content.
+	// Without Sync, a power failure may leave the new name without the content.
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err != nil {
 		return err

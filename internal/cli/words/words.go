@@ -1,4 +1,5 @@
-// Package words knows what people type first: the words of fio, and short names of metrics.
+// Package words translates words that people type first: names from fio, and short names of
+// metrics.
 package words
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// metrics are short names. Those of the API need none.
+// metrics returns short names of metrics. Names of the API are accepted as well.
 func metrics() map[string]v1alpha1.Metric {
 	return map[string]v1alpha1.Metric{
 		"bw": v1alpha1.MetricBandwidth, "throughput": v1alpha1.MetricBandwidth,
@@ -26,7 +27,8 @@ func metrics() map[string]v1alpha1.Metric {
 	}
 }
 
-// Metric is what a word names: a metric of the API in any case, or a short name such as p99.
+// Metric returns the metric that a word names: a metric of the API, ignoring case, or a short
+// name such as p99.
 func Metric(word string) (v1alpha1.Metric, bool) {
 	for _, m := range []v1alpha1.Metric{
 		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyMax,
@@ -40,12 +42,12 @@ func Metric(word string) (v1alpha1.Metric, bool) {
 	return m, known
 }
 
-// MetricNames are the shortest names of metrics that every benchmark may have.
+// MetricNames returns the shortest names of metrics that every benchmark may have.
 func MetricNames() []string {
 	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
 }
 
-// Flag is the name of a flag for what fio, or an earlier version, calls it.
+// Flag returns the name of the flag for a name from fio or from an earlier version.
 func Flag(name string) string {
 	if flag, known := map[string]string{
 		"rw": "mode", "readwrite": "mode", "bs": "block-size", "blocksize": "block-size", "iodepth": "depth", "io-depth": "depth",
@@ -57,7 +59,7 @@ func Flag(name string) string {
 	return name
 }
 
-// Field is the field of the API for what fio calls it, and what its value looks like.
+// Field returns the field of the API for a name from fio, with an example of its value.
 func Field(name string) (string, bool) {
 	field, known := map[string]string{
 		"rw": "pattern, such as RandRead", "readwrite": "pattern, such as RandRead", "bs": "blockSize, such as 4Ki",
@@ -68,7 +70,7 @@ func Field(name string) (string, bool) {
 	return field, known
 }
 
-// Mode is a mode of this command line for what fio calls it.
+// Mode returns the mode of this command line for a name from fio.
 func Mode(word string) string {
 	word = strings.ToLower(word)
 	switch word {
@@ -80,10 +82,10 @@ func Mode(word string) string {
 	return word
 }
 
-// Seconds is a duration, also where only a number of seconds was typed, as fio has it.
+// Seconds is a duration flag that also accepts a plain number of seconds, as fio does.
 type Seconds time.Duration
 
-// Set reads it.
+// Set implements pflag.Value.
 func (s *Seconds) Set(text string) error {
 	if n, err := strconv.Atoi(text); err == nil {
 		text = fmt.Sprintf("%ds", n)
@@ -96,12 +98,12 @@ func (s *Seconds) Set(text string) error {
 	return nil
 }
 
-// Type names it in help.
+// Type implements pflag.Value. Help shows it.
 func (*Seconds) Type() string { return "duration" }
 
 func (s *Seconds) String() string { return time.Duration(*s).String() }
 
-// BlockSize reads the bytes of one operation.
+// BlockSize reads the size of one operation.
 func BlockSize(text string) (*resource.Quantity, error) {
 	size, err := resource.ParseQuantity(text)
 	bytes, whole := size.AsInt64()
@@ -116,7 +118,7 @@ func BlockSize(text string) (*resource.Quantity, error) {
 	return &size, nil
 }
 
-// instead is the size that was probably meant.
+// instead returns the size that the user probably meant.
 func instead(text string) string {
 	for _, unit := range []string{"k", "K", "m", "M", "g", "G"} {
 		if number, ends := strings.CutSuffix(text, unit); ends {
@@ -126,16 +128,16 @@ func instead(text string) string {
 	return "blocks are multiples of 512, such as 4Ki"
 }
 
-// Modes are those of this command line.
+// Modes returns the modes of this command line.
 func Modes() []string {
 	return []string{"write", "read", "randwrite", "randread", "readwrite", "randreadwrite"}
 }
 
-// IsMode reports whether a word is one of them.
+// IsMode reports whether a word is a mode of this command line.
 func IsMode(word string) bool { return slices.Contains(Modes(), word) }
 
-// Hint names the field or metric that was probably meant, for an error about one that is not
-// known; "" where nothing comes to mind.
+// Hint returns the field or metric that the user probably meant, for an error about an unknown
+// name; "" if there is none.
 func Hint(message string) string {
 	var hints []string
 	for _, match := range unknownField.FindAllStringSubmatch(message, -1) {
@@ -160,7 +162,7 @@ var (
 	goStruct     = regexp.MustCompile(`json: cannot unmarshal (?:(\w+) )?into Go (?:struct field [A-Za-z]+\.(\S+)|value) of type (\S+)`)
 )
 
-// Plain says in words what a decoder says in types of Go.
+// Plain rewrites a decoder's error, replacing Go types by words.
 func Plain(message string) string {
 	message = strings.ReplaceAll(message, "strict decoding error: ", "")
 	return goStruct.ReplaceAllStringFunc(message, func(found string) string {
@@ -176,7 +178,7 @@ func Plain(message string) string {
 	})
 }
 
-// wanted is a type of Go in words.
+// wanted returns a Go type in words.
 func wanted(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "int"), strings.HasPrefix(goType, "uint"):
