@@ -1,9 +1,9 @@
 // Package archive keeps the full results of a benchmark's runs, one run in one
 // ConfigMap, and reads them back.
 //
-// A document holds everything from which figures were derived, so that they can be
-// checked and drawn. It is compressed JSON of at most [MaxBytes]; what does not fit
-// is left out in a fixed order, and the document says so.
+// A document holds everything from which figures were derived, so that they can be checked and
+// drawn. It is compressed JSON of at most [MaxBytes]. Parts that do not fit are left out in a
+// fixed order, and the document lists them.
 package archive
 
 import (
@@ -20,18 +20,17 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// SchemaVersion is the version of the document that this package writes, and the
-// only one that it reads. A field that is added leaves it as it is: who does not know the
-// field passes over it, since plugins and operators are seldom upgraded together.
+// SchemaVersion is the version of the document that this package writes, and the only one that
+// it reads. A new field does not change the version: readers ignore unknown fields, because
+// plugins and operators are seldom upgraded together.
 const SchemaVersion = 1
 
 // Run is one execution of all phases.
 type Run struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
-	// Benchmark, RunID and SessionTime say whose run it is: SessionTime is when the
-	// first run of that run ID began, as status.startTime has it. [ConfigMap] fills
-	// them in.
+	// Benchmark, RunID and SessionTime identify the session. SessionTime is when the first run
+	// of that run ID began, from status.startTime. [ConfigMap] sets all three.
 	Benchmark   Benchmark      `json:"benchmark"`
 	RunID       v1alpha1.RunID `json:"runID"`
 	SessionTime time.Time      `json:"sessionTime"`
@@ -44,23 +43,23 @@ type Run struct {
 	StartTime time.Time         `json:"startTime"`
 	EndTime   time.Time         `json:"endTime"`
 
-	// InitialState is what the run found where its phases work on data that were
-	// prefilled; empty where none does, or where it was not recorded.
+	// InitialState is the state in which the run found its prefilled data; empty if no phase
+	// uses prefilled data, or if the state was not recorded.
 	InitialState v1alpha1.DataState `json:"initialState,omitempty"`
 	// Environment describes the conditions of the results, in the observer's format: an object
 	// whose members can be compared.
 	Environment json.RawMessage `json:"environment,omitempty"`
-	// Placement is where the placement groups of the target's pools were when the run
-	// was prepared. Each making of a scratch pool is another draw of CRUSH.
+	// Placement says where the placement groups of the target's pools were when the run was
+	// prepared. CRUSH places them differently each time a scratch pool is created.
 	Placement []Placement `json:"placement,omitempty"`
-	// RawOutput is the policy by which the tools' outputs were kept.
+	// RawOutput is the policy for keeping the tools' outputs.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
-	// Background is the background load, from before the first phase to after the last; nil
-	// without one, or without a report.
+	// Background is the background load, from before the first phase to after the last; nil if
+	// there is none, or no report about it.
 	Background *Background `json:"background,omitempty"`
-	// Dropped lists the parts that did not fit, in the order in which they were dropped,
-	// including those that the caller dropped.
+	// Dropped lists the parts that did not fit, in the order in which they were dropped. It
+	// includes parts that the caller dropped.
 	Dropped []Part `json:"dropped,omitempty"`
 }
 
@@ -71,49 +70,48 @@ type Benchmark struct {
 	UID       types.UID `json:"uid"`
 }
 
-// Phase is what is known of one phase of a run.
+// Phase holds the results and circumstances of one phase of a run.
 type Phase struct {
 	Name v1alpha1.PhaseName `json:"name"`
-	// SpecDigest is the same for phases that were specified alike, with their clients, data
-	// and outage.
+	// SpecDigest is equal for phases with the same specification, clients, data and outage.
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`
-	// StartSpreadSeconds is by how much, at most, the clients started apart; nil if
-	// it is not known.
+	// StartSpreadSeconds is an upper bound of the time between the starts of the first and the
+	// last client; nil if unknown.
 	StartSpreadSeconds *float64 `json:"startSpreadSeconds,omitempty"`
-	// Observation is what all clients measured together; nil if that is nothing.
+	// Observation holds the combined measurements of all clients; nil if there are none.
 	Observation *figure.Observation `json:"observation,omitempty"`
-	// Background are the figures of the background load while the phase was measured.
+	// Background holds the figures of the background load while the phase was measured.
 	Background []figure.Figure `json:"background,omitempty"`
-	// Clients are their reports, the ramp included.
+	// Clients holds the clients' reports, including the ramp.
 	Clients []task.Report `json:"clients,omitempty"`
-	// OSDLatencies are what the OSDs said of themselves before, during and after.
+	// OSDLatencies holds the latencies that OSDs reported before, during and after the phase.
 	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
-	// OSDIO is what each OSD did for clients meanwhile; empty if Ceph did not say.
+	// OSDIO holds the client I/O of each OSD during the phase; empty if Ceph did not report it.
 	OSDIO []OSDIO `json:"osdIO,omitempty"`
-	// SlowOSDs are those that were slower than their peers, the slowest first.
+	// SlowOSDs lists the OSDs that were slower than their peers, the slowest first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
-	// Disturbances are those of quiescence, in the observer's format.
+	// Disturbances lists disturbances of quiescence, in the observer's format.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
-	// Outage is what came of the one that happened in it.
+	// Outage is the cost of the outage in this phase.
 	Outage *Outage `json:"disruption,omitempty"`
-	// Space is how much room the data took, at the end of the phase.
+	// Space is how much space the data took at the end of the phase.
 	Space *Space `json:"space,omitempty"`
 }
 
 // Background is the report about the background load of a run.
 type Background struct {
-	// SpecDigest is the same for backgrounds that were specified alike.
+	// SpecDigest is equal for background loads with the same specification.
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`
-	// Observation is of the whole time; nil if nothing was measured.
+	// Observation covers the whole time; nil if nothing was measured.
 	Observation *figure.Observation `json:"observation,omitempty"`
-	// WholeRun says that the engine reported no course, so that phases have the figures of the
-	// whole time.
+	// WholeRun says that the engine reported no time series, so that phases have the figures of
+	// the whole time.
 	WholeRun bool `json:"wholeRun,omitempty"`
-	// Report is its own, in which the result is left out where Observation has it.
+	// Report is the load's own report. It has no result if Observation has the result.
 	Report *task.Report `json:"report,omitempty"`
 }
 
@@ -123,30 +121,29 @@ type Placement struct {
 	OSDs []OSDShare `json:"osds"`
 }
 
-// OSDShare is how many placement groups of a pool an OSD serves, and of how many it is the
-// primary, with which clients talk.
+// OSDShare is how many placement groups of a pool an OSD serves, and for how many of them it is
+// the primary, which clients talk to.
 type OSDShare struct {
 	ID        int `json:"id"`
 	PGs       int `json:"pgs"`
 	Primaries int `json:"primaries"`
 }
 
-// OSDSample is an answer of `ceph osd perf`.
+// OSDSample is one answer of `ceph osd perf`.
 type OSDSample struct {
 	Time time.Time    `json:"time"`
 	OSDs []OSDLatency `json:"osds"`
 }
 
-// OSDLatency is what one OSD said.
+// OSDLatency is the latencies of one OSD in a sample.
 type OSDLatency struct {
 	ID            int     `json:"id"`
 	CommitSeconds float64 `json:"commitSeconds"`
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
-// OSDIO is what one OSD did for clients of all pools in a typical moment of a phase, as the
-// primary with which they talk: the median of the answers of `ceph osd status`. Copies for
-// other OSDs, recovery and scrubs are not in it.
+// OSDIO is the client I/O of one OSD as primary, for all pools: the medians of the answers of
+// `ceph osd status` during a phase. It excludes replica writes, recovery and scrubs.
 type OSDIO struct {
 	ID                       int     `json:"id"`
 	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
@@ -155,27 +152,26 @@ type OSDIO struct {
 	WriteBytesPerSecond      float64 `json:"writeBytesPerSecond"`
 }
 
-// SlowOSD is an OSD that was slower than its peers: those of its device class that serve
-// the target too.
+// SlowOSD is an OSD that was slower than its peers. Its peers are the other OSDs of its device
+// class that serve the target.
 type SlowOSD struct {
 	ID          int    `json:"id"`
 	DeviceClass string `json:"deviceClass,omitempty"`
-	// CommitSeconds is the median of its commit latencies during the phase, PeersSeconds
-	// the median of all OSDs of the class, Peers the number of the others.
+	// CommitSeconds is the median of its commit latencies during the phase, PeersSeconds the
+	// median of all OSDs of the class, and Peers the number of peers.
 	CommitSeconds float64 `json:"commitSeconds"`
 	PeersSeconds  float64 `json:"peersSeconds"`
 	Peers         int     `json:"peers"`
-	// PGs are its placement groups of the target, PeersPGs the median of the class: who
-	// has more of them has more to do.
+	// PGs counts its placement groups of the target. PeersPGs is the median of the class: an OSD
+	// with more placement groups has more work.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
-	// Work is its work for clients meanwhile, and that of its peers; nil if Ceph did not
-	// report it.
+	// Work compares its client I/O with that of its peers; nil if Ceph did not report it.
 	Work *Work `json:"work,omitempty"`
 }
 
-// Work is what an OSD did for clients, reads and writes together, and the medians of the
-// OSDs of its class.
+// Work holds the client I/O of an OSD, reads and writes together, and the medians of the OSDs of
+// its class.
 type Work struct {
 	OperationsPerSecond      float64 `json:"operationsPerSecond"`
 	PeersOperationsPerSecond float64 `json:"peersOperationsPerSecond"`
@@ -183,8 +179,8 @@ type Work struct {
 	PeersBytesPerSecond      float64 `json:"peersBytesPerSecond"`
 }
 
-// Relative is how many times the operations of its peers it did, and false if that is not
-// known or they did none.
+// Relative returns the operations of the OSD divided by those of its peers, or false if that is
+// unknown or the peers did none.
 func (w *Work) Relative() (float64, bool) {
 	if w == nil || w.PeersOperationsPerSecond <= 0 {
 		return 0, false
@@ -192,17 +188,17 @@ func (w *Work) Relative() (float64, bool) {
 	return w.OperationsPerSecond / w.PeersOperationsPerSecond, true
 }
 
-// Space is what `ceph df` said of the pools of the target.
+// Space is the usage of the target's pools, from `ceph df`.
 type Space struct {
-	// StoredBytes is what clients stored, UsedBytes what that takes on the OSDs.
+	// StoredBytes counts what clients stored, UsedBytes the space that it takes on OSDs.
 	StoredBytes int64 `json:"storedBytes"`
 	UsedBytes   int64 `json:"usedBytes"`
-	// ClusterUsedBytes is what all OSDs used together, for whatever.
+	// ClusterUsedBytes is the total space in use on all OSDs, for any purpose.
 	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
 }
 
-// StartSpread is by how much clients started a phase of the run apart, at most; it is not
-// known where no phase has it.
+// StartSpread returns the largest StartSpreadSeconds of the phases, or false if no phase has
+// one.
 func (r *Run) StartSpread() (seconds float64, known bool) {
 	for _, phase := range r.Phases {
 		if phase.StartSpreadSeconds != nil {
@@ -225,8 +221,8 @@ func PhaseNames(runs []*Run) []v1alpha1.PhaseName {
 	return names
 }
 
-// Observations are those of a phase in all valid runs, in the order of the runs:
-// what [figure.Combine] takes.
+// Observations returns the observations of a phase in all valid runs, in the order of the runs,
+// for [figure.Combine].
 func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	var all []figure.Observation
 	for _, run := range runs {
@@ -252,7 +248,7 @@ func (r *Run) WrittenBytes() int64 {
 	return total
 }
 
-// WrittenBytes is what all clients wrote in a phase by what their tools say.
+// WrittenBytes counts the bytes that all clients wrote in a phase, as their engines report.
 func (p Phase) WrittenBytes() int64 {
 	total := int64(0)
 	for _, report := range p.Clients {
@@ -263,7 +259,7 @@ func (p Phase) WrittenBytes() int64 {
 	return total
 }
 
-// validate reports what in a run cannot be.
+// validate returns an error if a run contradicts itself.
 func (r *Run) validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:
@@ -286,7 +282,7 @@ func (r *Run) validate() error {
 	return nil
 }
 
-// results are those of the phase, all of them.
+// results returns all results of the phase.
 func (p *Phase) results() []*result.Result {
 	var all []*result.Result
 	if p.Observation != nil && p.Observation.Result != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Key is the member of a ConfigMap's binaryData that is the document.
+// Key is the member of a ConfigMap's binaryData with the document.
 const Key = "run.json.gz"
 
-// Labels of the ConfigMaps.
+// These are the labels of the ConfigMaps.
 const (
 	// LabelBenchmark is the name of the CephBenchmark, shortened if it is too long
 	// for a label.
@@ -39,12 +39,12 @@ const (
 	hashDigits = 10
 )
 
-// ConfigMap makes the immutable ConfigMap that keeps a run of a benchmark whose
-// status is about that run. Owner, run ID and session are taken from the benchmark.
+// ConfigMap makes the immutable ConfigMap for a run of the session in the benchmark's status.
+// Owner, run ID and session are taken from the benchmark.
 //
-// Its name follows from these and the run's number alone, so writing it once more
-// after a crash fails with AlreadyExists, which is then as good as done, provided
-// that the one that exists has the same owner (metav1.IsControlledBy).
+// Its name depends only on these and the run's number, so a second write after a crash fails
+// with AlreadyExists. The caller may treat that as success if the existing ConfigMap has the
+// same owner (metav1.IsControlledBy).
 func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, error) {
 	if benchmark.Status.StartTime == nil || benchmark.UID == "" {
 		return nil, errors.New("archive: the benchmark has no UID or its status no startTime, which name its results")
@@ -76,7 +76,7 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 	}, nil
 }
 
-// ForeignError says that a ConfigMap that has the name of results is not of the benchmark.
+// ForeignError says that a ConfigMap with the name of results does not belong to the benchmark.
 type ForeignError struct {
 	Namespace, Name, Benchmark string
 }
@@ -101,7 +101,7 @@ func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	return run, err
 }
 
-// FromConfigMap reads the run that a ConfigMap keeps, whosever it is.
+// FromConfigMap reads the run in a ConfigMap, whatever its owner.
 func FromConfigMap(cm *corev1.ConfigMap) (*Run, error) {
 	data, ok := cm.BinaryData[Key]
 	if !ok {
@@ -114,19 +114,18 @@ func FromConfigMap(cm *corev1.ConfigMap) (*Run, error) {
 	return run, nil
 }
 
-// Name is that of the ConfigMap of a run, at most 63 characters long:
-// <benchmark>-<hash of owner and session>-<number>. The name of the benchmark is cut
-// where it is too long.
+// Name returns the name of the ConfigMap of a run, with at most 63 characters: <benchmark>-<hash
+// of owner and session>-<number>. It truncates the name of the benchmark if necessary.
 func Name(benchmark *v1alpha1.CephBenchmark, number int32) string {
 	return shortened(benchmark.Name, fmt.Sprintf("-%s-%d", Session(benchmark), number))
 }
 
-// Session is the value of [LabelSession] for the execution that status is about: a
-// hash of the owner, the run ID and the time at which it began.
+// Session returns the value of [LabelSession] for the session in status: a hash of the owner,
+// the run ID and the start time.
 func Session(benchmark *v1alpha1.CephBenchmark) string {
 	started := int64(0)
 	if t := benchmark.Status.StartTime; t != nil {
-		started = t.Unix() // All that the API keeps of a time.
+		started = t.Unix() // The API stores whole seconds.
 	}
 	return hash(fmt.Sprintf("%s\n%s\n%d", benchmark.UID, benchmark.Status.ObservedRunID, started))
 }
@@ -141,8 +140,8 @@ func shortened(name, suffix string) string {
 	return strings.TrimRight(name, "-.") + suffix
 }
 
-// Labels select the ConfigMaps of a benchmark, by its name; those of an earlier one
-// of the same name have another owner.
+// Labels returns the labels that select the ConfigMaps of a benchmark by its name. ConfigMaps of
+// an earlier benchmark of the same name match too, but have another owner.
 func Labels(benchmark string) map[string]string {
 	if len(benchmark) > maxName {
 		benchmark = shortened(benchmark, "-"+hash(benchmark))
@@ -150,8 +149,8 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune names the ConfigMaps to delete, sorted, so that only those of the latest sessions
-// remain: keep of them, at least one. It skips those of other owners and those that are not
+// Prune returns the sorted names of the ConfigMaps to delete so that only the latest keep
+// sessions remain, at least one. It skips ConfigMaps of other owners and those that are not
 // archives.
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {

@@ -7,27 +7,27 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Part is something that a document can do without.
+// Part is a part of a document that can be dropped.
 type Part string
 
-// The parts, in the order in which they are dropped: what can be found out by
-// running the benchmark again goes first, and what the figures rest on last. The
-// figures themselves are always kept.
+// The parts, in the order in which they are dropped. Parts that another run of the benchmark can
+// reproduce come first, and the data from which figures are computed last. The figures
+// themselves are always kept.
 const (
-	// DropOutput is what the tools printed.
+	// DropOutput is the output of the tools.
 	DropOutput Part = "output"
-	// DropClientSeries is the course of each client.
+	// DropClientSeries is the time series of each client.
 	DropClientSeries Part = "clientSeries"
 	// DropClientHistograms is the distribution of latencies of each client.
 	DropClientHistograms Part = "clientHistograms"
-	// DropOSDLatencies is what the OSDs said of themselves, latencies and work.
+	// DropOSDLatencies is the latencies and the client I/O of the OSDs.
 	DropOSDLatencies Part = "osdLatencies"
-	// DropSeries is the course of all clients together.
+	// DropSeries is the time series of all clients together.
 	DropSeries Part = "series"
-	// DropClientResults is everything else that each client measured.
+	// DropClientResults is the rest of each client's result.
 	DropClientResults Part = "clientResults"
-	// DropHistograms is the distribution of latencies of all clients together,
-	// without which percentiles of several runs cannot be combined.
+	// DropHistograms is the distribution of latencies of all clients together. Without it,
+	// percentiles of several runs cannot be combined.
 	DropHistograms Part = "histograms"
 )
 
@@ -38,7 +38,7 @@ func Parts() []Part {
 	}
 }
 
-// ClientParts are those of the reports of clients.
+// ClientParts returns the parts that belong to the reports of clients.
 func ClientParts() []Part {
 	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
 }
@@ -50,8 +50,8 @@ func (p Part) FromReport(report *task.Report) {
 	p.fromReport(report, &dropped)
 }
 
-// from drops the part from a document whose phases were cloned, and reports whether
-// there was any of it.
+// from drops the part from a document whose phases were cloned, and reports whether the document
+// had the part.
 func (p Part) from(document *Run) bool {
 	dropped := p.fromBackground(document.Background)
 	for i := range document.Phases {
@@ -73,8 +73,8 @@ func (p Part) from(document *Run) bool {
 	return dropped
 }
 
-// fromBackground drops the part from the background load, whose only client has the result
-// of all.
+// fromBackground drops the part from the background load. Its only client has the combined
+// result.
 func (p Part) fromBackground(b *Background) (dropped bool) {
 	switch {
 	case b == nil:
@@ -128,8 +128,8 @@ func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
 	return &less
 }
 
-// cloneBackground copies as much as from changes, and leaves out of the report the
-// result that the observation has.
+// cloneBackground copies the data that from changes. It removes the result from the report if
+// the observation has it.
 func cloneBackground(b *Background) *Background {
 	if b == nil {
 		return nil
@@ -149,7 +149,7 @@ func cloneBackground(b *Background) *Background {
 	return &clone
 }
 
-// clonePhases copies as much as from changes.
+// clonePhases copies the data that from changes.
 func clonePhases(phases []Phase) []Phase {
 	clones := slices.Clone(phases)
 	for i := range clones {

@@ -15,19 +15,21 @@ import (
 const (
 	// MaxBytes is the size of the largest compressed document.
 	MaxBytes = 512 << 10
-	// maxDocumentBytes bounds what it is uncompressed.
+	// maxDocumentBytes is the size of the largest document before compression.
 	maxDocumentBytes = 16 << 20
-	// MaxMemory is what a run may take that is written, by [limits.Size]. A second of a
-	// course is 40 bytes of it, and about ten of the compressed document, so that hardly
-	// anything is dropped because of it that would have had room there.
+	// MaxMemory is the memory that a run to be written may take, according to [limits.Size]. A
+	// second of a time series takes 40 bytes of memory, and about ten bytes of the compressed
+	// document. So this limit hardly ever drops data that would have fitted into the document.
 	MaxMemory = 8 << 20
 )
 
-// readLimits bound the memory of a reader, far above any document that Marshal writes.
+// readLimits returns the limits of a reader's memory. They are far above any document that
+// Marshal writes.
 func readLimits() limits.Limits {
 	return limits.Limits{
 		TextBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
-		// The longest string is an output, whose bytes JSON encodes with up to six bytes each.
+		// The longest string is a tool's output; JSON encodes each of its bytes with up to six
+		// bytes.
 		StringBytes: 8 * task.MaxOutputBytes,
 	}
 }
@@ -35,7 +37,7 @@ func readLimits() limits.Limits {
 // VersionError says that a document has a schema version that this package does not
 // read.
 type VersionError struct {
-	// Found is the version in the document; 0 without one.
+	// Found is the version in the document; 0 if it has none.
 	Found int
 }
 
@@ -44,9 +46,9 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("archive: the document has schema version %d, and only version %d can be read: use a kubectl-cephtune of the operator's version", e.Found, SchemaVersion)
 }
 
-// Marshal writes a run as compressed JSON of at most [MaxBytes]; the same run always as the
-// same bytes. Outputs that the policy does not keep are left out. Parts that do not fit are
-// dropped, see [Parts]. The run is not changed.
+// Marshal writes a run as compressed JSON of at most [MaxBytes]. The same run always gives the
+// same bytes. Marshal leaves out outputs that the policy does not keep, and drops parts that do
+// not fit, see [Parts]. It does not change the run.
 func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
 
 func marshal(run *Run, limit int) ([]byte, error) {
@@ -82,8 +84,8 @@ func marshal(run *Run, limit int) ([]byte, error) {
 	return data, nil
 }
 
-// keepsOutput reports whether the policy keeps the outputs of a run: of one that is
-// not valid, they may say why.
+// keepsOutput reports whether the policy keeps the outputs of a run. The outputs of an invalid
+// run may explain the fault.
 func keepsOutput(run *Run) bool {
 	switch run.RawOutput {
 	case v1alpha1.RawOutputAlways:
@@ -122,8 +124,8 @@ func encode(document any, limit int) (data []byte, fits bool, err error) {
 }
 
 // Unmarshal reads the output of Marshal. Its memory is bounded for any input. It skips unknown
-// fields; anything behind the document and a result that is not valid are errors; an unknown
-// version is a [*VersionError].
+// fields. Data after the document and an invalid result are errors. For an unknown version, the
+// error is a [*VersionError].
 func Unmarshal(data []byte) (*Run, error) {
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`

@@ -6,42 +6,42 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Outage is what came of the outage in one run.
+// Outage is the cost of the outage in one run.
 type Outage struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
 
-	// NoupUnsetTime is when noup was unset. Other times count from it unless they say otherwise.
+	// NoupUnsetTime is when noup was unset. The durations below count from then unless they say
+	// otherwise.
 	NoupUnsetTime *metav1.Time `json:"letBackTime,omitempty"`
 
-	// SecondsToOut is from the stop until Ceph had marked the OSDs out, and
-	// SecondsToBackfilled from then until all placement groups had all their copies without
-	// them; "" if the first was not intended, or the second did not happen before noup was
-	// unset.
+	// SecondsToOut is the time from the stop until Ceph had marked the OSDs out; "" if the
+	// outage was not meant to last so long. SecondsToBackfilled is the time from then until all
+	// placement groups had all their copies on other OSDs; "" if noup was unset before that.
 	SecondsToOut        v1alpha1.Decimal `json:"secondsToOut,omitempty"`
 	SecondsToBackfilled v1alpha1.Decimal `json:"secondsToBackfilled,omitempty"`
 
-	// SecondsToUp is until all of them were up.
+	// SecondsToUp is the time until all stopped OSDs were up.
 	SecondsToUp v1alpha1.Decimal `json:"secondsToUp,omitempty"`
 
-	// SecondsToActive is until all placement groups served clients, as far as Ceph reports,
+	// SecondsToActive is the time until all placement groups served clients. Ceph reports this
 	// every five seconds.
 	SecondsToActive v1alpha1.Decimal `json:"secondsToActive,omitempty"`
 
-	// SecondsToClean is until all placement groups had all their copies again.
+	// SecondsToClean is the time until all placement groups had all their copies again.
 	SecondsToClean v1alpha1.Decimal `json:"secondsToClean,omitempty"`
 
-	// DegradedObjectSeconds is the number of copies of objects that were missing, summed
-	// over the time from the stop until there was none.
+	// DegradedObjectSeconds is the number of missing copies of objects, integrated over the time
+	// from the stop until no copy was missing.
 	DegradedObjectSeconds v1alpha1.Decimal `json:"degradedObjectSeconds,omitempty"`
 
 	// RecoveredObjects is how many copies were recovered.
 	RecoveredObjects *int64 `json:"recoveredObjects,omitempty"`
 
-	// RecoveredObjectsPerSecond is their rate since noup was unset.
+	// RecoveredObjectsPerSecond is the rate of recovered copies since noup was unset.
 	RecoveredObjectsPerSecond v1alpha1.Decimal `json:"recoveredObjectsPerSecond,omitempty"`
 
-	// Windows are what clients got, in order: Before, Outage, Recovery and After.
+	// Windows holds the clients' figures, in this order: Before, Outage, Recovery and After.
 	Windows []OutageWindow `json:"windows,omitempty"`
 }
 
@@ -50,33 +50,34 @@ type WindowName string
 
 // The windows.
 const (
-	// WindowBefore is until the OSDs are marked down.
+	// WindowBefore lasts until the OSDs are marked down.
 	WindowBefore WindowName = "Before"
-	// WindowOutage is while they are down.
+	// WindowOutage lasts from then until noup is unset.
 	WindowOutage WindowName = "Outage"
-	// WindowRecovery is from unsetting noup until the cluster is whole.
+	// WindowRecovery lasts from unsetting noup until all placement groups are clean.
 	WindowRecovery WindowName = "Recovery"
-	// WindowAfter is from then on.
+	// WindowAfter lasts from then to the end of the phase.
 	WindowAfter WindowName = "After"
 )
 
-// OutageWindow is what clients got in a part of the phase.
+// OutageWindow holds the clients' figures in a part of the phase.
 type OutageWindow struct {
 	// Name is Before, Outage, Recovery or After.
 	Name WindowName `json:"name"`
 
-	// Seconds is the number of its whole seconds that clients reported.
+	// Seconds is the number of whole seconds of the window that clients reported.
 	Seconds int32 `json:"seconds,omitempty"`
 
-	// Bandwidth is bytes per second, the mean.
+	// Bandwidth is the mean in bytes per second.
 	Bandwidth v1alpha1.Decimal `json:"bandwidth,omitempty"`
 
-	// IOPS is operations per second, the mean.
+	// IOPS is the mean in operations per second.
 	IOPS v1alpha1.Decimal `json:"iops,omitempty"`
 
 	// LatencyP50 and LatencyP99 are the times within which half and 99 % of the window's
-	// operations completed, in seconds. They are of the spans of five seconds that end in the window, and absent where
-	// a client does more than two million operations, or for longer than 30m.
+	// operations completed, in seconds. They cover the spans of five seconds that end in the
+	// window. They are absent if a client does more than two million operations, or runs for
+	// longer than 30m.
 	LatencyP50 v1alpha1.Decimal `json:"latencyP50,omitempty"`
 	LatencyP99 v1alpha1.Decimal `json:"latencyP99,omitempty"`
 

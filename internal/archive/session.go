@@ -15,47 +15,48 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionKey is the member of a ConfigMap's binaryData that is a [SwitchedSession].
+// SessionKey is the member of a ConfigMap's binaryData with a [SwitchedSession].
 const SessionKey = "session.json.gz"
 
-// LabelSwitchedSession is on the ConfigMaps of sessions: the number of the session.
+// LabelSwitchedSession is the label of a session's ConfigMap with the number of the session.
 const LabelSwitchedSession = "cephtune.dev/switched-session"
 
-// SwitchedSession is one session of a sweep in which settings were switched under a load: all that
-// its entries in the ledger follow from, given the sweep's spec and plan.
+// SwitchedSession is one session of a sweep in which settings were switched under a load. With
+// the sweep's spec and plan, it suffices to compute the session's entries in the ledger.
 type SwitchedSession struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
-	// Sweep and RunID say whose session it is. [SessionMap] fills them in.
+	// Sweep and RunID identify the sweep of the session. [SessionMap] sets them.
 	Sweep Benchmark      `json:"sweep"`
 	RunID v1alpha1.RunID `json:"runID"`
-	// Configurations are their names, by the numbers that settings have in the evidence.
+	// Configurations holds the names of the configurations. The evidence refers to them by
+	// index.
 	Configurations []string `json:"configurations"`
-	// Objective is the figure that windows are compared by.
+	// Objective is the figure by which windows are compared.
 	Objective session.Figure `json:"objective"`
-	// Evidence is what was done, and what clients got.
+	// Evidence holds the switches of settings and the clients' figures.
 	Evidence session.Evidence `json:"evidence"`
-	// Counted are the windows that the verdict rests on, by the objective, up to the last look. They are
-	// kept even where the seconds of clients have no room; nil if there was no look.
+	// Counted holds the objective in the windows that the verdict is computed from, up to the
+	// last look. It is kept even if the seconds of clients do not fit; nil if there was no look.
 	Counted *switchback.Session `json:"counted,omitempty"`
-	// Dropped lists what had no room, in the order in which it was dropped.
+	// Dropped lists the parts that did not fit, in the order in which they were dropped.
 	Dropped []SessionPart `json:"dropped,omitempty"`
 }
 
-// SessionPart is a part of a session that is dropped where it has no room.
+// SessionPart is a part of a session that is dropped if it does not fit.
 type SessionPart string
 
 // The parts, in the order in which they are dropped.
 const (
-	DropWindowHistograms SessionPart = "histograms" // of latencies, by window
-	DropSeconds          SessionPart = "seconds"    // of clients
+	DropWindowHistograms SessionPart = "histograms" // histograms of latencies, by window
+	DropSeconds          SessionPart = "seconds"    // seconds of clients
 )
 
 // errSession is wrapped by errors about documents of sessions.
 var errSession = errors.New("archive: a session")
 
-// MarshalSession writes a session as compressed JSON of at most [MaxBytes]. What does not fit is
-// dropped. The session is not changed.
+// MarshalSession writes a session as compressed JSON of at most [MaxBytes]. It drops parts that
+// do not fit. It does not change the session.
 func MarshalSession(s *SwitchedSession) ([]byte, error) { return marshalSession(s, MaxBytes) }
 
 func marshalSession(s *SwitchedSession, limit int) ([]byte, error) {
@@ -99,7 +100,7 @@ func UnmarshalSession(data []byte) (*SwitchedSession, error) {
 	return s, s.checkEvidence()
 }
 
-// checkEvidence refuses settings that the session does not have, and rows that have no length.
+// checkEvidence refuses settings that the session does not have, and rows without a duration.
 func (s *SwitchedSession) checkEvidence() error {
 	for i, w := range s.Evidence.Record.Switches {
 		if w.Setting < 0 || w.Setting >= len(s.Configurations) {
@@ -119,8 +120,8 @@ func (s *SwitchedSession) checkEvidence() error {
 // Number counts the sessions of a sweep, from 1.
 func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
-// Summarize sums the session up again: from the seconds of its clients, or from its windows where
-// those had no room. It is false where there was no look.
+// Summarize computes the summary of the session again: from the seconds of its clients, or from
+// Counted if those were dropped. It returns false if there was no look.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
@@ -135,9 +136,9 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	return summary, err == nil, err
 }
 
-// SessionMap makes the immutable ConfigMap that keeps a session under a name, with labels that say whose it
-// is. Both follow from the sweep, its run ID and the session, so that writing it once more after a crash fails
-// with AlreadyExists.
+// SessionMap makes the immutable ConfigMap for a session, with a name and with labels that
+// identify its sweep. Both depend only on the sweep, its run ID and the session, so a second
+// write after a crash fails with AlreadyExists.
 func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string, labels map[string]string) (*corev1.ConfigMap, error) {
 	document := *s
 	document.Sweep = Benchmark{Namespace: sweep.Namespace, Name: sweep.Name, UID: sweep.UID}
@@ -162,8 +163,8 @@ func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string
 	return cm, nil
 }
 
-// SessionsIn reads the sessions among the ConfigMaps of a sweep, in their order. Names are predictable,
-// so that ConfigMaps of other owners are passed over.
+// SessionsIn reads the sessions in the ConfigMaps of a sweep, in order. Names are predictable,
+// so it skips ConfigMaps of other owners.
 func SessionsIn(sweep *v1alpha1.CephTuningSweep, kept []corev1.ConfigMap) ([]*SwitchedSession, error) {
 	var all []*SwitchedSession
 	for i := range kept {

@@ -10,30 +10,29 @@ import (
 )
 
 const (
-	// Confidence is that of intervals.
+	// Confidence is the confidence of intervals.
 	Confidence = 0.95
-	// MinimumRuns is the number of runs from which on there are intervals: two runs
-	// have one that reaches over more than ten standard deviations.
+	// MinimumRuns is the smallest number of runs with an interval: an interval from two runs
+	// would span more than ten standard deviations.
 	MinimumRuns = 3
 )
 
 // Combine makes one result of a phase's observations in all valid runs.
 //
-// Rates and mean latencies are the geometric mean of the runs, with Student's
-// interval on their logarithms. LatencyMax is the longest of all, which has no
-// interval: it says nothing about the next run.
+// Rates and mean latencies are the geometric mean of the runs, with Student's interval on their
+// logarithms. LatencyMax is the longest of all runs. It has no interval, because it says nothing
+// about the next run.
 //
-// Percentiles are never averaged. The value is the percentile of all operations of
-// all runs, from their histograms added up, so runs that did more count for more;
-// absent where a histogram is missing. The interval is about something else that is
-// as useful, the percentile of a typical run: each run gives one observation of
-// that, and Student's interval on their logarithms holds for those as for any. Where
-// one odd run draws the value out of the interval, that is widened to hold it.
+// Percentiles are never averaged. The value is the percentile of all operations of all runs,
+// from the sum of their histograms, so runs with more operations weigh more. It is absent if a
+// histogram is missing. The interval describes the percentile of a typical run instead: each run
+// gives one observation, and Combine applies Student's interval to their logarithms. If one odd
+// run pulls the value out of the interval, Combine widens the interval to include the value.
 //
-// Of percentiles of a window of an outage the value is the median of the runs: their
-// histograms are not kept, and windows of runs are of different lengths, so that adding them
-// up would be about the run whose recovery took the longest.
-// A figure that one of the runs lacks, or knows only a lower bound of, is absent.
+// For percentiles of a window of an outage, the value is the median of the runs. Their
+// histograms are not kept. Adding them up would also favour the run with the longest recovery,
+// because the windows of runs have different lengths. A figure is absent if one of the runs
+// lacks it or has only a lower bound.
 func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult, error) {
 	out := v1alpha1.PhaseResult{Name: phase, ValidRuns: int32(min(len(runs), 1<<20))}
 	for _, run := range runs {
@@ -62,7 +61,7 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 	return out, nil
 }
 
-// valuesOf returns the figure of each run; nil unless each has it, of one kind.
+// valuesOf returns the figure of each run; nil unless each run has it and all are of one kind.
 func valuesOf(metric v1alpha1.Metric, direction v1alpha1.Direction, runs []Observation) []float64 {
 	var values []float64
 	var kind result.LatencyKind
@@ -77,7 +76,7 @@ func valuesOf(metric v1alpha1.Metric, direction v1alpha1.Direction, runs []Obser
 	return values
 }
 
-// Find returns one of some figures.
+// Find returns the figure with the given metric and direction.
 func Find(figures []Figure, metric v1alpha1.Metric, direction v1alpha1.Direction) (Figure, bool) {
 	for _, f := range figures {
 		if f.Metric == metric && f.Direction == direction {
@@ -87,7 +86,7 @@ func Find(figures []Figure, metric v1alpha1.Metric, direction v1alpha1.Direction
 	return Figure{}, false
 }
 
-// combineMetric reports with its second result whether there is such a figure.
+// combineMetric combines one metric. Its second result says whether there is a figure.
 func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Histogram) (v1alpha1.MetricResult, bool, error) {
 	value := stats.GeometricMean(values)
 	percent, isPercentile := percentiles()[metric]
@@ -121,15 +120,14 @@ func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Hist
 	return m, true, nil
 }
 
-// median is the middle of some values, or halfway between the two in the middle, as
-// logarithms go.
+// median returns the middle value, or the geometric mean of the two middle values.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return stats.GeometricMean(sorted[(n-1)/2 : n/2+1])
 }
 
-// mergeHistograms adds the histograms of all runs; nil if one lacks it.
+// mergeHistograms adds up the histograms of all runs; nil if one run has none.
 func mergeHistograms(direction v1alpha1.Direction, runs []Observation) (*result.Histogram, error) {
 	sum := &result.Histogram{}
 	for _, run := range runs {

@@ -8,14 +8,14 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// afterRamp returns the part of one client's result that follows its ramp, for a
-// tool that counts the ramp as well. The course is kept from there on.
+// afterRamp returns the part of one client's result after its ramp, for a tool that counts the
+// ramp as well. The time series begins at the end of the ramp.
 //
-// Operations and bytes are those of the intervals after the ramp; the one that the
-// ramp ends in counts for its share. So does the mean latency, if the course has
-// one. Minimum and maximum stay those of the whole run, since the tool does not say
-// when they were; the true ones are within. A deviation cannot be cut and is given
-// up.
+// Operations and bytes are sums over the intervals after the ramp. The interval in which the
+// ramp ends counts in proportion. The mean latency is computed likewise, if the series has
+// latencies. Minimum and maximum stay those of the whole run, because the tool does not say when
+// they occurred; the true extremes lie between them. The standard deviation cannot be cut and is
+// dropped.
 func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
 	cut := *res
 	for _, d := range res.Directions() {
@@ -73,8 +73,7 @@ func directionAfter(d *result.Direction, ramp float64) (part *result.Direction, 
 	return part, latency > 0, nil
 }
 
-// seriesAfter leaves out what came before a moment, and cuts the interval that it
-// falls into.
+// seriesAfter drops the intervals before a moment, and cuts the interval that contains it.
 func seriesAfter(s *result.Series, seconds float64) *result.Series {
 	first := 0
 	for first < s.Len() && s.EndSeconds[first] <= seconds {
@@ -88,7 +87,7 @@ func seriesAfter(s *result.Series, seconds float64) *result.Series {
 	}
 	part := &result.Series{
 		Boundaries: s.Boundaries,
-		// A copy, because its first value is changed.
+		// This is a copy, because its first value changes.
 		StartSeconds:        append([]float64(nil), s.StartSeconds[first:]...),
 		EndSeconds:          s.EndSeconds[first:],
 		OperationsPerSecond: column(s.OperationsPerSecond),

@@ -11,11 +11,11 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// significantDigits are those of a Decimal: no benchmark repeats to one in a
-// million, and more would not fit.
+// significantDigits is the precision of a Decimal. No benchmark is repeatable to one part in a
+// million, and more digits would not fit.
 const significantDigits = 7
 
-// maxDecimal is the length of the longest Decimal, as its schema has it.
+// maxDecimal is the length of the longest Decimal that its schema allows.
 const maxDecimal = 12
 
 // Decimal writes a finite number that is 0 or more for the API, with seven
@@ -23,7 +23,7 @@ const maxDecimal = 12
 func Decimal(v float64) v1alpha1.Decimal {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', significantDigits-1, 64), 64)
 	if err != nil {
-		rounded = v // Rounding up has gone beyond the largest float64.
+		rounded = v // Rounding up would exceed the largest float64.
 	}
 	exponential := strconv.FormatFloat(rounded, 'e', -1, 64)
 	if plain := strconv.FormatFloat(rounded, 'f', -1, 64); len(plain) <= maxDecimal {
@@ -35,7 +35,7 @@ func Decimal(v float64) v1alpha1.Decimal {
 	return v1alpha1.Decimal(exponential)
 }
 
-// ParseDecimal reads what Decimal wrote, or any other number of the API.
+// ParseDecimal reads a number from Decimal, or any other number of the API.
 func ParseDecimal(d v1alpha1.Decimal) (float64, error) {
 	v, err := strconv.ParseFloat(string(d), 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -52,7 +52,7 @@ func Human(metric v1alpha1.Metric, v float64) string {
 	}
 	if metric == v1alpha1.MetricIOPS {
 		value, prefix := humanize.ComputeSI(v)
-		if v < 1 { // Not thousandths of an operation.
+		if v < 1 { // SI prefixes would turn this into thousandths.
 			value, prefix = v, ""
 		}
 		return significant(value) + prefix + " IOPS"
@@ -80,8 +80,8 @@ func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
 // Exact writes a number for programs, with all its digits.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// humanBytes is like humanize.IBytes, whose one or two digits below 10 hide what
-// runs differ by.
+// humanBytes is like humanize.IBytes, but with three digits: one or two digits would hide
+// differences between runs.
 func humanBytes(v float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
@@ -91,8 +91,8 @@ func humanBytes(v float64) string {
 	return significant(v) + " " + units[i]
 }
 
-// significant writes a number with three significant digits, or more where there
-// are more before the point.
+// significant writes a number with three significant digits, or with all digits before the point
+// if those are more.
 func significant(v float64) string {
 	if v == 0 {
 		return "0"

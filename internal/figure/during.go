@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// shortestPart is the shortest part of a course that rates are taken from: courses
-	// have seconds.
+	// shortestPart is the shortest part of a time series, in seconds, from which rates are
+	// computed: its intervals are about a second long.
 	shortestPart = 1.0
-	// missingTail is how many seconds at the end of a course its engine may leave out. A longer
-	// gap was a stall.
+	// missingTail is how many seconds an engine may leave out at the end of a time series. A
+	// longer gap is a stall.
 	missingTail = 2.0
 )
 
-// ErrNoCourse says that a result has no course over time.
+// ErrNoCourse says that a result has no time series.
 var ErrNoCourse = errors.New("the result has no course over time")
 
-// During derives the figures of the part of one client's result between two moments, in
-// seconds since it began to measure: Bandwidth, IOPS and, if the course has it, LatencyMean. It
-// returns no figures if no I/O was done in that time, and [ErrNoCourse] if the result has no
-// course.
+// During computes the figures of one client between two moments, in seconds since it began to
+// measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. It returns no figures if
+// no I/O was done in that time, and [ErrNoCourse] if the result has no time series.
 func During(res *result.Result, from, to float64) ([]Figure, error) {
 	to = max(to, from+shortestPart)
 	part := &result.Result{SchemaVersion: result.SchemaVersion, Source: res.Source, Clients: res.Clients}
@@ -39,9 +38,9 @@ func During(res *result.Result, from, to float64) ([]Figure, error) {
 	return Figures(part)
 }
 
-// directionDuring returns nil if no I/O was done. Operations are those of the intervals; the
-// intervals at both ends count by their shares. Time outside of all intervals had no operations,
-// except at the very end.
+// directionDuring returns nil if no I/O was done. It adds up the operations of the intervals,
+// and counts the intervals at both ends in proportion. Time outside of all intervals had no
+// operations, except at the very end.
 func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	if end := s.EndSeconds[s.Len()-1]; end < to && end > from && to-end <= missingTail {
 		to = end
@@ -69,8 +68,8 @@ func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	return part
 }
 
-// CombinedIOPS is the rate of operations over all runs, as [Combine] has it; empty if one
-// of them lacks it.
+// CombinedIOPS returns the rate of operations over all runs, computed as in [Combine]; empty if
+// one of them lacks it.
 func CombinedIOPS(runs []Observation) (v1alpha1.Decimal, error) {
 	if len(runs) == 0 {
 		return "", nil

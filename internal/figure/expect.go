@@ -10,27 +10,27 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// maxSentence is the length of the longest summary that status may have.
+// maxSentence is the length of the longest summary that status allows.
 const maxSentence = 512
 
 // Gate is the outcome of a benchmark's expectations.
 type Gate struct {
-	// Results are the outcomes, in the order of the expectations.
+	// Results holds the outcomes, in the order of the expectations.
 	Results []v1alpha1.ExpectationResult
-	// Verdict is empty if nothing was expected.
+	// Verdict is empty if there are no expectations.
 	Verdict v1alpha1.BenchmarkVerdict
-	// Sentence says what decided, in at most 512 bytes.
+	// Sentence names the deciding expectations, in at most 512 bytes.
 	Sentence string
 }
 
-// Expect compares what was expected with the results of all phases.
+// Expect compares expectations with the results of all phases.
 //
-// An interval decides as a whole: Met if all of it keeps the limit, Missed if none
-// of it does, and Unknown if it reaches across. Where none was asked for (fewer than
-// three repetitions, LatencyMax), the value decides; where too few of the repetitions
-// are valid for one, it is Unknown, and so is a figure that is missing.
-// The verdict is Invalid if a phase with an expectation has no valid run, else Failed as soon as
-// one expectation is Missed, Inconclusive if one is Unknown, and Passed. It fails for a limit
+// The whole interval decides: the outcome is Met if all of it is within the limit, Missed if
+// none of it is, and Unknown if it contains the limit. If no interval is possible (fewer than
+// three repetitions, LatencyMax), the value decides. If too few repetitions are valid for an
+// interval, or the figure is missing, the outcome is Unknown. The verdict is Invalid if a phase
+// with an expectation has no valid run. Otherwise it is Failed if an expectation is Missed,
+// Inconclusive if one is Unknown, and Passed if all are Met. Expect returns an error for a limit
 // that admission would have refused.
 func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult) (Gate, error) {
 	if len(expectations) == 0 {
@@ -68,8 +68,8 @@ func worse(a, b v1alpha1.BenchmarkVerdict) v1alpha1.BenchmarkVerdict {
 	return b
 }
 
-// checked is what became of one expectation: its entry in status, the verdict that
-// it would give alone, and a clause about it.
+// checked is the outcome of one expectation: its entry in status, the verdict that it would give
+// alone, and a clause about it.
 type checked struct {
 	result  v1alpha1.ExpectationResult
 	verdict v1alpha1.BenchmarkVerdict
@@ -82,7 +82,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 		return checked{}, err
 	}
 	if e.Direction == "" {
-		e.Direction = v1alpha1.DirectionTotal // As its schema has it.
+		e.Direction = v1alpha1.DirectionTotal // The default in its schema.
 	}
 	c := checked{
 		result:  v1alpha1.ExpectationResult{MetricReference: e.MetricReference, Outcome: v1alpha1.ExpectationUnknown},
@@ -126,7 +126,7 @@ func name(e v1alpha1.Expectation) string {
 	return text
 }
 
-// bounds are a value with its interval; without an interval, both ends are the value.
+// bounds holds a value with its interval. Without an interval, both ends are the value.
 type bounds struct {
 	value, low, high float64
 	isInterval       bool
@@ -152,7 +152,7 @@ func (b bounds) describe(metric v1alpha1.Metric) string {
 	return fmt.Sprintf("%s (%s to %s)", Human(metric, b.value), Human(metric, b.low), Human(metric, b.high))
 }
 
-// limit is what an expectation demands.
+// limit is the demand of an expectation.
 type limit struct {
 	atMost bool
 	value  float64
@@ -174,7 +174,7 @@ func newLimit(e v1alpha1.Expectation) (limit, error) {
 // ParseThreshold reads a limit in the base unit of its metric: a time such as 20ms
 // for latencies, a quantity such as 400Mi or 5k for others.
 func ParseThreshold(metric v1alpha1.Metric, threshold v1alpha1.Threshold) (float64, error) {
-	if metric.LowerIsBetter() { // Which all that are times are.
+	if metric.LowerIsBetter() { // Exactly the latencies are times.
 		d, err := time.ParseDuration(string(threshold))
 		if err != nil || d < 0 {
 			return 0, fmt.Errorf("%q is not a time, such as 20ms", threshold)
@@ -219,7 +219,7 @@ func (l limit) describe(outcome v1alpha1.ExpectationOutcome) string {
 	}
 }
 
-// sentence joins clauses as far as they fit.
+// sentence joins as many clauses as fit.
 func sentence(verdict v1alpha1.BenchmarkVerdict, clauses []string) string {
 	text, separator := string(verdict)+": ", ""
 	for i, clause := range clauses {

@@ -5,8 +5,8 @@
 //	observations of all valid runs  → Combine → a PhaseResult for status
 //	phase results                   → Expect  → a verdict with its reason
 //
-// The package is pure. Figures are in base units: bytes per second, operations per
-// second, seconds. A figure that the tool did not give is absent, never 0.
+// The package is pure. Figures are in base units: bytes per second, operations per second,
+// seconds. A figure that the tool did not report is absent, never 0.
 package figure
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Metrics that are archived but that nothing can be expected of.
+// These metrics are archived but cannot have expectations.
 const (
 	// LatencyMin is the shortest time of an operation, in seconds.
 	LatencyMin v1alpha1.Metric = "LatencyMin"
@@ -34,12 +34,12 @@ type Figure struct {
 	Value float64 `json:"value"`
 	// AtLeast says that Value is a lower bound: fio's last bin has no upper end.
 	AtLeast bool `json:"atLeast,omitempty"`
-	// LatencyKind says which stretch of an operation a latency covers; those of
-	// different kinds are not comparable.
+	// LatencyKind says which part of an operation a latency covers. Latencies of different kinds
+	// are not comparable.
 	LatencyKind result.LatencyKind `json:"latencyKind,omitempty"`
 }
 
-// percentiles are the ones that there are metrics for.
+// percentiles returns the percentile of each metric that is one.
 func percentiles() map[v1alpha1.Metric]float64 {
 	return map[v1alpha1.Metric]float64{
 		v1alpha1.MetricLatencyP50:  50,
@@ -49,7 +49,7 @@ func percentiles() map[v1alpha1.Metric]float64 {
 	}
 }
 
-// Percent is the share of operations of a metric that is a percentile of a whole phase.
+// Percent returns the percentage of a metric that is a percentile of a whole phase.
 func Percent(metric v1alpha1.Metric) (float64, bool) {
 	percent, ok := percentiles()[metric]
 	return percent, ok
@@ -77,13 +77,12 @@ func Directions() []v1alpha1.Direction {
 	return []v1alpha1.Direction{v1alpha1.DirectionTotal, v1alpha1.DirectionRead, v1alpha1.DirectionWrite}
 }
 
-// Figures derives what there is to say of a result: of all operations together and,
-// where it has both, of reads and of writes.
+// Figures computes the figures of a result: for all operations together and, if it has both, for
+// reads and for writes.
 //
-// Of latencies those of one kind are taken: the total ones, unless only completion
-// latencies have percentiles. Percentiles of all operations are those of the merged
-// histograms, so they are absent where one is missing. It fails only where counts
-// exceed 63 bits.
+// All latencies are of one kind: total latencies, unless only completion latencies have
+// percentiles. Percentiles of all operations come from the merged histograms, so they are absent
+// if a histogram is missing. Figures fails only if counts exceed 63 bits.
 func Figures(res *result.Result) ([]Figure, error) {
 	var all []Figure
 	for _, name := range Directions() {
@@ -98,7 +97,7 @@ func Figures(res *result.Result) ([]Figure, error) {
 	return all, nil
 }
 
-// selectDirection returns nil for reads and writes of a result that has not both.
+// selectDirection returns nil for reads and for writes unless the result has both.
 func selectDirection(res *result.Result, name v1alpha1.Direction) (*result.Direction, error) {
 	mixed := res.Read != nil && res.Write != nil
 	switch {
@@ -129,8 +128,8 @@ func figuresOf(name v1alpha1.Direction, d *result.Direction) []Figure {
 	}
 	var figures []Figure
 	for _, metric := range Metrics() {
-		// A value without a logarithm cannot be compared. It comes from an engine's rounding
-		// or a load of zero bytes.
+		// A value of 0 has no logarithm and cannot be compared. It comes from an engine's
+		// rounding or a load of zero bytes.
 		if f, ok := values[metric]; ok && f.Value > 0 && !math.IsInf(f.Value, 1) {
 			f.Metric, f.Direction = metric, name
 			figures = append(figures, f)
@@ -139,7 +138,7 @@ func figuresOf(name v1alpha1.Direction, d *result.Direction) []Figure {
 	return figures
 }
 
-// latencyOf chooses the kind of latency that all figures of a direction are of.
+// latencyOf chooses the kind of latency for all figures of a direction.
 func latencyOf(d *result.Direction) (*result.Latency, result.LatencyKind) {
 	total, completion := d.Latency, d.CompletionLatency
 	switch {

@@ -4,12 +4,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// smallBlock is the largest block for which the headline is operations, not bytes.
+// smallBlock is the largest block size, in bytes, for which the headline shows operations
+// instead of bytes.
 const smallBlock = 64 << 10
 
-// Headline is the figure that a phase is about, with its name, such as
-// "write-4m 412 MiB/s" or, of blocks up to 64 KiB, "randread-4k 12.3k IOPS". It is
-// empty without a figure.
+// Headline returns the main figure of a phase with its name, such as "write-4m 412 MiB/s" or,
+// for blocks up to 64 KiB, "randread-4k 12.3k IOPS". It is empty if there is no figure.
 func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 	metrics := []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
 	if blockBytes(phase) <= smallBlock {
@@ -25,7 +25,7 @@ func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 	return ""
 }
 
-// blockBytes is the size of the operations of a phase, or of its first job.
+// blockBytes returns the size of the operations of a phase, or of its first job.
 func blockBytes(phase *v1alpha1.Phase) int64 {
 	switch {
 	case phase.RadosBench != nil:

@@ -17,7 +17,7 @@ func Marks() []v1alpha1.ResultMark {
 	}
 }
 
-// JoinMarks writes them into one cell of a table.
+// JoinMarks joins marks into one cell of a table.
 func JoinMarks(marks []v1alpha1.ResultMark) string {
 	words := make([]string, len(marks))
 	for i, mark := range marks {
@@ -26,8 +26,7 @@ func JoinMarks(marks []v1alpha1.ResultMark) string {
 	return strings.Join(words, " ")
 }
 
-// MarksOfSpec are the marks that follow from what was asked for: ClosedLoop and
-// SharedImage.
+// MarksOfSpec returns the marks that follow from the spec alone: ClosedLoop and SharedImage.
 func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []v1alpha1.ResultMark {
 	var marks []v1alpha1.ResultMark
 	if isClosedLoop(phase.Fio) {
@@ -39,8 +38,9 @@ func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []
 	return marks
 }
 
-// isClosedLoop is about fio alone, since no other tool has percentiles. One job
-// without a rate is enough: its operations are among those of the percentiles.
+// isClosedLoop reports whether a phase, or one of its jobs, offers no rate. It concerns only
+// fio, because no other tool has percentiles. One such job is enough, because the percentiles
+// include its operations.
 func isClosedLoop(fio *v1alpha1.Fio) bool {
 	if fio == nil || fio.RateIOPS != nil || fio.RateBandwidth != nil {
 		return false
@@ -50,12 +50,14 @@ func isClosedLoop(fio *v1alpha1.Fio) bool {
 	})
 }
 
-// shareOfRate is what clients have to do of an offered rate. The last operations of a phase are under way at
-// its end, and arrivals of a Poisson process vary: three of their standard deviations are allowed as well.
+// shareOfRate is the share of an offered rate that clients must reach. It is below 1 because
+// operations are still in flight at the end of a phase. Arrivals of a Poisson process vary, so
+// BelowRate also allows three standard deviations.
 const shareOfRate = 0.95
 
-// BelowRate reports whether the clients of a phase did less than it offers. A mix offers its rate to each
-// direction; the larger one is judged. Nothing is known of a phase whose jobs have rates of their own.
+// BelowRate reports whether the clients of a phase did less than its offered rate. A mix applies
+// its rate to each direction, and BelowRate judges the larger one. It returns false for a phase
+// whose jobs have rates of their own.
 func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *result.Result) bool {
 	fio := phase.Fio
 	if fio == nil || r == nil || len(fio.Jobs) > 0 || (fio.RateIOPS == nil && fio.RateBandwidth == nil) {
@@ -82,7 +84,8 @@ func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *r
 }
 
 // InClosedLoop reports whether a figure is a percentile of a phase that offers no rate. Such a
-// percentile falls when less is in flight, so it praises whatever slows the client down.
+// percentile falls when fewer operations are in flight, so it improves when the client slows
+// down.
 func InClosedLoop(template *v1alpha1.BenchmarkTemplate, ref v1alpha1.MetricReference) bool {
 	if _, isPercentile := percentiles()[ref.Metric]; !isPercentile {
 		return false

@@ -12,36 +12,35 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// ThrottledShare is the part of the measured time from which on a client that its
-// CPU limit kept from running makes the figures suspect: above 1 %, what is missing
-// is more than what runs of a quiet cluster differ by.
+// ThrottledShare is the share of the measured time for which the CPU limit may stop a client
+// before the figures become suspect. Above 1 %, the lost work exceeds the differences between
+// runs of a quiet cluster.
 const ThrottledShare = 0.01
 
-// Observation is what one phase of one run yielded, all clients together. Its JSON
-// form is part of the archive.
+// Observation is the combined outcome of all clients in one phase of one run. Its JSON form is
+// part of the archive.
 type Observation struct {
-	// Result is the sum of the clients' results, without the ramp; nil where the
-	// archive had no room for it.
+	// Result is the sum of the clients' results, without the ramp; nil if it did not fit into
+	// the archive.
 	Result *result.Result `json:"result,omitempty"`
-	// Figures are derived from it.
+	// Figures is computed from Result.
 	Figures []Figure `json:"figures"`
-	// Marks are what has to be known about the figures, in a fixed order.
+	// Marks holds caveats about the figures, in a fixed order.
 	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
-	// ThrottledShare is for how much of the measured time the client that had it
-	// worst was kept from running by its CPU limit. The kernel adds up all CPUs, so
-	// it may exceed 1.
+	// ThrottledShare is the share of the measured time for which the CPU limit stopped the most
+	// affected client. The kernel adds up all CPUs, so it may exceed 1.
 	ThrottledShare float64 `json:"throttledShare,omitempty"`
 }
 
 // Observe merges what the clients report of one phase of one run.
 //
-// Where the tool counts its ramp (timing.Cut), each client's result is cut before
-// they are added. The observation is marked NotSteady if the rate of all clients
-// together was still changing in the second half of the measured time, and Throttled
-// above [ThrottledShare]; [Observation.Mark] adds marks that reports cannot show.
+// If the tool counts its ramp (timing.Cut), Observe cuts the ramp from each client's result
+// before it adds them up. The observation is marked NotSteady if the rate of all clients
+// together was still changing in the second half of the measured time, and Throttled above
+// [ThrottledShare]; [Observation.Mark] adds marks that reports cannot show.
 //
-// It fails, with a message for the user, unless every client has a result that can
-// be used: an incomplete run does not count.
+// It fails, with a message for the user, unless every client has a usable result: an incomplete
+// run is invalid.
 func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 	observer := Observer{Timing: timing}
 	for i := range reports {
@@ -50,8 +49,8 @@ func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 	return observer.Observation()
 }
 
-// Observer does what [Observe] does with one report after the other, so that a caller never
-// holds all of them at once.
+// Observer is the incremental form of [Observe]: a caller adds one report after the other and
+// never holds all at once.
 type Observer struct {
 	Timing engine.Timing
 
@@ -78,13 +77,13 @@ func (o *Observer) Add(report *task.Report) {
 	o.merged, o.err = result.Merge(o.merged, res)
 }
 
-// Merged is the result of all clients so far, or nil.
+// Merged returns the result of all clients so far, or nil.
 func (o *Observer) Merged() *result.Result { return o.merged }
 
-// Fail gives up what was merged.
+// Fail makes Observation return the error, and discards the merged result.
 func (o *Observer) Fail(err error) { o.merged, o.err = nil, err }
 
-// Observation is what all clients yielded together.
+// Observation returns the combined outcome of all clients.
 func (o *Observer) Observation() (Observation, error) {
 	switch {
 	case o.err != nil:
@@ -113,7 +112,7 @@ func (o *Observer) Observation() (Observation, error) {
 	return obs, nil
 }
 
-// measured returns the part of a client's result that counts.
+// measured returns a client's result without the ramp.
 func measured(report *task.Report, timing engine.Timing) (*result.Result, error) {
 	switch {
 	case report.Failure != nil:
@@ -143,9 +142,9 @@ func throttledShare(report *task.Report) float64 {
 	return *throttled / seconds
 }
 
-// isSteady judges the course of all operations by MSER. It is true where MSER cannot decide:
-// without a course, with one of a few seconds, and for rbd bench, whose rows are rolling
-// averages in which a warm-up looks like a trend.
+// isSteady judges the time series of all operations by MSER. It returns true if MSER cannot
+// decide: without a series, with a series of a few seconds, and for rbd bench, whose rows are
+// rolling averages in which a warm-up looks like a trend.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool == result.ToolRBDBench {
 		return true, nil
@@ -168,8 +167,8 @@ func isSteady(res *result.Result) (bool, error) {
 	return summary.Steady, err
 }
 
-// rowsOf brings a course onto whole seconds: to MSER each row is one observation,
-// and a tenth of a second scatters more than a second does.
+// rowsOf resamples a time series to whole seconds: MSER counts each row as one observation, and
+// a tenth of a second scatters more than a second.
 func rowsOf(s *result.Series) []stats.Interval {
 	if s == nil {
 		return nil
@@ -189,7 +188,8 @@ func rowsOf(s *result.Series) []stats.Interval {
 	return rows
 }
 
-// WithoutLatencyWindows returns a copy whose result has no latency windows; nil for nil.
+// WithoutLatencyWindows returns a copy whose result has no latency windows. It returns nil for
+// nil.
 func (o *Observation) WithoutLatencyWindows() *Observation {
 	if o == nil || o.Result == nil {
 		return o
@@ -199,7 +199,7 @@ func (o *Observation) WithoutLatencyWindows() *Observation {
 	return &plain
 }
 
-// Mark adds marks, each once, in the order of the API's enum.
+// Mark adds marks without duplicates, in the order of the API's enum.
 func (o *Observation) Mark(marks ...v1alpha1.ResultMark) {
 	o.Marks = union(o.Marks, marks)
 }

@@ -1,5 +1,5 @@
 // Package journals keeps journals of changed Ceph settings in ConfigMaps, in the manager's own
-// namespace. It is the half of a tuning.Mirrored that is readable, also by people, while Ceph
+// namespace. In a tuning.Mirrored, it is the copy that programs and people can read while Ceph
 // is unreachable.
 package journals
 
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Key is the member of a ConfigMap's data that is the journal.
+	// Key is the member of a ConfigMap's data with the journal.
 	Key = "journal.json"
 	// AnnotationSweep names the sweep that changed the cluster, for people.
 	AnnotationSweep = "cephtune.dev/sweep"
@@ -29,7 +29,7 @@ const (
 	outagePrefix = "cephtune-disruption-"
 )
 
-// ConfigMaps is the store. It remembers nothing, and is safe for concurrent use.
+// ConfigMaps is the store. It has no state, and is safe for concurrent use.
 type ConfigMaps struct {
 	reader    client.Reader
 	writer    client.Writer
@@ -39,9 +39,8 @@ type ConfigMaps struct {
 
 var _ tuning.Store = (*ConfigMaps)(nil)
 
-// New returns the store in a namespace, that of the manager. The reader must not keep a
-// cache, since an older journal would lead to other originals: use the manager's API
-// reader.
+// New returns the store in the manager's namespace. The reader must not have a cache, because an
+// outdated journal may have other originals: use the manager's API reader.
 func New(reader client.Reader, writer client.Writer, namespace string) *ConfigMaps {
 	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace, prefix: sweepPrefix}
 }
@@ -60,11 +59,11 @@ func (s *ConfigMaps) Load(ctx context.Context, fsid string) (*tuning.Journal, er
 	return journalIn(kept, fsid)
 }
 
-// Save implements [tuning.Store]. It reads the kept journal, refuses one that does not follow
-// it, and writes only over the version it has read: if two managers continue from the same
-// journal, the second gets tuning.ErrOvertaken, however close behind the first it is.
+// Save implements [tuning.Store]. It reads the stored journal, refuses a journal that does not
+// follow it, and only overwrites the version it has read. If two managers continue from the same
+// journal, the second gets tuning.ErrOvertaken, even if both write at the same moment.
 //
-// It keeps no other state, so this also holds for a manager that was restarted, or that reads
+// Save keeps no other state, so this also holds for a manager that was restarted, or that reads
 // the journal for its status between two writes. It cannot distinguish a removed journal from
 // one that never existed; the lock protects against that.
 func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
@@ -78,7 +77,7 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	}
 	if exists(o) {
 		if o.Data[Key] == string(text) {
-			return nil // an answer was lost, and this is the second time
+			return nil // the answer to the first attempt was lost
 		}
 		kept, err := journalIn(o, j.FSID)
 		if err != nil {
@@ -97,8 +96,8 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	return s.failed("write", j.FSID, err)
 }
 
-// Remove implements [tuning.Store]. It removes what it has read and nothing that came in its
-// place.
+// Remove implements [tuning.Store]. It removes only the version that it has read, not a later
+// one.
 func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
 	fsid := last.FSID
 	o, err := s.read(ctx, fsid)
@@ -117,7 +116,7 @@ func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
 	return s.failed("remove", fsid, client.IgnoreNotFound(err))
 }
 
-// read returns the ConfigMap, or one that is not written yet.
+// read returns the ConfigMap, or an empty one if it does not exist.
 func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, error) {
 	o := &corev1.ConfigMap{}
 	err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.prefix + fsid}, o)
@@ -132,7 +131,7 @@ func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, 
 // exists reports whether a ConfigMap was read.
 func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
 
-// journalIn is the journal that a ConfigMap keeps.
+// journalIn returns the journal in a ConfigMap.
 func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
 	text, has := o.Data[Key]
 	if !has {
@@ -148,7 +147,7 @@ func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
 	return j, nil
 }
 
-// fill puts a journal into a ConfigMap, and leaves what others put there.
+// fill puts a journal into a ConfigMap, and keeps data of others.
 func fill(o *corev1.ConfigMap, j *tuning.Journal, text []byte) {
 	o.Labels = with(o.Labels, settings.LabelManagedBy, settings.ManagedBy)
 	o.Annotations = with(o.Annotations, AnnotationSweep, j.Sweep.String())
@@ -164,7 +163,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// state says what is left to do, to those who find the ConfigMap.
+// state describes the remaining work, for people who find the ConfigMap.
 func state(j *tuning.Journal) string {
 	if j.Done() {
 		return "Ceph has nothing left to restore. cephtune removes this by itself."
@@ -178,7 +177,7 @@ func state(j *tuning.Journal) string {
 	return fmt.Sprintf("Settings to restore in Ceph: %d of %d. Keep this: it has the original values.", open, len(j.Entries))
 }
 
-// failed adds what was done and what to do now. It is nil where nothing failed.
+// failed adds to an error what was attempted and what to do now. It returns nil for nil.
 func (s *ConfigMaps) failed(what, fsid string, err error) error {
 	if err == nil {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Found is a ConfigMap with a journal, or Err for one that cannot be read.
+// Found is a ConfigMap with a journal, or with Err if the journal cannot be read.
 type Found struct {
 	Name    string
 	Journal *tuning.Journal
 	Err     error
 }
 
-// In returns the journals of a namespace, of sweeps and of outages, open or done. The
-// reader's errors are returned unchanged.
+// In returns the journals of sweeps and outages in a namespace, open or closed. The reader's
+// errors are returned unchanged.
 func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, error) {
 	list := &corev1.ConfigMapList{}
 	if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -42,7 +42,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	return all, nil
 }
 
-// List returns the journals of all clusters, open or done. The error names journals that
+// List returns the journals of all clusters, open or closed. The error names journals that
 // cannot be read; the others are still returned. An unreadable journal counts as open.
 func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	list := &corev1.ConfigMapList{}

@@ -8,19 +8,20 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// Both is the Lease and the record in Ceph as one lock.
+// Both combines the Lease and the record in Ceph into one lock.
 type Both struct {
 	leases  *Leases
 	records *Records
 }
 
-// NewBoth returns the lock that is both.
+// NewBoth returns the combined lock.
 func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leases, records: records} }
 
 // Acquire takes the Lease and then the record, or returns the holder of one of them. It is
 // idempotent.
 //
-// A caller that gets the Lease but not the record keeps the Lease: it is next, and asks again.
+// A caller that gets the Lease but not the record keeps the Lease. It is then the next in line,
+// and must ask again.
 func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
 	if err != nil || !grant.Held {
@@ -36,8 +37,8 @@ func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Gra
 	return b.leases.Peek(ctx, fsid, holder)
 }
 
-// Release gives both back, if the holder has them. Without the Lease the record of an
-// earlier holding expires by itself.
+// Release releases both, if the holder has them. If the holder has lost the Lease, Release
+// leaves its old record, which expires by itself.
 func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error {
 	grant, err := b.leases.Peek(ctx, fsid, holder)
 	if err != nil || !grant.Held {

@@ -19,14 +19,13 @@ import (
 // leasePrefix begins the name of a Lease, which ends with the FSID.
 const leasePrefix = "cephtune-"
 
-// tries bounds the attempts of a write that conflicts with another.
+// tries is how often a conflicting write is attempted.
 const tries = 3
 
 // annotationProcess names the process that took a Lease last.
 const annotationProcess = "cephtune.dev/process"
 
-// Leases are the locks in Kubernetes, as one process has them. It is safe for concurrent
-// use.
+// Leases gives one process access to the locks in Kubernetes. It is safe for concurrent use.
 type Leases struct {
 	reader    client.Reader
 	writer    client.Writer
@@ -34,20 +33,21 @@ type Leases struct {
 	process   string
 
 	mu sync.Mutex
-	// had are the epochs in which this process had locks last, by FSID.
+	// had holds the last epoch in which this process had a lock, by FSID.
 	had map[string]int64
 }
 
-// NewLeases returns the locks in a namespace, that of the manager. The reader must not keep a
-// cache: use the manager's API reader. The name of the process has to be unique over time; a
-// caller that only reads needs no name.
+// NewLeases returns the locks in the manager's namespace. The reader must not have a cache: use
+// the manager's API reader. The name of the process has to be unique over time; a caller that
+// only reads needs no name.
 func NewLeases(reader client.Reader, writer client.Writer, namespace, process string) *Leases {
 	return &Leases{reader: reader, writer: writer, namespace: namespace, process: process, had: map[string]int64{}}
 }
 
-// Acquire takes the lock of a Ceph cluster, or returns its holder. The holder may repeat it:
-// it writes only when a third of Duration has passed since the last time. An expired lock goes
-// to the first caller. Until then its holder may continue with it, in the same epoch.
+// Acquire takes the lock of a Ceph cluster, or returns its holder. The holder may repeat the
+// call: it writes only if a third of Duration has passed since the last write. An expired lock
+// goes to the first caller. Until another caller takes an expired lock, its holder may continue
+// with it, in the same epoch.
 //
 // A process that asks for the same holder as another process takes the lock over, in a new
 // epoch. The other process then gets a *SupersededError.
@@ -55,7 +55,7 @@ func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	for range tries {
 		grant, err := l.acquire(ctx, fsid, holder, now)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			continue // another writer was quicker: read again
+			continue // another writer was faster: read again
 		}
 		if err != nil {
 			return Grant{}, fmt.Errorf("take Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
@@ -80,7 +80,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	switch {
 	case held && own && now.Sub(renewed(lease)) < RenewAfter:
 		return l.noted(fsid, granted(lease, holder)), nil
-	case held && own: // It is renewed.
+	case held && own: // This renews the lock.
 	case !held && current != "" && now.Before(expires(lease)):
 		return granted(lease, holder), nil
 	default:
@@ -99,7 +99,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	return l.noted(fsid, granted(lease, holder)), nil
 }
 
-// noted remembers the epoch in which this process has a lock.
+// noted records the epoch in which this process has a lock.
 func (l *Leases) noted(fsid string, grant Grant) Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,13 +117,12 @@ func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 	return known && epoch(lease) > had && lease.Annotations[annotationProcess] != l.process
 }
 
-// nextEpoch is the epoch of a Lease that is taken now: the seconds since the start of 2026, or
-// the last epoch plus one if that is higher.
+// nextEpoch returns the epoch of a Lease that is taken now: the seconds since the start of 2026,
+// or the last epoch plus one if that is higher.
 //
-// A count from 1 would begin anew with each Lease. One that is deleted, by hand or with its
-// namespace, takes its count with it, but the sidecar and the record in Ceph refuse epochs
-// below the highest seen. In seconds, a Lease goes on above what one before it had, and the
-// field has room until 2094.
+// A counter would restart at 1 after a Lease was deleted, by hand or with its namespace. But the
+// sidecar and the record in Ceph refuse epochs below the highest seen. With seconds, a new Lease
+// continues above the epochs of a deleted one. The field has room until 2094.
 func nextEpoch(last int64, now time.Time) int32 {
 	// 2026-01-01 in UTC.
 	const began = 1767225600
@@ -139,8 +138,8 @@ func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (G
 	return granted(lease, holder), nil
 }
 
-// Release gives the lock back, if the holder has it, and no other process that has taken it
-// over since. The Lease stays, because it holds the epoch.
+// Release releases the lock if the holder has it and no other process has taken it over since.
+// The Lease object stays, because it holds the epoch.
 func (l *Leases) Release(ctx context.Context, fsid string, holder objectref.Ref) error {
 	lease, err := l.read(ctx, fsid)
 	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.Identity() && !l.superseded(fsid, lease) {
@@ -154,7 +153,7 @@ func (l *Leases) Release(ctx context.Context, fsid string, holder objectref.Ref)
 	return nil
 }
 
-// read returns the Lease, or one that is not written yet.
+// read returns the Lease, or an empty one if it does not exist.
 func (l *Leases) read(ctx context.Context, fsid string) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 	key := client.ObjectKey{Namespace: l.namespace, Name: leasePrefix + fsid}

@@ -20,7 +20,7 @@ func (l *Leases) Holdings(ctx context.Context, now time.Time) (map[string]Grant,
 	}
 	held := map[string]Grant{}
 	for i := range list.Items {
-		// The Lease of the manager that leads has another name.
+		// The Lease of the manager's leader election has another name.
 		fsid, is := strings.CutPrefix(list.Items[i].Name, leasePrefix)
 		grant := granted(&list.Items[i], objectref.Ref{})
 		if is && grant.Holder != "" && now.Before(grant.Expires) {

@@ -1,37 +1,40 @@
 // Package lock lets one benchmark or sweep at a time work on a Ceph cluster.
 //
-// There are two locks, taken in this order and given back in the other one:
+// There are two locks, acquired in this order and released in reverse order:
 //
-//   - Leases: a Lease for each Ceph cluster, in the manager's namespace. The holder is a CephBenchmark or CephTuningSweep, not a process, so that a restarted manager continues with the locks of its predecessor. An annotation names the process that took it last. Taking it is atomic: if two try, the API server refuses one.
+//   - Leases: a Lease for each Ceph cluster, in the manager's namespace. The holder is a
+//     CephBenchmark or CephTuningSweep, not a process, so that a restarted manager continues
+//     with the locks of its predecessor. An annotation names the process that took the Lease
+//     last. Acquiring it is atomic: if two processes try, the API server refuses one.
 //   - Records: a record in Ceph itself, for managers in other Kubernetes clusters that
 //     use the same Ceph cluster and know nothing of the Lease.
 //
-// Every holding by a process has an epoch, which is above those of all earlier ones: a process
-// that works with a lower one has been superseded. A process that asks for the same object
-// takes the lock over, in a new epoch; a sweep's benchmarks have the lock of their sweep, in
-// the same process and so in the same epoch. Epochs grow with the clock, so they also rise
-// after a Lease was deleted, and mostly between two Kubernetes clusters. No restore may depend
-// on it there: their clocks differ.
+// Every time a process takes the lock, it gets an epoch above all earlier ones. A process with a
+// lower epoch has been superseded. If another process asks for the lock on behalf of the same
+// object, it takes the lock over, in a new epoch. The benchmarks of a sweep use the lock of
+// their sweep, in the same process and so in the same epoch. Epochs are derived from the clock,
+// so they also rise after a Lease was deleted. Between two Kubernetes clusters they mostly rise,
+// but no restore may depend on that, because the clusters' clocks differ.
 //
-// The lock separates objects of one Kubernetes cluster always, and those of two once each has
-// claimed again after the other's first claim, because Ceph has no compare-and-swap. So a
-// holder claims again right before it begins, and from time to time, and stops when it is
-// refused.
+// Within one Kubernetes cluster, the lock always excludes other objects. Between two clusters,
+// Ceph has no compare-and-swap: both may hold the lock until each has claimed it again after the
+// other's first claim. So a holder claims again right before it begins, and periodically, and
+// stops when it is refused.
 //
-// Two managers that both believe to lead, at work for one and the same object, are kept apart
-// in three ways. The second one to ask has a new epoch, and the first one is refused when it
-// verifies the lock next, as it does before each change. It does not take the lock back, or
-// they would take turns: it waits until the other has not renewed the lock for Duration, and
-// then begins a new holding. Most likely it ends before that, since leader election ends a
-// manager that has lost it. And a change for which the first one has already verified the lock
-// ends within [ceph.LongestChange]. The second one waits that long before it compares anything
+// Two managers may both believe that they lead, and work for the same object. Three rules keep
+// them apart. First, the second manager gets a new epoch, and the first is refused the next time
+// it verifies the lock, which it does before each change. Second, the first manager does not
+// take the lock back, because they would then alternate. It waits until the other has not
+// renewed the lock for Duration, and then acquires it anew. Leader election most likely ends its
+// process before that. Third, a change for which the first manager has already verified the lock
+// ends within [ceph.LongestChange], and the second waits that long before it compares anything
 // (Grant.Fence and package tuning).
 //
-// Neither lock stops people with a key, or software other than cephtune. And a lock expires: a
-// holder that was cut off from the API server for longer than Duration must not act. The times
-// that are compared were written by other machines, whose clocks may be off by a fraction of
-// Duration and no more. A virtual machine that is stopped together with its clock, and goes on
-// before that is set right, takes a lock for as young as it was.
+// Neither lock stops people with a key, or software other than cephtune. A lock expires: a
+// holder that was cut off from the API server for longer than Duration must not act. Processes
+// compare times that other machines wrote, so clocks may differ by only a fraction of Duration.
+// A trap remains: if a virtual machine is paused together with its clock, and resumes before its
+// clock is corrected, it underestimates the age of its lock.
 package lock
 
 import (
@@ -45,8 +48,8 @@ import (
 const (
 	// Duration is how long a lock outlives its last renewal.
 	Duration = 10 * time.Minute
-	// RenewAfter is how old a lock may become before it is written again, so that
-	// asking for it often costs few writes.
+	// RenewAfter is the age at which a lock is written again. It keeps frequent requests for the
+	// lock from causing many writes.
 	RenewAfter = Duration / 3
 )
 
@@ -54,34 +57,35 @@ const (
 type Grant struct {
 	// Held reports whether the lock was granted.
 	Held bool
-	// Epoch is that of the current holding. It only rises.
+	// Epoch is the epoch in which the lock is held now. It only rises.
 	Epoch int64
-	// Holder is the lock's holder, as objectref.Ref.Identity writes it, with its Kubernetes
+	// Holder is the lock's holder in the form of objectref.Ref.Identity, with its Kubernetes
 	// cluster if that is a different one.
 	Holder string
-	// Since is when it was taken, Expires when it is lost unless it is renewed.
+	// Since is when the lock was taken, Expires when it expires unless renewed.
 	Since, Expires time.Time
-	// Asked is the time of the request. Any other process takes the lock over later than that.
+	// Asked is the time of the request. If another process takes the lock over, it does so after
+	// Asked.
 	Asked time.Time
 }
 
-// SupersededError says that another process has taken a lock that this one had. As long as
-// that one renews it, this one must not act.
+// SupersededError says that another process has taken a lock that this one had. This process
+// must not act as long as the other one renews the lock.
 type SupersededError struct{ message string }
 
 // Error implements error.
 func (e *SupersededError) Error() string { return e.message }
 
 // Lost reports whether a lock has expired because errors prevented its renewal. A lock that
-// another process has taken over is not lost: its object is at work there.
+// another process has taken over is not lost: that process works for the same object.
 func Lost(held *Grant, err error, now time.Time) bool {
 	_, superseded := errors.AsType[*SupersededError](err)
 	return held != nil && err != nil && !superseded && now.After(held.Expires)
 }
 
 // Fence returns the epoch and deadline for the next change of the Ceph cluster. The deadline
-// counts from the request for the lock, so get a new Fence for each change. The error names
-// another holder of the lock, or says that the lock expires too soon.
+// counts from the request for the lock, so request the lock again for each change. The error
+// names another holder of the lock, or says that the lock expires too soon.
 func (g Grant) Fence(fsid string) (ceph.Fence, error) {
 	if !g.Held {
 		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", g.Holder)

@@ -13,16 +13,16 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// recordKey is where the record is, below Ceph's config-key.
+// recordKey is the config-key of the record in Ceph.
 const recordKey = "cephtune/lock"
 
-// Records are the locks in Ceph clusters. It is safe for concurrent use.
+// Records gives access to the locks in Ceph clusters. It is safe for concurrent use.
 type Records struct {
 	ceph    ceph.Client
 	cluster types.UID
 }
 
-// NewRecords returns the locks as held by a Kubernetes cluster, which ClusterID names.
+// NewRecords returns the locks for holders in a Kubernetes cluster, which ClusterID identifies.
 func NewRecords(cephClient ceph.Client, cluster types.UID) *Records {
 	return &Records{ceph: cephClient, cluster: cluster}
 }
@@ -37,9 +37,9 @@ func ClusterID(ctx context.Context, reader client.Reader, namespace string) (typ
 	return own.UID, nil
 }
 
-// record is what stands in Ceph.
+// record is the record in Ceph.
 type record struct {
-	// Cluster is the Kubernetes cluster, Holder and Epoch are those of its Lease.
+	// Cluster is the Kubernetes cluster. Holder and Epoch are copied from its Lease.
 	Cluster types.UID `json:"cluster"`
 	Holder  string    `json:"holder"`
 	Epoch   int64     `json:"epoch"`
@@ -50,23 +50,23 @@ type record struct {
 
 func (r record) expires() time.Time { return r.Renewed.Add(Duration) }
 
-// sameHolding reports whether two records are of one holding, however old.
+// sameHolding reports whether two records have the same cluster, holder and epoch, whatever
+// their age.
 func (r record) sameHolding(other record) bool {
 	return r.Cluster == other.Cluster && r.Holder == other.Holder && r.Epoch == other.Epoch
 }
 
-// supersedes reports whether a record is of a later holding in the same Kubernetes cluster,
-// which therefore has the other's Lease.
+// supersedes reports whether a record has a later epoch in the same Kubernetes cluster. Its
+// holder therefore has taken the Lease from the other.
 func (r record) supersedes(other record) bool {
 	return r.Cluster == other.Cluster && r.Epoch > other.Epoch
 }
 
-// Claim writes the record for the holder of the Lease, or returns the record's holder. Repeat
-// it right before any work begins: it reads, and writes only when a third of Duration has
-// passed. A record of an earlier holding of the Lease, and one that has expired, is taken
-// over. One of a later holding, or of another Kubernetes cluster, is not; where it is for the
-// same object, the error is a
-// *SupersededError.
+// Claim writes the record for the holder of the Lease, or returns the record's holder. Repeat it
+// right before any work begins: it reads, and writes only when a third of Duration has passed.
+// Claim takes over a record with an earlier epoch of the Lease, and an expired record. It does
+// not take over a record with a later epoch or of another Kubernetes cluster. If a later epoch
+// is for the same object, the error is a *SupersededError.
 func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
 	if !lease.Held {
 		return Grant{}, fmt.Errorf("claim Ceph for %s: its Lease is not held", lease.Holder)
@@ -90,7 +90,7 @@ func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, no
 	return r.write(ctx, at, wanted)
 }
 
-// Drop removes the record, if it is of that holding.
+// Drop removes the record, if it belongs to that holder and epoch.
 func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) error {
 	found, there, err := r.read(ctx, at)
 	if err != nil {
@@ -139,8 +139,8 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 	return r.granted(found, wanted)
 }
 
-// granted returns the record's holder. A process that has it for the same holder in a later
-// epoch has taken over from this one.
+// granted returns the record's holder. If the record has the same holder in a later epoch,
+// another process has taken over from this one.
 func (r *Records) granted(found, wanted record) (Grant, error) {
 	if found.supersedes(wanted) && found.Holder == wanted.Holder {
 		return Grant{}, &SupersededError{"another process of the operator has taken over the record of the lock in Ceph: this one stops while the other is at work; run one operator at a time"}

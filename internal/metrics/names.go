@@ -1,16 +1,16 @@
-// Package metrics has the names of cephtune's metrics.
-// States of a CR are read from its status at every scrape: they are the same after a restart of
-// the manager, and gone when the CR is. Events are counted as they happen.
+// Package metrics has the names of cephtune's metrics. The state of a CR is read from its status
+// at every scrape. It therefore survives a restart of the manager, and disappears with the CR.
+// Events are counted as they happen.
 //
 // This package has only names and descriptions, and imports no other module, so that dashboards
 // and alerts can be generated from it. Package exporter has the values.
 package metrics
 
-// Names of metrics. Dashboards, alerts and documentation are generated from them, so they cannot
-// name a metric that does not exist.
+// These are the names of metrics. Dashboards, alerts and documentation are generated from them,
+// so they cannot name a metric that does not exist.
 const (
-	// Of a sweep: at most five series. Series about noise appear once it has ended,
-	// when those about the run and the expected end disappear.
+	// A sweep has at most five of these series. When it ends, the series about the run and the
+	// expected end disappear, and the series about noise appear.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
 	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
@@ -19,13 +19,13 @@ const (
 	SweepNoiseFloor          = "cephtune_sweep_noise_floor_ratio"
 	SweepSmallestEffect      = "cephtune_sweep_smallest_effect_ratio"
 
-	// Of each configuration of a sweep: at most four series.
+	// Each configuration of a sweep has at most four series.
 	SweepConfigurationRatio     = "cephtune_sweep_configuration_ratio"
 	SweepConfigurationRatioLow  = "cephtune_sweep_configuration_ratio_low"
 	SweepConfigurationRatioHigh = "cephtune_sweep_configuration_ratio_high"
 	SweepConfigurationLatest    = "cephtune_sweep_configuration_latest_run"
 
-	// Of a benchmark: at most twenty series.
+	// A benchmark has at most twenty series.
 	BenchmarkInfo          = "cephtune_benchmark_info"
 	BenchmarkProgressRatio = "cephtune_benchmark_progress_ratio"
 	BenchmarkRunning       = "cephtune_benchmark_running"
@@ -39,7 +39,7 @@ const (
 	BenchmarkExpectations  = "cephtune_benchmark_expectations"
 	BenchmarkTimeToClean   = "cephtune_benchmark_time_to_clean_seconds"
 
-	// Of a Ceph cluster.
+	// These series describe a Ceph cluster.
 	LockHeld     = "cephtune_lock_held"
 	LockAcquired = "cephtune_lock_acquired_timestamp_seconds"
 	QueueLength  = "cephtune_queue_length"
@@ -47,7 +47,7 @@ const (
 	OSDsKeptDown = "cephtune_osds_kept_down"
 	OSDsDueUp    = "cephtune_osds_due_up_timestamp_seconds"
 
-	// Events since the manager was started.
+	// These metrics count events since the manager was started.
 	InvalidRuns    = "cephtune_invalid_runs_total"
 	Restores       = "cephtune_restores_total"
 	Settle         = "cephtune_settle_duration_seconds"
@@ -55,47 +55,48 @@ const (
 	SidecarErrors  = "cephtune_sidecar_request_errors_total"
 	APIRequest     = "cephtune_api_request_duration_seconds"
 
-	// Costs of outages, since the manager was started.
+	// These metrics show the costs of outages since the manager was started.
 	Outages               = "cephtune_outages_total"
 	OutageDuration        = "cephtune_outage_duration_seconds"
 	DegradedObjectSeconds = "cephtune_outage_degraded_object_seconds_total"
 	RecoveredObjects      = "cephtune_outage_recovered_objects_total"
 
-	// Of the exporter itself.
+	// These series describe the exporter itself.
 	DroppedSeries    = "cephtune_dropped_series"
 	CollectionErrors = "cephtune_collection_errors"
 )
 
-// Labels. Namespace and name are those of the CR; a scrape with honorLabels keeps them.
+// These are the labels. LabelNamespace and LabelName identify the CR; a scrape with honorLabels
+// keeps them.
 const (
 	LabelNamespace     = "namespace"
 	LabelName          = "name"
 	LabelCluster       = "ceph_cluster" // namespace/name of the CephCluster
-	LabelReason        = "reason"       // of the condition Ready, or why a run is invalid
+	LabelReason        = "reason"       // reason of the condition Ready, or reason why a run is invalid
 	LabelState         = "state"        // Reconciling, Stalled, Ready or Idle
 	LabelVerdict       = "verdict"
 	LabelSummary       = "summary" // one sentence
 	LabelBest          = "best"
-	LabelMetric        = "metric" // that of the objective, such as Bandwidth
+	LabelMetric        = "metric" // metric of the objective, such as Bandwidth
 	LabelBetter        = "better" // higher or lower
 	LabelConstraints   = "constraints"
 	LabelConfiguration = "configuration"
 	LabelRun           = "run"
 	LabelPhase         = "phase"
 	LabelDirection     = "direction" // Read, Write or Total
-	LabelStatistic     = "statistic" // of a latency: mean, p50, p95, p99, p99.9 or max
-	LabelMarks         = "marks"     // what has to be known about a figure
+	LabelStatistic     = "statistic" // statistic of a latency: mean, p50, p95, p99, p99.9 or max
+	LabelMarks         = "marks"     // caveats about a figure
 	LabelEnvironment   = "environment"
 	LabelRunID         = "run_id"
 	LabelHolder        = "holder" // kind/namespace/name
 	LabelKind          = "kind"
 	LabelOutcome       = "outcome"
 	LabelVerb          = "verb"
-	LabelPart          = "part" // of an outage
+	LabelPart          = "part" // part of an outage
 )
 
-// Values of LabelState: which condition an object has. One without any is idle, such as a
-// suspended one.
+// These are the values of LabelState: the condition that an object has. An object without one,
+// for example a suspended one, is idle.
 const (
 	StateReconciling = "Reconciling"
 	StateStalled     = "Stalled"
@@ -103,16 +104,16 @@ const (
 	StateIdle        = "Idle"
 )
 
-// Values of LabelBetter: which way an objective improves.
+// These are the values of LabelBetter: the direction in which an objective improves.
 const (
 	BetterHigher = "higher"
 	BetterLower  = "lower"
 )
 
-// Bounds of the series about CRs.
+// These are the limits of the series about CRs.
 const (
-	MaxSweepSeries         = 5  // of a sweep, and
-	MaxConfigurationSeries = 4  // for each of its configurations
-	MaxBenchmarkSeries     = 20 // of a benchmark
+	MaxSweepSeries         = 5  // per sweep, plus
+	MaxConfigurationSeries = 4  // per configuration of the sweep
+	MaxBenchmarkSeries     = 20 // per benchmark
 	MaxSeries              = 5000
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Reference is the page of documentation about all metrics, in Markdown.
+// Reference returns the documentation page about all metrics, in Markdown.
 func Reference() string {
 	var page strings.Builder
 	page.WriteString(referenceHead)
@@ -89,7 +89,7 @@ each cluster's own: namespaces and names are not told apart by the cluster.
 - A scrape waits for locks and journals for at most 5 seconds.
 `
 
-// notThere is what people look for and do not find, and where it is.
+// notThere lists values that people expect among the metrics, and where to find them instead.
 const notThere = `
 ## What is not there
 
@@ -119,7 +119,7 @@ func writeDescription(page *strings.Builder, d Description) {
 // Label is a label, with a description of its values.
 type Label struct{ Name, Values string }
 
-// Labels are all labels.
+// Labels returns all labels.
 func Labels() []Label {
 	return []Label{
 		{LabelNamespace, "The namespace of the CR."},

@@ -1,6 +1,6 @@
 package metrics
 
-// Type is what kind of metric one is, as Prometheus names it.
+// Type is the type of a metric in Prometheus.
 type Type string
 
 // The types.
@@ -10,29 +10,29 @@ const (
 	Histogram Type = "histogram"
 )
 
-// Description is what there is to know about a metric.
+// Description describes a metric.
 type Description struct {
 	Name string
 	Type Type
-	// Help is what Prometheus shows, with the unit.
+	// Help is the help text for Prometheus, including the unit.
 	Help string
-	// Labels are in the order in which samples give their values.
+	// Labels lists the labels in the order of the values in samples.
 	Labels []string
 	// Example is a typical query.
 	Example string
-	// Answers says what the example answers.
+	// Answers is the question that the example answers.
 	Answers string
 }
 
-// Group is metrics about one thing.
+// Group is a group of metrics about one subject.
 type Group struct {
 	Title string
-	// About is how they come and go.
+	// About says when the metrics appear and disappear.
 	About        string
 	Descriptions []Description
 }
 
-// Table is every metric, in the order of the documentation.
+// Table returns all metrics, in the order of the documentation.
 func Table() []Group {
 	return []Group{
 		sweepGroup(), configurationGroup(), benchmarkGroup(), clusterGroup(), eventGroup(), outageGroup(), exporterGroup(),
@@ -188,8 +188,8 @@ func benchmarkGroup() Group {
 	}
 }
 
-// evidenceDescriptions are what the figures of a benchmark rest on, and what became of its
-// expectations.
+// evidenceDescriptions returns the metrics about the runs behind a benchmark's figures, and
+// about the outcomes of its expectations.
 func evidenceDescriptions() []Description {
 	return []Description{
 		{

@@ -8,16 +8,16 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// maxExamples is how many placement groups are named.
+// maxExamples is how many placement groups a message names.
 const maxExamples = 3
 
-// Unavailable says which of the placement groups on some OSDs would become unavailable
-// without these OSDs; "" if none would. PGs are all that they serve, as [ceph.Client.PGsOn]
-// has them.
+// Unavailable names the placement groups on some OSDs that would become unavailable without
+// these OSDs; "" if none would. pgs are all placement groups that the OSDs serve, from
+// [ceph.Client.PGsOn].
 //
-// `ceph osd ok-to-stop` is to answer the same question, and gets it wrong in 20.2.4: there it
-// overlooks the placement groups whose last OSD is not among those that are to stop. So its
-// no counts, and its yes does not.
+// `ceph osd ok-to-stop` should answer the same question, but is wrong in 20.2.4: it overlooks
+// placement groups whose last OSD is not among those to stop. So a no of this command counts,
+// but a yes does not.
 func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	var lost []string
 	for _, pg := range pgs {

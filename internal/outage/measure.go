@@ -13,20 +13,20 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Evidence is what an outage is measured by.
+// Evidence holds the data from which the cost of an outage is computed.
 type Evidence struct {
 	Progress Progress
-	// Samples are those of the cluster, in the order of time.
+	// Samples holds the samples of the cluster, in the order of time.
 	Samples []quiescence.Sample
 	// Before and After count recovered objects at the stop and at the end of the recovery; nil
 	// if Ceph did not report them.
 	Before, After *ceph.Recovered
-	// Ramp is that of the phase, and Total the work of all its clients; nil if unknown.
+	// Ramp is the ramp of the phase. Total is the result of all its clients; nil if unknown.
 	Ramp  time.Duration
 	Total *result.Direction
 }
 
-// Measure is what an outage has cost, as far as it went.
+// Measure returns the cost of an outage, as far as the outage has progressed.
 func Measure(e Evidence) *archive.Outage {
 	so := e.Progress
 	if so.Stop.IsZero() {
@@ -44,7 +44,7 @@ func Measure(e Evidence) *archive.Outage {
 	}
 	r.DegradedObjectSeconds = figure.Decimal(degradedSeconds(e.Samples, so))
 	if e.Before == nil || e.After == nil || e.After.Objects < e.Before.Objects {
-		return r // Not reported, or a pool has gone meanwhile.
+		return r // Ceph did not report it, or a pool was removed meanwhile.
 	}
 	recovered := e.After.Objects - e.Before.Objects
 	r.RecoveredObjects = &recovered
@@ -54,8 +54,8 @@ func Measure(e Evidence) *archive.Outage {
 	return r
 }
 
-// Figures are those of the phase that only its outage gives, as far as it was measured:
-// none before the cluster was whole again.
+// Figures returns the figures of the phase that exist only because of its outage. It returns
+// none unless the cluster has recovered.
 func Figures(so Progress, cost *archive.Outage) []figure.Figure {
 	seconds := so.Clean.Sub(so.NoupUnset).Seconds()
 	if so.Clean.IsZero() || so.NoupUnset.IsZero() || seconds <= 0 {
@@ -79,7 +79,7 @@ func Figures(so Progress, cost *archive.Outage) []figure.Figure {
 	return all
 }
 
-// windowMetrics are the metrics that the latencies of a window are.
+// windowMetrics returns the metrics for the latencies of a window.
 func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	switch name {
 	case archive.WindowBefore:
@@ -93,8 +93,8 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	}
 }
 
-// Expected returns the observed conditions that the outage explains, given the OSDs up and
-// in before; nil while it explains nothing.
+// Expected returns the observed conditions that the outage explains, given how many OSDs were up
+// and in before the stop; nil while it explains nothing.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil
@@ -113,7 +113,7 @@ func moment(t time.Time) *metav1.Time {
 	return &at
 }
 
-// after is how long one moment is after another; "" if either has not come.
+// after returns the time between two moments; "" if one of them has not come.
 func after(from, to time.Time) v1alpha1.Decimal {
 	if from.IsZero() || to.IsZero() {
 		return ""
@@ -121,8 +121,9 @@ func after(from, to time.Time) v1alpha1.Decimal {
 	return figure.Decimal(max(0, to.Sub(from).Seconds()))
 }
 
-// activeFrom is the time of the first sample, once the OSDs are up, after the last one with
-// inactive placement groups; the time when the OSDs came up if there was no such sample.
+// activeFrom returns the time from which all placement groups were active. That is the first
+// sample after the last one with inactive placement groups, once the OSDs are up, or the time
+// when the OSDs came up if no sample had any.
 func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	if so.Up.IsZero() {
 		return time.Time{}
@@ -139,13 +140,13 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 		inactive = now
 	}
 	if inactive {
-		return time.Time{} // It still had some when it was last seen.
+		return time.Time{} // The last sample still had inactive placement groups.
 	}
 	return from
 }
 
-// degradedSeconds is the integral of the copies that were missing, over the time from the
-// stop until there was none. Between two samples it goes straight from one to the other.
+// degradedSeconds returns the integral of the number of missing copies, over the time from the
+// stop until no copy was missing. It interpolates linearly between samples.
 func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 	sum, last, missing := 0.0, so.Stop, 0.0
 	for _, s := range samples {
@@ -159,12 +160,12 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 	return sum
 }
 
-// clockLag is by how much the seconds of clients may begin later than the manager's: a
-// tool connects before it measures. Windows begin so much earlier, so that the first,
-// worst second of an outage is never one of the time before.
+// clockLag is how far the clients' seconds may lag behind the manager's clock, because a tool
+// connects before it measures. Windows begin earlier by this time, so that the first and worst
+// second of an outage never counts in the window before.
 const clockLag = 2 * time.Second
 
-// windows cuts what clients did at the moments of the outage.
+// windows divides the clients' time series at the moments of the outage.
 func windows(e Evidence) []archive.OutageWindow {
 	so := e.Progress
 	if e.Total == nil || e.Total.Series == nil {
@@ -203,7 +204,7 @@ func windows(e Evidence) []archive.OutageWindow {
 	return all
 }
 
-// cut is what clients did in whole seconds of a part of the course.
+// cut returns the clients' figures in the whole seconds of a part of the time series.
 func cut(s *result.Series, from, to float64) (archive.OutageWindow, bool) {
 	var w archive.OutageWindow
 	var operations, bytes float64
@@ -235,8 +236,8 @@ func cut(s *result.Series, from, to float64) (archive.OutageWindow, bool) {
 	return w, true
 }
 
-// latencies returns the median and the 99th percentile of a part of the course; "" if unknown.
-// It returns no mean: a second without completions has no mean, and an outage has such
+// latencies returns the median and the 99th percentile of a part of the time series; "" if
+// unknown. It returns no mean: a second without completions has no mean, and an outage has such
 // seconds.
 func latencies(d *result.Direction, from, to float64) (p50, p99 v1alpha1.Decimal) {
 	h, err := d.LatencyWithin(from, to)

@@ -9,21 +9,22 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// Progress is how far an outage is, by the clock of the manager. Times are zero until
-// they have come.
+// Progress holds the moments of an outage, by the clock of the manager. A time is zero until it
+// has come.
 type Progress struct {
 	// Start is when the phase got its signal.
 	Start time.Time
-	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and
-	// Down when they were seen down. Before they are marked down, Stop equals Begin: noup may
-	// be set already and has to be undone.
+	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and Down
+	// when they were seen down. Before they are marked down, Stop equals Begin: noup may be set
+	// already and has to be unset.
 	Begin, Stop, Down time.Time
-	// Out is when Ceph was first seen to have marked them out, and Backfilled when the cluster
-	// was whole without them; only if the plan expects it.
+	// Out is when Ceph was first seen to have marked the OSDs out. Backfilled is when all
+	// placement groups were clean without them. Both are set only if the plan expects a
+	// backfill.
 	Out, Backfilled time.Time
 	// NoupUnset is when noup was unset, and Up when the OSDs were seen up.
 	NoupUnset, Up time.Time
-	// Clean is when the cluster was first seen to be whole again.
+	// Clean is when all placement groups were first seen clean again.
 	Clean time.Time
 	// Failed says why the outage cannot be measured.
 	Failed string
@@ -32,11 +33,11 @@ type Progress struct {
 // Outstanding reports whether OSDs may be kept down.
 func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.NoupUnset.IsZero() }
 
-// Look is what is known of the cluster and the phase at a moment.
+// Look holds the state of the cluster and the phase at one moment.
 type Look struct {
-	// PhaseOver reports that the phase has ended, in whatever way.
+	// PhaseOver says that the phase has ended, with or without success.
 	PhaseOver bool
-	// OSDMap is the last one that was requested, at that time; nil if none was.
+	// OSDMap is the last OSD map that was read, with the time of that; nil if none was.
 	OSDMap   *ceph.OSDMap
 	OSDMapAt time.Time
 	// Samples are those of the cluster, in the order of time.
@@ -45,32 +46,33 @@ type Look struct {
 	UpBefore, InBefore int
 }
 
-// Step is what is to be done next.
+// Step is the next action.
 type Step string
 
 // The steps.
 const (
-	// StepWait waits, for so long.
+	// StepWait waits for the returned time.
 	StepWait Step = "Wait"
-	// StepStop stops the OSDs, if nothing speaks against it.
+	// StepStop stops the OSDs, unless [Plan.Refuse] gives a reason against it.
 	StepStop Step = "Stop"
 	// StepUnsetNoup unsets noup.
 	StepUnsetNoup Step = "LetBack"
-	// StepDone leaves nothing to be done.
+	// StepDone means that the outage has ended.
 	StepDone Step = "Done"
 )
 
 // Deadlines.
 const (
-	lateAfter  = 15 * time.Second // than planned, to stop OSDs
+	lateAfter  = 15 * time.Second // the latest stop of OSDs after the planned time
 	downWithin = 20 * time.Second
-	// UpWithin is how long OSDs may take to come up: they only have to hear of it.
+	// UpWithin is how long OSDs may take to come up. They only have to learn that noup was
+	// unset.
 	UpWithin = 3 * time.Minute
 	// lookEvery is the interval between checks of the cluster while something changes.
 	lookEvery = 2 * time.Second
 )
 
-// Next notes what is new, and names the next step and when it is to be looked at again.
+// Next records new findings, and returns the next step and when to call Next again.
 func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.Duration) {
 	so = p.note(so, look, now)
 	switch {
@@ -90,7 +92,7 @@ func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.
 	return so, StepWait, lookEvery
 }
 
-// note adds the findings of a look.
+// note adds the findings of a look to the progress.
 func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	if so.Failed != "" {
 		return so
@@ -110,7 +112,8 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	return so
 }
 
-// noteBackfill adds Ceph's handling of OSDs that it marks out, if the plan expects it.
+// noteBackfill records when Ceph marks the OSDs out and finishes the backfill, if the plan
+// expects that.
 func (p Plan) noteBackfill(so Progress, look Look) Progress {
 	if !p.Backfill || !so.Outstanding() {
 		return so
@@ -126,7 +129,7 @@ func (p Plan) noteBackfill(so Progress, look Look) Progress {
 	return so
 }
 
-// failure says why the outage cannot be measured; "" while it still may be.
+// failure returns the reason why the outage cannot be measured; "" if it still can be.
 func (p Plan) failure(so Progress, look Look, now time.Time) string {
 	if so.Stop.IsZero() {
 		return p.failureBefore(so, look, now)
@@ -160,7 +163,7 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 		return "an OSD came up before the outage was over: did somebody unset its flag noup?"
 	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
 		// Ceph waits longer for OSDs that were down before (mon_osd_adjust_down_out_interval),
-		// and for ever if they are all OSDs of a large part of the cluster.
+		// and forever if they are all OSDs of a large CRUSH bucket.
 		return "Ceph did not take all of the OSDs for lost during the outage, so that no data was moved: make it longer, " +
 			"or see mon_osd_down_out_subtree_limit"
 	}
@@ -202,7 +205,7 @@ func (p Plan) up(m *ceph.OSDMap) (count int, known bool) {
 	return count, true
 }
 
-// otherDown returns an OSD that is down and not the plan's; -1 without one.
+// otherDown returns a down OSD that does not belong to the plan; -1 if there is none.
 func (p Plan) otherDown(m *ceph.OSDMap) int {
 	if m == nil {
 		return -1
@@ -215,9 +218,9 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 	return -1
 }
 
-// wholeFrom is when the cluster was whole again with the OSDs; zero if it is not yet. If it
-// was whole without them, Ceph keeps reporting that for some seconds before it reports the
-// data that it moves back.
+// wholeFrom returns when all placement groups were clean again with the OSDs; zero if they are
+// not yet. If they were clean without the OSDs, Ceph keeps reporting that for some seconds
+// before it reports the data that it moves back.
 func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	from := so.Up
 	if so.Backfilled.IsZero() {
@@ -234,8 +237,8 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 }
 
 // cleanFrom returns the time of the first of two consecutive samples with all placement groups
-// clean, from a time on; zero without such samples. Ceph may report them clean between two
-// kinds of recovery.
+// clean, from a time on; zero if there are none. Ceph may report them clean between two kinds of
+// recovery.
 func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {
@@ -252,7 +255,7 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	return time.Time{}
 }
 
-// wasUnclean reports whether any object was missing while the OSDs were down.
+// wasUnclean reports whether any copy of an object was missing while the OSDs were down.
 func wasUnclean(samples []quiescence.Sample, so Progress) bool {
 	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
 		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !s.Status.AllClean()

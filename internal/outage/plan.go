@@ -1,11 +1,12 @@
-// Package outage decides about a benchmark's outages: whether OSDs may be stopped, when
-// they go down and come up, and what that has cost. It is pure: facts about the cluster come
-// in, decisions come out. The controller of CephBenchmarks carries them out, with a
-// [tuning.Journal]. Only Restore acts, for any process that finds such a journal.
+// Package outage decides about a benchmark's outages: whether OSDs may be stopped, when they go
+// down and come up, and how much the outage cost. It is pure: it takes facts about the cluster
+// and returns decisions. The controller of CephBenchmarks carries them out, with a
+// [tuning.Journal]. Only Restore acts on the cluster, for any process that finds such a journal.
 //
-// OSDs are stopped by the flag noup, set for each, and by marking them down. Their processes
-// keep running, wait until the flag is unset, and come up by themselves: neither the kubelet
-// nor Rook sees a failure. An OSD that is marked down too often ends its process: see spacing.
+// To stop OSDs, the controller sets the flag noup for each and marks them down. Their processes
+// keep running, wait until the flag is unset, and come up by themselves: neither the kubelet nor
+// Rook sees a failure. The process of an OSD ends if the OSD is marked down too often: see
+// spacing.
 package outage
 
 import (
@@ -22,15 +23,15 @@ import (
 // Plan is a planned outage.
 type Plan struct {
 	OSDs []int
-	// Before counts from the signal to start, the ramp included.
+	// Before counts from the signal to start, including the ramp.
 	Before, Duration time.Duration
-	// Backfill says that the outage lasts until Ceph moves data.
+	// Backfill says that the outage lasts long enough for Ceph to backfill data to other OSDs.
 	Backfill bool
 	// OtherPools is how many pools other than the target may be degraded.
 	OtherPools int
 }
 
-// PlanOf is the plan of a template, for a phase with that ramp.
+// PlanOf returns the plan for an outage in a template, for a phase with the given ramp.
 func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	p := Plan{
 		Before: ramp + d.Before.Duration, Duration: d.Duration.Duration,
@@ -42,18 +43,18 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	return p
 }
 
-// grace bounds how much later than planned an outage may end. Together with the time after
-// which another manager notices an overdue outage, it has to stay below outMargin: the
-// fallback must act before Ceph marks the OSDs out.
+// grace is how much later than planned an outage may end. grace plus the time after which
+// another manager notices an overdue outage must be less than outMargin: the fallback must act
+// before Ceph marks the OSDs out.
 const grace = 15 * time.Second
 
-// Until is the deadline for unsetting noup for OSDs that are stopped now. It is in UTC without
-// fractions, so that it reads the same in every store.
+// Until returns the deadline for unsetting noup if the OSDs are stopped now. It is in UTC in
+// whole seconds, so that it reads the same in every store.
 func (p Plan) Until(now time.Time) time.Time {
 	return now.Add(p.Duration + grace).UTC().Truncate(time.Second)
 }
 
-// Changes are the flags that keep the OSDs down.
+// Changes returns the flags that keep the OSDs down.
 func (p Plan) Changes() []tuning.Change {
 	changes := make([]tuning.Change, 0, len(p.OSDs))
 	for _, id := range p.OSDs {
@@ -62,7 +63,7 @@ func (p Plan) Changes() []tuning.Change {
 	return changes
 }
 
-// OSDsOf are those that a journal is about.
+// OSDsOf returns the OSDs of a journal.
 func OSDsOf(j *tuning.Journal) []int {
 	var osds []int
 	for _, entry := range j.Entries {
@@ -73,7 +74,7 @@ func OSDsOf(j *tuning.Journal) []int {
 	return osds
 }
 
-// Ceph's defaults of the options that matter here.
+// These are Ceph's defaults of the options that this package uses.
 const (
 	defaultOutAfter       = 600 * time.Second
 	defaultMinInRatio     = 0.75
@@ -81,8 +82,8 @@ const (
 	defaultMarkdownPeriod = 600 * time.Second
 )
 
-// outAfter is how long an OSD may be down before Ceph marks it out; 0 for ever. The leading
-// monitor decides, so it is a range if a monitor has its own value.
+// outAfter returns how long an OSD may be down before Ceph marks it out; 0 means never. The
+// leading monitor decides, so the result is a range if a monitor has its own value.
 func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
 	const option = "mon_osd_down_out_interval"
 	for i, seconds := range append(apart(config, "mon", option), number(config, "mon", option, defaultOutAfter.Seconds())) {
@@ -112,8 +113,8 @@ func later(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// minInRatio is the share of OSDs that has to be in for Ceph to mark another one out; the
-// strictest if monitors differ.
+// minInRatio returns the share of OSDs that must be in before Ceph marks another one out; the
+// strictest value if monitors differ.
 func minInRatio(config []ceph.ConfigEntry) float64 {
 	const option = "mon_osd_min_in_ratio"
 	return slices.Max(append(apart(config, "mon", option), number(config, "mon", option, defaultMinInRatio)))
@@ -133,10 +134,10 @@ func staysOut(config []ceph.ConfigEntry) bool {
 	return !back
 }
 
-// spacing is the minimum time between marking the same OSD down twice. An OSD that is marked
-// down while it runs more than osd_max_markdown_count times within osd_max_markdown_period
-// ends its process. Once in a period's share, and a little more, stays below that even if
-// another client has marked it down once.
+// spacing returns the minimum time between two marks of the same OSD as down. The process of an
+// OSD ends if the running OSD is marked down more than osd_max_markdown_count times within
+// osd_max_markdown_period. spacing is the period divided by the count, and a little more, so
+// that even one mark by another client does not exceed the limit.
 func spacing(config []ceph.ConfigEntry) time.Duration {
 	const ofPeriod, ofCount = "osd_max_markdown_period", "osd_max_markdown_count"
 	period := slices.Max(append(apart(config, "osd", ofPeriod), number(config, "osd", ofPeriod, defaultMarkdownPeriod.Seconds())))
@@ -144,7 +145,8 @@ func spacing(config []ceph.ConfigEntry) time.Duration {
 	return time.Duration(period/max(1, count-1)*float64(time.Second)) + 10*time.Second
 }
 
-// number is an option of the central configuration, for all daemons of a kind.
+// number returns the value of a numeric option in the central configuration, for all daemons of
+// a kind.
 func number(config []ceph.ConfigEntry, section, name string, otherwise float64) float64 {
 	value := otherwise
 	for _, place := range []string{"global", section} {
@@ -171,8 +173,8 @@ func apart(config []ceph.ConfigEntry, section, name string) []float64 {
 	return values
 }
 
-// LostAfter is the shortest time that an OSD may be down before Ceph marks it out and moves
-// its data; 0 for ever.
+// LostAfter returns the shortest time after which Ceph marks a down OSD out and moves its data;
+// 0 means never.
 func LostAfter(config []ceph.ConfigEntry) time.Duration {
 	shortest, _ := outAfter(config)
 	return shortest

@@ -9,23 +9,23 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Cluster is what is known of a cluster whose OSDs are to be stopped.
+// Cluster holds the facts about a cluster whose OSDs are to be stopped.
 type Cluster struct {
 	OSDMap *ceph.OSDMap
-	// PGs are those of all OSDs, or of the ones that are to stop.
+	// PGs holds the placement groups of all OSDs, or at least of those to stop.
 	PGs    []ceph.PG
 	Config []ceph.ConfigEntry
 	// RemovesOSDs says that Rook removes OSDs that are out.
 	RemovesOSDs bool
-	// TargetPools hold the benchmark's data.
+	// TargetPools lists the pools with the benchmark's data.
 	TargetPools []string
-	// Status and Stop are what Ceph says right before; nil when it is only asked whether
-	// the cluster is such a one at all.
+	// Status and Stop are Ceph's answers right before the stop; nil when only [Plan.Impossible]
+	// is checked.
 	Status *ceph.Status
 	Stop   *ceph.Stop
 }
 
-// Refuse says why OSDs must not be stopped; "" if they may be.
+// Refuse returns the reason why the OSDs must not be stopped now; "" if they may be.
 func (p Plan) Refuse(c Cluster, now time.Time) string {
 	for _, rule := range []func(Cluster) string{
 		p.removedByRook, p.unknown, p.flagged, p.incomplete, p.lostMeanwhile, p.shared, p.unsafe,
@@ -41,8 +41,8 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 	return ""
 }
 
-// Impossible says why such OSDs of such a cluster can never be stopped, whatever it is at;
-// "" if they may be at times.
+// Impossible returns the reason why the OSDs can never be stopped in this cluster, independent
+// of its present state; "" if they sometimes can.
 func (p Plan) Impossible(c Cluster) string {
 	for _, rule := range []func(Cluster) string{p.removedByRook, p.unknown, p.lostMeanwhile, p.shared} {
 		if why := rule(c); why != "" {
@@ -52,8 +52,8 @@ func (p Plan) Impossible(c Cluster) string {
 	return ""
 }
 
-// Rested is from when on the OSDs may be marked down, as far as it depends on when they
-// were last, by any of these maps; zero if they never were.
+// Rested returns the time from which the OSDs may be marked down again, given spacing and the
+// last time that any of these maps shows them marked down; zero if they never were.
 func (p Plan) Rested(config []ceph.ConfigEntry, maps ...*ceph.OSDMap) time.Time {
 	var last time.Time
 	for _, m := range maps {
@@ -88,7 +88,8 @@ func (p Plan) unknown(c Cluster) string {
 	return ""
 }
 
-// flagged lets the flags be that keep scrubs away.
+// flagged returns a reason for flags that prevent an outage. It accepts the flags that suppress
+// scrubs.
 func (p Plan) flagged(c Cluster) string {
 	for _, flag := range c.OSDMap.Flags {
 		if flag != ceph.FlagNoScrub && flag != ceph.FlagNoDeepScrub {
@@ -122,7 +123,8 @@ func (p Plan) incomplete(c Cluster) string {
 	return ""
 }
 
-// outMargin is how much sooner than Ceph takes them for lost OSDs have to be back.
+// outMargin is the safety margin between the end of an outage and the time at which Ceph would
+// mark the OSDs out.
 const outMargin = time.Minute
 
 func (p Plan) lostMeanwhile(c Cluster) string {
@@ -146,8 +148,8 @@ func (p Plan) lostMeanwhile(c Cluster) string {
 	return ""
 }
 
-// allGoOut reports whether Ceph would mark all of the OSDs out, one after the other: it checks
-// how many are in before each.
+// allGoOut reports whether Ceph would mark all of the OSDs out, one after the other: Ceph checks
+// how many OSDs are in before it marks each one.
 func (p Plan) allGoOut(c Cluster) bool {
 	in := len(c.OSDMap.OSDs)
 	if c.Status != nil {
@@ -156,7 +158,7 @@ func (p Plan) allGoOut(c Cluster) bool {
 	return float64(in-len(p.OSDs)+1) >= minInRatio(c.Config)*float64(len(c.OSDMap.OSDs))
 }
 
-// ownPool is the one pool of Ceph's that holds nothing that clients wait for.
+// ownPool is Ceph's own pool, which has no data that clients wait for.
 const ownPool = ".mgr"
 
 func (p Plan) shared(c Cluster) string {

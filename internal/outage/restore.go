@@ -48,7 +48,7 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 	return "", journal.Close(ctx)
 }
 
-// downOf returns those of the OSDs that exist and are down.
+// downOf returns the given OSDs that exist and are down.
 func downOf(osds []int, m *ceph.OSDMap) []int {
 	var down []int
 	for _, osd := range m.OSDs {
@@ -59,7 +59,7 @@ func downOf(osds []int, m *ceph.OSDMap) []int {
 	return down
 }
 
-// Names are OSDs as Ceph names them.
+// Names returns Ceph's names of OSDs.
 func Names(osds []int) string {
 	names := make([]string, 0, len(osds))
 	for _, id := range slices.Sorted(slices.Values(osds)) {

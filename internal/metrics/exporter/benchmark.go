@@ -11,9 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// BenchmarkSamples are the series of a benchmark, at most metrics.MaxBenchmarkSeries, and
-// how many there was no room for. A benchmark of a sweep has series while it is at work
-// alone: its figures are in the sweep.
+// BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and
+// the number of series that did not fit. A sweep's benchmark has series only while it is in
+// progress: its figures are in the sweep's series.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
 	if sweepOf(b) != nil && !atWork(status.Conditions) {
@@ -40,7 +40,7 @@ func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	return all, dropped
 }
 
-// expectationSamples count the expectations by outcome.
+// expectationSamples returns the number of expectations by outcome.
 func expectationSamples(b *v1alpha1.CephBenchmark) []Sample {
 	counts := map[v1alpha1.ExpectationOutcome]int{}
 	for _, result := range b.Status.Expectations {
@@ -55,7 +55,7 @@ func expectationSamples(b *v1alpha1.CephBenchmark) []Sample {
 	return all
 }
 
-// sweepOf is the sweep that a benchmark belongs to, or nil.
+// sweepOf returns the sweep that a benchmark belongs to, or nil.
 func sweepOf(b *v1alpha1.CephBenchmark) *metav1.OwnerReference {
 	if owner := metav1.GetControllerOf(b); owner != nil && owner.Kind == "CephTuningSweep" {
 		return owner
@@ -63,7 +63,7 @@ func sweepOf(b *v1alpha1.CephBenchmark) *metav1.OwnerReference {
 	return nil
 }
 
-// measuredRun is the run that is under way.
+// measuredRun returns the run in progress.
 func measuredRun(b *v1alpha1.CephBenchmark) (int32, bool) {
 	if !atWork(b.Status.Conditions) || reasonOf(b.Status.Conditions) != v1alpha1.ReasonRunning {
 		return 0, false
@@ -76,7 +76,7 @@ func measuredRun(b *v1alpha1.CephBenchmark) (int32, bool) {
 	return 0, false
 }
 
-// figureKind is a figure that phases may have, and the series that it is.
+// figureKind maps a figure that phases may have to its series.
 type figureKind struct {
 	metric    v1alpha1.Metric
 	direction v1alpha1.Direction
@@ -84,7 +84,7 @@ type figureKind struct {
 	statistic string // of a latency
 }
 
-// figureKinds are in the order of their weight: if there is not room for all, the first ones
+// figureKinds returns the kinds in the order of their importance. If not all fit, the first ones
 // are exported, each for all phases.
 func figureKinds() []figureKind {
 	var all []figureKind
@@ -104,8 +104,8 @@ func figureKinds() []figureKind {
 	return all
 }
 
-// figureSamples are all figures of all phases, the weightiest first. Figures that mislead
-// alone, such as one end of an interval, form one group.
+// figureSamples returns all figures of all phases, the most important first. Figures that would
+// mislead alone, such as one end of an interval, form one group.
 func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for i, kind := range figureKinds() {
@@ -130,12 +130,12 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// evidenceAfter is how many kinds of figures weigh more than what they rest on: those that
-// people look for first.
+// evidenceAfter is how many kinds of figures are more important than the number of runs and the
+// marks.
 const evidenceAfter = 4
 
-// evidenceSamples are how many runs the figures of each phase rest on, with its marks, and
-// then the interval of each bandwidth.
+// evidenceSamples returns the number of runs behind the figures of each phase, with its marks,
+// and then the interval of each bandwidth.
 func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for _, phase := range b.Status.Phases {
@@ -155,7 +155,8 @@ func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// marksOf are those of a phase, always in the same order: another order is another series.
+// marksOf returns the marks of a phase in a fixed order, because another order would be another
+// series.
 func marksOf(phase v1alpha1.PhaseResult) string {
 	marks := make([]string, len(phase.Marks))
 	for i, mark := range phase.Marks {
@@ -165,8 +166,8 @@ func marksOf(phase v1alpha1.PhaseResult) string {
 	return strings.Join(marks, ", ")
 }
 
-// directionOf is that of a figure. An object that was not read from an API server may lack
-// the default.
+// directionOf returns the direction of a figure. An object that was not read from an API server
+// may lack the default.
 func directionOf(r v1alpha1.MetricResult) v1alpha1.Direction {
 	if r.Direction == "" {
 		return v1alpha1.DirectionTotal

@@ -24,25 +24,25 @@ type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 }
 
-// Lock returns the holder of a Ceph cluster, and asks Kubernetes alone.
+// Lock returns the holder of the lock of a Ceph cluster. It asks only Kubernetes, not Ceph.
 type Lock interface {
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 }
 
-// Journals return the open journal of a Ceph cluster; nil without one.
+// Journals returns the open journal of a Ceph cluster; nil if there is none.
 type Journals interface {
 	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
 
 const (
-	// fsidFor is how long the FSID of a CephCluster is taken as known. It changes only when
-	// the cluster is created again.
+	// fsidFor is how long the FSID of a CephCluster is cached. It changes only when the cluster
+	// is created again.
 	fsidFor = 5 * time.Minute
-	// atOnce is how many clusters are looked at together.
+	// atOnce is how many clusters are read concurrently.
 	atOnce = 8
 )
 
-// clusterFacts are the facts about a Ceph cluster. Unknown ones are nil.
+// clusterFacts holds the facts about a Ceph cluster. Unknown facts are nil.
 type clusterFacts struct {
 	name    string
 	waiting int
@@ -51,7 +51,7 @@ type clusterFacts struct {
 	journal, outage *tuning.Journal
 }
 
-// clusterSamples are the series of a Ceph cluster.
+// clusterSamples returns the series of a Ceph cluster.
 func clusterSamples(c clusterFacts, now time.Time) []Sample {
 	all := []Sample{sample(metrics.QueueLength, float64(c.waiting), c.name)}
 	if c.grant != nil {
@@ -78,7 +78,7 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 	return all
 }
 
-// openEntries counts the settings to restore, and returns their owner; "" without any.
+// openEntries counts the settings to restore, and returns their owner; "" if there are none.
 func openEntries(j *tuning.Journal) (open int, holder string) {
 	for _, entry := range j.Entries {
 		if entry.State == tuning.Open {
@@ -91,19 +91,19 @@ func openEntries(j *tuning.Journal) (open int, holder string) {
 	return open, holder
 }
 
-// holderName is a holder without its UID, which is of no use in a series.
+// holderName returns a holder without its UID, which is useless in a series.
 func holderName(identity string) string {
 	words := strings.Split(identity, "/")
 	return strings.Join(words[:min(len(words), 3)], "/")
 }
 
-// clusters looks at Ceph clusters.
+// clusters reads the facts about Ceph clusters.
 type clusters struct {
 	refs     []v1alpha1.ClusterReference
 	rook     Rook
 	lock     Lock
 	journals Journals
-	// outages are the journals of OSDs that are kept down.
+	// outages returns the journals of OSDs that are kept down.
 	outages Journals
 	now     func() time.Time
 
@@ -116,8 +116,8 @@ type knownFSID struct {
 	at   time.Time
 }
 
-// look reads the facts of all clusters at once, until the context ends. It returns the errors of
-// failed reads.
+// look reads the facts of all clusters concurrently, until the context ends. It returns the
+// errors of failed reads.
 func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterFacts, error) {
 	facts, failures := make([]clusterFacts, len(c.refs)), make([]error, len(c.refs))
 	var group errgroup.Group
@@ -129,7 +129,7 @@ func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterF
 			return nil
 		})
 	}
-	_ = group.Wait() // Errors are kept for each.
+	_ = group.Wait() // Each cluster keeps its own errors.
 	return facts, errors.Join(failures...)
 }
 
@@ -157,8 +157,8 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf is the FSID of a CephCluster; "" while it is not set. If Rook or Kubernetes does not
-// answer, the last known FSID holds: its lock and journal still matter.
+// fsidOf returns the FSID of a CephCluster; "" while it is not set. If Rook or Kubernetes does
+// not answer, the last known FSID holds: its lock and journal still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()
 	known, has := c.fsids[ref]
@@ -168,7 +168,7 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	}
 	info, err := c.rook.Cluster(ctx, ref)
 	if err != nil && has {
-		return known.fsid, nil // It is known from before.
+		return known.fsid, nil // The last known FSID.
 	}
 	if err != nil {
 		return "", fmt.Errorf("read CephCluster %s: %w", clusterName(ref), err)

@@ -19,23 +19,23 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// scrapeTime bounds the waiting of a scrape. By default Prometheus gives up after ten seconds,
-// and then has no samples at all.
+// scrapeTime limits how long a scrape waits for answers. By default Prometheus gives up after
+// ten seconds, and then has no samples at all.
 const scrapeTime = 5 * time.Second
 
-// Options are what a Collector works with.
+// Options holds the dependencies of a Collector.
 type Options struct {
 	// Reader lists CRs from the manager's cache.
 	Reader client.Reader
-	// Clusters are those that are looked at: the ones that the settings list.
+	// Clusters lists the Ceph clusters of the operator config.
 	Clusters []settings.Cluster
 	Rook     Rook
 	Lock     Lock
 	Journals Journals
-	// Outages return which OSDs of a Ceph cluster are kept down.
+	// Outages returns the journal of the OSDs of a Ceph cluster that are kept down.
 	Outages Journals
-	// Leads is closed once this manager leads. The others say nothing, for each series
-	// would be there twice.
+	// Leads is closed once this manager leads. Other managers export nothing, because each
+	// series would exist twice.
 	Leads <-chan struct{}
 	Log   logr.Logger
 	Now   func() time.Time
@@ -53,7 +53,7 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns one, to be registered.
+// NewCollector returns a Collector, to be registered.
 func NewCollector(o Options) *Collector {
 	refs := make([]v1alpha1.ClusterReference, len(o.Clusters))
 	for i, c := range o.Clusters {
@@ -68,7 +68,7 @@ func NewCollector(o Options) *Collector {
 	}
 }
 
-// descriptions are those of gauges: what happens is counted elsewhere.
+// descriptions returns the descriptions of the gauges. Events has the counters.
 func descriptions() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, group := range metrics.Table() {
@@ -106,13 +106,13 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// samples are all series, no more than there may be.
+// samples returns all series, at most metrics.MaxSeries of objects and clusters.
 func (c *Collector) samples(ctx context.Context) []Sample {
 	objects, waiting, err := c.objects(ctx)
 	failed := c.report(err)
 	facts, err := c.clusters.look(ctx, waiting)
 	failed += c.report(err)
-	// Series about the exporter itself come on top, so that they are never left out.
+	// Series about the exporter itself come in addition, so that they are never left out.
 	chosen := newSelection(metrics.MaxSeries)
 	for _, cluster := range facts {
 		chosen.add(clusterSamples(cluster, c.now()), 0)
@@ -125,7 +125,7 @@ func (c *Collector) samples(ctx context.Context) []Sample {
 		sample(metrics.CollectionErrors, float64(failed)))
 }
 
-// report logs what could not be read, and counts it.
+// report logs the errors of failed reads, and counts them.
 func (c *Collector) report(err error) int {
 	switch joined, several := err.(interface{ Unwrap() []error }); {
 	case err == nil:
@@ -141,17 +141,17 @@ func (c *Collector) report(err error) int {
 	return 1
 }
 
-// object is a CR with its series, which are made when it is its turn.
+// object is a CR with a function that makes its series when they are selected.
 type object struct {
 	created   time.Time
-	rank      int // of those below, what has room first
+	rank      int // one of the ranks below; the lowest is selected first
 	namespace string
 	name      string
 	samples   func() ([]Sample, int)
 }
 
-// Ranks of objects. Those that only wait come behind what has the lock, or an open journal:
-// without the series of that one, alerts would take it for gone.
+// These are the ranks of objects. Waiting objects come after an object that has the lock or an
+// open journal: without the series of the latter, alerts would report it as deleted.
 const (
 	rankWorks = iota
 	rankWaits
@@ -161,7 +161,7 @@ const (
 func rankOf(conditions []metav1.Condition) int {
 	switch {
 	case meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionRestored):
-		return rankWorks // Alerts are about it, whatever has been made since.
+		return rankWorks // Alerts need its series, even if there are many newer objects.
 	case waits(conditions):
 		return rankWaits
 	case atWork(conditions):
@@ -170,8 +170,8 @@ func rankOf(conditions []metav1.Condition) int {
 	return rankIdle
 }
 
-// objects lists the objects with series, the most important first: those at work, those that
-// wait for them, and then the newest. It also counts the waiting objects of each cluster.
+// objects lists the objects with series, the most important first: objects in progress, objects
+// that wait for them, and then the newest. It also counts the waiting objects of each cluster.
 //
 // It reads the cache in place, so nothing here may change an object.
 func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {
@@ -212,7 +212,7 @@ func precedence(a, b object) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), b.created.Compare(a.created), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-// selection is the series that are exported.
+// selection holds the series that are exported.
 type selection struct {
 	samples []Sample
 	dropped int
@@ -222,8 +222,8 @@ type selection struct {
 
 func newSelection(room int) *selection { return &selection{room: room, taken: map[string]bool{}} }
 
-// add takes the series of an object, all or none: half a result misleads. Dropped is how
-// many it has left out itself.
+// add adds all series of an object or none, because half a result misleads. dropped is how many
+// series the object has already left out.
 func (s *selection) add(samples []Sample, dropped int) {
 	s.dropped += dropped
 	if len(samples) > s.room {
@@ -232,7 +232,7 @@ func (s *selection) add(samples []Sample, dropped int) {
 	}
 	for _, sample := range samples {
 		key := sample.Name + "\xff" + strings.Join(sample.Labels, "\xff")
-		if s.taken[key] { // A duplicate series spoils the whole scrape.
+		if s.taken[key] { // A duplicate series would fail the whole scrape.
 			s.dropped++
 			continue
 		}

@@ -15,17 +15,17 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// OutcomeFailed is that of a failed attempt to restore settings. The other outcomes are the
-// reasons of the condition Restored.
+// OutcomeFailed is the outcome of a failed attempt to restore settings. The other outcomes are
+// the reasons of the condition Restored.
 const OutcomeFailed = "Failed"
 
-// Kinds, as label kind has them.
+// These are the values of the label kind.
 const (
 	kindBenchmark = "CephBenchmark"
 	kindSweep     = "CephTuningSweep"
 )
 
-// Events counts what happens. A nil one counts nothing.
+// Events counts events. A nil *Events counts nothing.
 type Events struct {
 	invalidRuns   *prometheus.CounterVec
 	restores      *prometheus.CounterVec
@@ -36,7 +36,7 @@ type Events struct {
 	outages       outages
 }
 
-// NewEvents registers what it counts.
+// NewEvents returns an Events and registers its metrics.
 func NewEvents(with prometheus.Registerer) *Events {
 	e := &Events{
 		invalidRuns: counter(metrics.InvalidRuns),
@@ -49,7 +49,8 @@ func NewEvents(with prometheus.Registerer) *Events {
 	}
 	with.MustRegister(e.invalidRuns, e.restores, e.settle, e.sidecar, e.sidecarErrors, e.apiRequests)
 	e.outages = newOutages(with)
-	// A counter that begins with its first event has no increase then.
+	// Counters start at 0 here: Prometheus sees no increase if a counter only appears with its
+	// first event.
 	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned, OutcomeFailed} {
 		e.restores.WithLabelValues(outcome)
 	}
@@ -65,7 +66,7 @@ func NewEvents(with prometheus.Registerer) *Events {
 func describe(name string) metrics.Description {
 	d, found := metrics.Describe(name)
 	if !found {
-		panic("no description of " + name) // The table is code, and a test goes through it.
+		panic("no description of " + name) // A test checks that the table is complete.
 	}
 	return d
 }
@@ -82,7 +83,7 @@ func histogram(name string, buckets ...float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets}
 }
 
-// SweepRecorded counts what is new in the status of a sweep that was just written.
+// SweepRecorded counts the new events in the status of a sweep that was just written.
 func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	if e == nil {
 		return
@@ -95,9 +96,9 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// BenchmarkRecorded counts what is new in the status of a benchmark that was just written.
-// Why is the reason of a run that was found to be invalid. Runs of a sweep's benchmarks
-// count as the sweep's.
+// BenchmarkRecorded counts the new events in the status of a benchmark that was just written.
+// why is the reason of a run that was found to be invalid. Runs of a sweep's benchmarks count as
+// runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
 	if e == nil || sweepOf(after) != nil {
 		return
@@ -107,7 +108,7 @@ func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why st
 	}
 }
 
-// RestoreEnded counts a restore that no status shows, or an attempt that failed.
+// RestoreEnded counts a failed attempt to restore, or a restore that no status shows.
 func (e *Events) RestoreEnded(outcome string) {
 	if e != nil {
 		e.restores.WithLabelValues(outcome).Inc()
@@ -121,8 +122,8 @@ func (e *Events) Settled(after time.Duration) {
 	}
 }
 
-// newInvalidSweepRuns are the validities of runs that are no evidence and were not entered
-// as that before: those of a block that is rejected become it when it is.
+// newInvalidSweepRuns returns the validities of runs that have become invalid. When a block is
+// rejected, its runs become invalid too.
 func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string {
 	known := before.Runs
 	if before.ObservedRunID != after.ObservedRunID {
@@ -139,7 +140,7 @@ func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string
 	return reasons
 }
 
-// validityOf is the last word of a line.
+// validityOf returns the last word of a line of the ledger.
 func validityOf(line v1alpha1.SweepRun) string {
 	words := strings.Fields(string(line))
 	if len(words) == 0 {
@@ -148,8 +149,7 @@ func validityOf(line v1alpha1.SweepRun) string {
 	return words[len(words)-1]
 }
 
-// newInvalidBenchmarkRuns are the reasons of runs that are no evidence and were not in
-// status as that before.
+// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid in status.
 func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why string) []string {
 	known := map[int32]v1alpha1.RunState{}
 	if before.ObservedRunID == after.ObservedRunID {
@@ -180,7 +180,7 @@ func failureOf(conditions []metav1.Condition) string {
 	return "Failed"
 }
 
-// newRestore is the outcome of a restore that has ended since; "" if none has.
+// newRestore returns the outcome of a restore that has just ended; "" if none has.
 func newRestore(before, after []metav1.Condition) string {
 	was, is := meta.FindStatusCondition(before, v1alpha1.ConditionRestored), meta.FindStatusCondition(after, v1alpha1.ConditionRestored)
 	final := []string{v1alpha1.ReasonAbandoned, v1alpha1.ReasonOSDsNotRestarted}
@@ -191,7 +191,7 @@ func newRestore(before, after []metav1.Condition) string {
 	return is.Reason
 }
 
-// roundTripper is a function that is one.
+// roundTripper is a function that implements http.RoundTripper.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -221,7 +221,7 @@ func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// apiVerb is Kubernetes' verb of a request, as far as its head shows.
+// apiVerb returns the Kubernetes verb of a request, as far as method and URL show it.
 func apiVerb(r *http.Request) string {
 	watch := r.URL.Query().Get("watch")
 	switch {

@@ -10,14 +10,14 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// Outcomes of outages.
+// These are the outcomes of outages.
 const (
 	OutageMeasured = "Measured"
 	OutageRefused  = "Refused"
 	OutageFailed   = "Failed"
 )
 
-// outages counts what OSDs cost that benchmarks have down.
+// outages holds the metrics of the costs of outages.
 type outages struct {
 	ended               *prometheus.CounterVec
 	duration            *prometheus.HistogramVec
@@ -33,7 +33,8 @@ func newOutages(with prometheus.Registerer) outages {
 		recovered: counter(metrics.RecoveredObjects),
 	}
 	with.MustRegister(d.ended, d.duration, d.degraded, d.recovered)
-	// A counter that begins with its first event has no increase then.
+	// Counters start at 0 here: Prometheus sees no increase if a counter only appears with its
+	// first event.
 	for _, outcome := range []string{OutageMeasured, OutageRefused, OutageFailed} {
 		d.ended.WithLabelValues(outcome)
 	}
@@ -45,8 +46,8 @@ func newOutages(with prometheus.Registerer) outages {
 	return d
 }
 
-// OutageEnded counts an outage whose run has ended; it ignores an outcome of "". cost
-// is nil if it was not measured.
+// OutageEnded counts an outage whose run has ended. It ignores an outcome of "". cost is nil if
+// it was not measured.
 func (e *Events) OutageEnded(outcome string, cost *archive.Outage) {
 	if e == nil || outcome == "" {
 		return
@@ -66,7 +67,7 @@ func (e *Events) OutageEnded(outcome string, cost *archive.Outage) {
 	}
 }
 
-// partsOf are the seconds that each part of an outage took, as far as they are known.
+// partsOf returns the seconds that each part of an outage took, without unknown ones.
 func partsOf(cost *archive.Outage) map[string]float64 {
 	parts := map[string]float64{}
 	for part, value := range map[string]v1alpha1.Decimal{"up": cost.SecondsToUp, "active": cost.SecondsToActive, "clean": cost.SecondsToClean} {

@@ -1,5 +1,5 @@
-// Package exporter fills the metrics that package metrics names: from the status of CRs,
-// locks and journals at each scrape, and from what happens in between.
+// Package exporter provides the values of the metrics that package metrics names. It reads the
+// status of CRs, locks and journals at each scrape, and counts events in between.
 package exporter
 
 import (
@@ -22,32 +22,32 @@ type Sample struct {
 	Value  float64
 }
 
-// maxText is how many bytes of a sentence go into a label.
+// maxText is the maximum length of a sentence in a label, in bytes.
 const maxText = 512
 
 func sample(name string, value float64, labels ...string) Sample {
 	return Sample{Name: name, Labels: labels, Value: value}
 }
 
-// decimals adds a sample for a figure of a status, where it has one.
+// decimals adds a sample for a figure of a status, if the status has it.
 func decimals(all []Sample, name string, value v1alpha1.Decimal, labels ...string) []Sample {
 	number, err := strconv.ParseFloat(string(value), 64)
-	if err != nil { // None yet, or of another version.
+	if err != nil { // The value is missing, or written by another version.
 		return all
 	}
 	return append(all, sample(name, number, labels...))
 }
 
-// percents adds a sample for a share that a status has in percent.
+// percents adds a sample for a percentage in a status, if the status has it.
 func percents(all []Sample, name string, value v1alpha1.Percent, labels ...string) []Sample {
 	number, err := strconv.ParseFloat(strings.TrimSuffix(string(value), "%"), 64)
-	if err != nil { // None yet, or of another version.
+	if err != nil { // The value is missing, or written by another version.
 		return all
 	}
 	return append(all, sample(name, number/100, labels...))
 }
 
-// progress adds how far something is.
+// progress adds samples for the progress of an object.
 func progress(all []Sample, name string, p *v1alpha1.Progress, labels ...string) []Sample {
 	if p == nil || p.TotalRuns == 0 {
 		return all
@@ -55,12 +55,12 @@ func progress(all []Sample, name string, p *v1alpha1.Progress, labels ...string)
 	return append(all, sample(name, float64(p.CompletedRuns)/float64(p.TotalRuns), labels...))
 }
 
-// seconds is a time as Prometheus has it.
+// seconds returns a time in the form of Prometheus: seconds since 1970.
 func seconds(t metav1.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func clusterName(ref v1alpha1.ClusterReference) string { return ref.Namespace + "/" + ref.Name }
 
-// stateOf is which of the conditions of kstatus an object has.
+// stateOf returns the kstatus condition that an object has.
 func stateOf(conditions []metav1.Condition) string {
 	switch {
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling):
@@ -80,8 +80,8 @@ func atWork(conditions []metav1.Condition) bool {
 
 func reasonOf(conditions []metav1.Condition) string { return kstatus.Current(conditions).Reason }
 
-// summaryOf is the outcome in a sentence or, without one, the required action. It has no
-// progress: each change of a label is another series.
+// summaryOf returns the outcome in a sentence or, if there is none, the required action. It
+// leaves out progress, because each change of a label creates another series.
 func summaryOf(summary string, conditions []metav1.Condition) string {
 	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
 		summary = stalled.Message

@@ -15,10 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// SweepSamples are the series of a sweep. Child is the benchmark of the run that is under
-// way, or nil. They are at most metrics.MaxSweepSeries, and metrics.MaxConfigurationSeries
-// for each configuration, which are never empty of meaning: what status does not have is
-// left out.
+// SweepSamples returns the series of a sweep. child is the benchmark of the run in progress, or
+// nil. It returns at most metrics.MaxSweepSeries, plus metrics.MaxConfigurationSeries for each
+// configuration. Values that status does not have are left out.
 func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []Sample {
 	status := &s.Status
 	all := []Sample{sample(metrics.SweepInfo, 1, s.Namespace, s.Name, clusterName(s.Spec.ClusterRef),
@@ -44,7 +43,7 @@ func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []
 	return append(all, configurationSamples(s)...)
 }
 
-// betterOf is which way a metric improves.
+// betterOf returns the direction in which a metric improves.
 func betterOf(m v1alpha1.Metric) string {
 	if m.LowerIsBetter() {
 		return metrics.BetterLower
@@ -52,7 +51,7 @@ func betterOf(m v1alpha1.Metric) string {
 	return metrics.BetterHigher
 }
 
-// constraintsOf is the worst that became of the constraints.
+// constraintsOf returns the worst outcome of the constraints.
 func constraintsOf(results []v1alpha1.ConstraintResult) string {
 	for _, outcome := range []v1alpha1.ConstraintOutcome{v1alpha1.ConstraintBroken, v1alpha1.ConstraintUnknown, v1alpha1.ConstraintKept} {
 		if slices.ContainsFunc(results, func(r v1alpha1.ConstraintResult) bool { return r.Outcome == outcome }) {
@@ -62,7 +61,7 @@ func constraintsOf(results []v1alpha1.ConstraintResult) string {
 	return ""
 }
 
-// noiseSamples add what a sweep that is not at work says of noise.
+// noiseSamples adds the noise of a sweep that is not in progress.
 func noiseSamples(all []Sample, s *v1alpha1.CephTuningSweep) []Sample {
 	noise := s.Status.Noise
 	if noise == nil {
@@ -88,8 +87,8 @@ func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
 	return all
 }
 
-// configurationNames are by index. Two of one name would be one series twice, which spoils
-// the whole scrape: all but the first say which they are.
+// configurationNames returns the names of the configurations by index. Two equal names would
+// give a duplicate series, which fails the whole scrape, so all but the first get their number.
 func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	names, taken := map[int32]string{}, map[string]bool{}
 	for _, c := range s.Status.Configurations {
@@ -102,7 +101,7 @@ func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	return names
 }
 
-// latestRuns is the objective in the last run of each configuration that has a figure. It
+// latestRuns returns the objective in the last run with a figure, for each configuration. It
 // ignores a ledger of another version.
 func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	ledger, err := sweepspec.LedgerOf(s)
@@ -118,7 +117,7 @@ func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	return latest
 }
 
-// runningChild is the benchmark of the run that is under way, or nil.
+// runningChild returns the benchmark of the run in progress, or nil.
 func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
 	if !atWork(s.Status.Conditions) {
 		return nil
@@ -126,7 +125,7 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	return children[s.Namespace+"/"+sweepspec.ChildName(s, sweepspec.NextRun(s))]
 }
 
-// measuring returns the configuration and the run that are measured now.
+// measuring returns the configuration and the run that are being measured.
 func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (configuration string, run int, measures bool) {
 	if child == nil || !metav1.IsControlledBy(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
 		return "", 0, false
@@ -146,8 +145,8 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	return name, len(s.Status.Runs) + 1, true
 }
 
-// slotOf is the configuration of a child, whose run ID says the block, the attempt at it
-// and the slot in it.
+// slotOf returns the configuration of a child. The child's run ID contains the block, the
+// attempt at the block and the slot in it.
 func slotOf(plan *v1alpha1.SweepPlan, id v1alpha1.RunID) (int32, bool) {
 	words := strings.Split(string(id), ".")
 	if plan == nil || len(words) != 4 || words[0] != strconv.Itoa(int(plan.Block)) {

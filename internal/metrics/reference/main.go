@@ -1,4 +1,4 @@
-// Command reference prints the page of documentation about all metrics.
+// Command reference prints the documentation page about all metrics.
 package main
 
 import (

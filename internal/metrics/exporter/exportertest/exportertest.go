@@ -1,4 +1,4 @@
-// Package exportertest reads what was counted, for tests.
+// Package exportertest reads the values of counters and histograms, for tests.
 package exportertest
 
 import (
@@ -9,8 +9,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Counted is the value of a counter or the number of observations of a histogram, summed
-// over the series whose labels have all of these values.
+// Counted returns the value of a counter or the number of observations of a histogram, summed
+// over the series whose labels have all given values.
 func Counted(t testing.TB, from prometheus.Gatherer, metric string, labels ...string) float64 {
 	t.Helper()
 	families, err := from.Gather()
