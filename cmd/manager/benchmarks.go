@@ -41,7 +41,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 	return r, r.SetupWithManager(mgr)
 }
 
-// access is Rook's objects, and the keys that it makes.
+// access combines access to Rook's objects with the keys that Rook creates.
 type access struct {
 	*rook.Access
 	*rook.Connections

@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 )
 
-// command is something that this binary does besides being the manager: what hooks of
-// the Helm chart run, because the image has no shell and nothing else.
+// command is a subcommand of this binary for hooks of the Helm chart. The hooks use
+// this binary because the image contains no shell or other program.
 type command func(ctx context.Context, args []string, out io.Writer) error
 
-// commandOf returns the command that is asked for, if one is.
+// commandOf returns the subcommand in the arguments, if there is one.
 func commandOf(args []string) (command, bool) {
 	if len(args) == 0 {
 		return nil, false
@@ -34,7 +34,7 @@ func commandOf(args []string) (command, bool) {
 	return nil, false
 }
 
-// checkUninstall fails while only the manager can restore what was changed.
+// checkUninstall fails while there are changes that only the manager can restore.
 func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	opts := &options{}
 	crdsToo := false
@@ -81,7 +81,8 @@ func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
 	}, nil
 }
 
-// checkInstall fails unless the API is served and the manager gives its metrics.
+// checkInstall fails unless the API is served and the manager's metrics are
+// available.
 func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	c := installCheck{interval: time.Second, out: out}
 	opts := &options{}
@@ -106,7 +107,7 @@ func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	return c.run(ctx)
 }
 
-// parseAll refuses what is no flag: it would be ignored.
+// parseAll parses flags, and refuses other arguments, which would be ignored.
 func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -131,7 +132,7 @@ func runCommand(ctx context.Context, do command, args []string, out io.Writer) i
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	_ = say(out, err.Error()) // The exit code says it too.
+	_ = say(out, err.Error()) // The exit code also reports the failure.
 	return 1
 }
 

@@ -22,24 +22,25 @@ import (
 )
 
 const (
-	// metricsPrefix begins every metric of ours.
+	// metricsPrefix is the prefix of every cephtune metric.
 	metricsPrefix = "cephtune_"
-	// maxMetricsBytes bounds what is read of a page of metrics.
+	// maxMetricsBytes is the maximum number of bytes to read of the metrics.
 	maxMetricsBytes = 4 << 20
 )
 
-// installCheck asks whether an installation works, as far as that shows without a Ceph
+// installCheck checks that an installation works, as far as possible without a Ceph
 // cluster.
 type installCheck struct {
 	config *rest.Config
-	// namespace and service are where the metrics are; an empty service skips the check.
+	// namespace and service name the Service of the metrics; an empty service skips the
+	// check.
 	namespace, service string
-	// interval is between two attempts.
+	// interval is the time between two attempts.
 	interval time.Duration
 	out      io.Writer
 }
 
-// run waits until everything is in order, and says what is not when time is up.
+// run waits until all checks pass. When time is up, its error names the failing check.
 func (c installCheck) run(ctx context.Context) error {
 	for _, step := range []struct {
 		what  string
@@ -112,7 +113,7 @@ func (c installCheck) metricsAt(ctx context.Context, url string) error {
 	return nil
 }
 
-// metricsURL takes the address from the Service, so that nothing depends on DNS.
+// metricsURL uses the Service's IP address, so that the check does not depend on DNS.
 func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 	api, err := client.New(c.config, client.Options{Scheme: newScheme()})
 	if err != nil {
@@ -133,7 +134,8 @@ func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 // get sends a request with this process's own identity, as Prometheus does.
 func (c installCheck) get(ctx context.Context, url string) (string, error) {
 	config := rest.CopyConfig(c.config)
-	// The manager's certificate is its own, and the token is for a Service of ours.
+	// The manager's certificate is self-signed, and the token goes only to cephtune's
+	// own Service.
 	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true}
 	asker, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command manager runs the controllers of cephtune. It only wires: what it does
-// is in the packages below controllers and internal.
+// Command manager runs the controllers of cephtune. It only connects the packages below
+// controllers and internal.
 package main
 
 import (
@@ -115,8 +115,8 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// cachesSynced is ready once the manager has seen every object that it watches.
-// One that does not lead watches nothing yet, and is ready to take over.
+// cachesSynced returns a check that passes once the caches have synced. A manager that does
+// not lead watches nothing yet, so it is ready to take over.
 func cachesSynced(c cache.Cache) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)

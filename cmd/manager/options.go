@@ -27,11 +27,11 @@ import (
 // leaseName names the Lease that the leading manager holds.
 const leaseName = "manager.cephtune.dev"
 
-// shutdownTimeout is how long workers have to finish their pass. The pod's
+// shutdownTimeout is the time that workers have to finish their pass. The pod's
 // terminationGracePeriodSeconds has to be longer.
 const shutdownTimeout = 20 * time.Second
 
-// options are the settings of the manager.
+// options has the manager's flags and its operator config.
 type options struct {
 	namespaces      namespaceList
 	probeAddress    string
@@ -45,7 +45,7 @@ type options struct {
 
 	configFile string
 	cephSocket string
-	// settings are what load read; without a file they allow nothing.
+	// settings is the operator config from load. Without a file it allows nothing.
 	settings settings.Settings
 }
 
@@ -73,7 +73,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 		"Serve /metrics by HTTP/2 too. It is off because of its denial-of-service defects (CVE-2023-44487, CVE-2023-39325).")
 }
 
-// load reads the settings, which need a new start of the manager to change.
+// load reads the operator config. A change of the file needs a restart of the manager.
 func (o *options) load() error {
 	if o.configFile == "" {
 		return nil
@@ -96,18 +96,18 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 		LeaderElection:          o.leaderElect,
 		LeaderElectionID:        leaseName,
 		LeaderElectionNamespace: o.leaderNamespace,
-		// Safe, because the process ends as soon as the manager has.
+		// This is safe because the process ends as soon as the manager has ended.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &timeout,
-		// The names are constants that differ. The check is by process, in which a
-		// test may run one manager after another.
+		// Controller names are different constants. The check covers the whole process, in
+		// which a test may run several managers one after another.
 		Controller: config.Controller{SkipNameValidation: &skip},
 	}
 }
 
 // forCache limits the manager's cache to its namespaces and, for Jobs and pods, to those of
-// benchmarks. It drops managedFields, a good part of an object that no code reads. CephClusters
-// are not cached, but read from the API server.
+// benchmarks. It drops managedFields, which are large and not used. CephClusters are not
+// cached, but read from the API server.
 func (o *options) forCache() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
 		settings.LabelManagedBy: settings.ManagedBy,
@@ -136,15 +136,15 @@ func (o *options) forMetrics() metricsserver.Options {
 	return m
 }
 
-// namespaceList is a flag that may be repeated and split by commas.
+// namespaceList is a flag that may be repeated and may contain commas.
 type namespaceList []string
 
 var _ flag.Value = (*namespaceList)(nil)
 
-// String is the value as it would be given.
+// String returns the value in the form of the flag.
 func (l *namespaceList) String() string { return strings.Join(*l, ",") }
 
-// Set adds the names in value.
+// Set adds the names in a value.
 func (l *namespaceList) Set(value string) error {
 	for name := range strings.SplitSeq(value, ",") {
 		name = strings.TrimSpace(name)
@@ -158,7 +158,7 @@ func (l *namespaceList) Set(value string) error {
 	return nil
 }
 
-// forCache is nil for all namespaces.
+// forCache returns the namespaces for the cache; nil for all.
 func (l namespaceList) forCache() map[string]cache.Config {
 	if len(l) == 0 {
 		return nil

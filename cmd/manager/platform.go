@@ -24,14 +24,15 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// startTimeout bounds what the manager asks the API server before it starts.
+// startTimeout limits the manager's requests to the API server before it starts.
 const startTimeout = 30 * time.Second
 
 // platform has the clients and identities that both controllers use.
 type platform struct {
-	// namespace is the manager's own, where its locks, its key and its journals are.
+	// namespace is the manager's own namespace, which contains its locks, its key
+	// and its journals.
 	namespace string
-	// direct reads Secrets, and what Rook has, by name, and never keeps them.
+	// direct reads Secrets and Rook's objects by name, without a cache.
 	direct client.Client
 	// core reads the logs of benchmarks.
 	core     *corev1client.CoreV1Client
@@ -39,9 +40,10 @@ type platform struct {
 	lock     *lock.Both
 	journals *journals.ConfigMaps
 	places   *namespaces.Checker
-	// kubernetes is the UID by which Ceph knows this Kubernetes cluster.
+	// kubernetes is the UID of this Kubernetes cluster in records that are stored in
+	// Ceph.
 	kubernetes types.UID
-	// writer names this process, and no earlier or later one.
+	// writer is a name that is unique to this process.
 	writer string
 	// doubts are changes whose outcome is unknown.
 	doubts    *tuning.Doubts
@@ -83,10 +85,11 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	return p, nil
 }
 
-// namespaceFile names the namespace of a pod, in the pod.
+// namespaceFile is the file in a pod that contains the pod's namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// ownNamespace is that of the manager's pod, where its locks and its key are.
+// ownNamespace returns the namespace of the manager's pod, which contains its locks
+// and its key.
 func (o *options) ownNamespace() (string, error) {
 	if o.leaderNamespace != "" {
 		return o.leaderNamespace, nil

@@ -3,7 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"time"
-	_ "time/tzdata" // The image has no time zones of its own, which windows are in.
+	_ "time/tzdata" // Windows need time zones, and the image contains none.
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// addSweeps adds the controller of CephTuningSweeps, which asks that of CephBenchmarks what clients
-// do.
+// addSweeps adds the controller of CephTuningSweeps, which gets the clients' work from the
+// controller of CephBenchmarks.
 func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Courses) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Client:     mgr.GetClient(),

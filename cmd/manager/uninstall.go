@@ -34,7 +34,7 @@ type uninstallCheck struct {
 	now      func() time.Time
 }
 
-// run returns an error that says what is in the way and what to do about it.
+// run returns an error that names the obstacles to an uninstallation, and says what to do.
 func (c *uninstallCheck) run(ctx context.Context) error {
 	var reasons []string
 	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.stoppedOSDs, c.heldLocks, c.unfinishedObjects} {
@@ -54,7 +54,7 @@ func (c *uninstallCheck) run(ctx context.Context) error {
 		"until cephtune is installed again in this namespace, which restores it.")
 }
 
-// openJournals are the settings that sweeps still have to restore in Ceph.
+// openJournals lists the settings that sweeps still have to restore in Ceph.
 func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	all, err := c.journals.List(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	return reasons, nil
 }
 
-// stoppedOSDs are OSDs that are kept down, and that only the manager would bring up.
+// stoppedOSDs lists OSDs that are kept down, and that only the manager would bring up.
 func (c *uninstallCheck) stoppedOSDs(ctx context.Context) ([]string, error) {
 	all, err := c.journals.ForOutages().List(ctx)
 	if err != nil {
@@ -103,8 +103,8 @@ func endSweep(sweep tuning.Sweep) string {
 		"If it no longer exists, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
 }
 
-// heldLocks are benchmarks and sweeps that are at work, and may be about to change
-// something, or have made pools and images.
+// heldLocks lists running benchmarks and sweeps, which may be about to change something, or have
+// created pools and images.
 func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
 	held, err := c.locks.Holdings(ctx, c.now())
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
 	return reasons, nil
 }
 
-// nameOf is a holder without its UID.
+// nameOf returns a holder without its UID.
 func nameOf(holder string) string {
 	if parts := strings.Split(holder, "/"); len(parts) == 4 {
 		return parts[0] + " " + parts[1] + "/" + parts[2]
@@ -134,8 +134,8 @@ func endHolder(holder string) string {
 	return fmt.Sprintf("Wait for its end, or end it: `kubectl -n %s delete %s %s`.", parts[1], strings.ToLower(parts[0]), parts[2])
 }
 
-// unfinishedObjects have a finalizer that only the manager removes. Without it, removing the
-// CRDs would hang.
+// unfinishedObjects lists objects with a finalizer that only the manager removes. Without the
+// manager, removing the CRDs would hang.
 func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error) {
 	if !c.crdsToo {
 		return nil, nil

@@ -26,8 +26,8 @@ func newInstallCommand(self func() (string, error)) *cobra.Command {
 	}
 }
 
-// install copies an executable. The target appears only when it is whole: a
-// container that is killed meanwhile leaves nothing that could be executed.
+// install copies an executable. The target appears only when it is complete, so
+// a container that is killed during the copy leaves no partial executable.
 func install(source, target string) (err error) {
 	from, err := os.Open(source)
 	if err != nil {
@@ -50,7 +50,7 @@ func install(source, target string) (err error) {
 	return os.Rename(partial.Name(), target)
 }
 
-// write fills and closes an executable file.
+// write copies into an executable file and closes it.
 func write(to *os.File, from io.Reader) error {
 	_, err := io.Copy(to, from)
 	return errors.Join(err, to.Chmod(0o755), to.Close())

@@ -1,6 +1,6 @@
 // Command runner executes Ceph's benchmark tools inside a benchmark pod. It is one static binary
-// that an init container copies into the tools' container, so that the tools' image needs
-// nothing of cephtune's.
+// that an init container copies into the tools' container, so the tools' image needs no part of
+// cephtune.
 package main
 
 import (

@@ -16,14 +16,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// exitTerminated is how a program ends that obeys SIGTERM: 128 and the signal.
+// exitTerminated is the exit code of a program that obeys SIGTERM: 128 plus the signal
+// number.
 const exitTerminated = 143
 
-// indexVariable has the pod's index in an Indexed Job.
+// indexVariable is the variable with the pod's index in an Indexed Job.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// programs are what tasks may run: the benchmark tools, and what removes the files that fio
-// has laid out on a claim.
+// programs returns the programs that tasks may run: the benchmark tools, and rm, which
+// removes the files that fio has created on a claim.
 func programs() []string { return []string{"rados", "rbd", "fio", "rm"} }
 
 type runFlags struct {
@@ -131,7 +132,7 @@ func readTasks(path string) ([]task.Task, error) {
 		return nil, err
 	}
 	tasks := []task.Task{}
-	// Strict: a field that this runner does not know could be one that matters.
+	// Unknown fields are refused, because they could change the task's meaning.
 	if err := json.Unmarshal(data, &tasks, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read the tasks in %s: %w", path, err)
 	}

@@ -9,19 +9,19 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Decision is what a pass decided for an object, as logged.
+// Decision is the decision of a reconcile pass for an object, in the form that is logged.
 type Decision struct {
-	// RunID is that of the object, and Run the number of the run in it; 0 where none is at work.
+	// RunID is the object's run ID, and Run the number of the current run; 0 without one.
 	RunID string
 	Run   int
-	// Rule is the name of the rule that applied, and Step what is done.
+	// Rule is the name of the rule that applied, and Step the name of the step.
 	Rule, Step string
 	// Detail distinguishes successive actions of the same step; empty if it has only one.
 	Detail string
 	// Reason is the reason that conditions get; empty where the step leaves them as they are.
 	Reason string
-	// Rests says that nothing is done. Such a decision is not worth a line of an object that was
-	// not seen before: after a restart that would be one for each that has ended.
+	// Rests reports that the step does nothing. For an object that is seen for the first time,
+	// such a decision is not logged: otherwise a restart would log a line for each ended object.
 	Rests bool
 }
 
@@ -32,14 +32,15 @@ type Decisions struct {
 	last map[types.NamespacedName]decided
 }
 
-// decided is a decision for one object, and for no other one of its name.
+// decided is a decision for one object, identified by UID so that a later object with the same
+// name does not match.
 type decided struct {
 	uid types.UID
 	Decision
 }
 
 // Note logs a decision, with the logger of ctx, unless the last one for the object was the same.
-// The message is not part of it: that may change with each pass.
+// The comparison ignores the message, which may change with each pass.
 func (d *Decisions) Note(ctx context.Context, object client.Object, decision Decision) {
 	if !d.isNews(object, decision) {
 		return
@@ -64,7 +65,7 @@ func (d *Decisions) isNews(object client.Object, decision Decision) bool {
 	return last != now
 }
 
-// Forget drops what is remembered of an object that is gone.
+// Forget drops the decision for an object that no longer exists.
 func (d *Decisions) Forget(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// AddFinalizer adds a finalizer, unless the object has it. The object is then what the API
-// server has answered, status included.
+// AddFinalizer adds a finalizer, unless the object has it. It updates the object, including its
+// status, from the API server's answer.
 func AddFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string) error {
 	if err := patchFinalizer(ctx, c, o, finalizer, controllerutil.AddFinalizer); err != nil {
 		return fmt.Errorf("add the finalizer: %w", err)
@@ -17,7 +17,7 @@ func AddFinalizer(ctx context.Context, c client.Client, o client.Object, finaliz
 	return nil
 }
 
-// RemoveFinalizer removes it, if the object has it. One that is gone is no error.
+// RemoveFinalizer removes a finalizer, if the object has it. A missing object is not an error.
 func RemoveFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string) error {
 	err := patchFinalizer(ctx, c, o, finalizer, controllerutil.RemoveFinalizer)
 	if client.IgnoreNotFound(err) != nil {
@@ -26,8 +26,8 @@ func RemoveFinalizer(ctx context.Context, c client.Client, o client.Object, fina
 	return nil
 }
 
-// patchFinalizer locks optimistically: a merge patch replaces the whole list, and so would drop
-// a finalizer that others have added meanwhile.
+// patchFinalizer uses optimistic locking: a merge patch replaces the whole list, and could
+// otherwise drop a finalizer that another client has just added.
 func patchFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string, change func(client.Object, string) bool) error {
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {

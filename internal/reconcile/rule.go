@@ -2,15 +2,16 @@
 // log of the decisions, deadlines of waits, and finalizers.
 package reconcile
 
-// Rule names a step if it applies. F is what a pass saw, P a plan.
+// Rule returns a plan if it applies. F is the type of the observations of a pass, P the type of
+// a plan.
 type Rule[F, P any] struct {
-	// Name is that of the function, so that a reader of the log finds it.
+	// Name is the name of the rule's function, so that a reader of the log finds it.
 	Name string
 	Func func(F) (P, bool)
 }
 
 // First returns the plan of the first rule that applies, and the rule's name. It returns false
-// where none does.
+// if no rule applies.
 func First[F, P any](rules []Rule[F, P], seen F) (P, string, bool) {
 	for _, rule := range rules {
 		if plan, applies := rule.Func(seen); applies {

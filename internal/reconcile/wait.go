@@ -6,25 +6,25 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// AtOnce is the interval after which the next step is taken where nothing has to be waited for.
-// 0 would be never.
+// AtOnce is the requeue interval for a step that need not wait. An interval of 0 would mean
+// never.
 const AtOnce = time.Millisecond
 
-// Patience is how long a plan may wait for the same thing, which is expected to come by itself.
-// The zero value is for ever.
+// Patience limits how long a plan may wait for the same event, which should happen by itself.
+// The zero value waits for ever.
 type Patience struct {
 	For    string // identifies the wait
 	Within time.Duration
-	Late   kstatus.Outcome // what is said when it has not come
+	Late   kstatus.Outcome // the outcome when the wait is too long
 }
 
-// Waiting is what the last pass waited for, and since when.
+// Waiting records the event for which the last pass waited, and the start of the wait.
 type Waiting struct {
 	For   string // empty for nothing
 	Since time.Time
 }
 
-// Note keeps what is waited for now. It reports whether that is something else than before.
+// Note records the current wait. It reports whether that differs from the previous one.
 func (w *Waiting) Note(what string, now time.Time) bool {
 	if w.For == what {
 		return false
@@ -33,7 +33,7 @@ func (w *Waiting) Note(what string, now time.Time) bool {
 	return true
 }
 
-// IsOver reports whether what the patience is for has been waited for longer than that.
+// IsOver reports whether the wait has taken longer than the patience allows.
 func (p Patience) IsOver(w Waiting, now time.Time) bool {
 	return p.Within != 0 && p.For == w.For && now.Sub(w.Since) > p.Within
 }

@@ -9,44 +9,45 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Client is what one client did by the second.
+// Client is the work of one client, second by second.
 type Client struct {
-	// Seconds have no histograms: those of windows are in [Evidence.Latencies].
+	// Seconds have no histograms; [Evidence.Latencies] has those of windows.
 	Seconds []result.Second `json:"seconds"`
-	// Offset is its clock less the operator's since the session began, wrong by Error at most.
+	// Offset is the client's clock minus the operator's time since the session began. Error is the
+	// maximum error of Offset.
 	Offset time.Duration `json:"offsetNanoseconds"`
 	Error  time.Duration `json:"errorNanoseconds"`
 }
 
-// Collector gathers what clients did while a session goes on. Histograms of seconds are added up
-// to those of windows as soon as a group of windows is over, so that its memory is bounded by windows.
-// It is not safe for concurrent use.
+// Collector collects the clients' rows during a session. After each group of windows, it adds up the
+// histograms of seconds to histograms of windows, so that its memory depends only on the number of
+// windows. It is not safe for concurrent use.
 type Collector struct {
 	plan      Plan
 	clients   []gathered
 	latencies []Latencies
-	fixed     bool // clocks, by the first look
+	fixed     bool // the first look has fixed the clocks' offsets
 }
 
-// gathered is a client with the histograms that are still needed.
+// gathered has the rows of a client, with the histograms that are still needed.
 type gathered struct {
 	seconds   []result.Second // from the first one
-	plain     int             // of them have lost their histograms
+	plain     int             // number of leading rows without histograms
 	notBefore time.Time       // its tool was started
 	notAfter  time.Time
 	lost      error
 }
 
-// NewCollector gathers what so many clients do.
+// NewCollector returns a collector for the given number of clients.
 func NewCollector(p Plan, clients int) *Collector {
 	return &Collector{plan: p, clients: make([]gathered, clients)}
 }
 
-// Next is the row from which a client is to be asked.
+// Next returns the index of the next row to request from a client.
 func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
 
-// Add takes rows of a client, from the one that was asked for, and between which moments its
-// tool was started. A client whose rows cannot be used makes the session void at the next look.
+// Add adds the requested rows of a client. notBefore and notAfter bound the start of its tool. A
+// client with unusable rows makes the session void at the next look.
 func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
 	g := &c.clients[client]
 	for i := range rows {
@@ -72,8 +73,8 @@ func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter ti
 	}
 }
 
-// Evidence returns the data of a verdict, at a look or at the end. Add the clients' rows first.
-// The offsets of clocks are those of the first look.
+// Evidence returns the data for a verdict, at a look or at the end. Add the clients' rows first. It
+// uses the clock offsets of the first look.
 func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
 	c.fixed = true
 	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}
@@ -110,7 +111,7 @@ func (e Evidence) before(client, row int, so Record) bool {
 	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended
 }
 
-// fold adds up the histograms of windows that were not there at the look before.
+// fold adds up the histograms of the windows since the previous look.
 func (c *Collector) fold(e Evidence) error {
 	switches, timing := c.plan.windows(e.Record.Switches)
 	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)

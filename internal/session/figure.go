@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Figure is what windows are compared by.
+// Figure is the metric by which windows are compared.
 type Figure struct {
 	Metric    v1alpha1.Metric    `json:"metric"`
-	Direction v1alpha1.Direction `json:"direction,omitempty"` // "" is Total
+	Direction v1alpha1.Direction `json:"direction,omitempty"` // "" means Total
 }
 
-// directionName is "" for all operations.
+// directionName returns the direction's name; "" for all operations.
 func (f Figure) directionName() result.DirectionName {
 	switch f.Direction {
 	case v1alpha1.DirectionRead:
@@ -28,7 +28,7 @@ func (f Figure) directionName() result.DirectionName {
 	}
 }
 
-// done are the operations of a row that a figure is about. Reads of a load that only reads are all
+// done returns the operations of a row that a figure covers. For a load that only reads, reads are all
 // operations.
 func (f Figure) done(second *result.Second) *result.Done {
 	parts := second.Parts()
@@ -38,7 +38,7 @@ func (f Figure) done(second *result.Second) *result.Done {
 	return &second.Done
 }
 
-// rows are when clients counted.
+// rows returns the time spans of the clients' rows.
 func (e Evidence) rows() []switchback.Client {
 	clients := make([]switchback.Client, len(e.Clients))
 	for i, c := range e.Clients {
@@ -50,8 +50,8 @@ func (e Evidence) rows() []switchback.Client {
 	return clients
 }
 
-// value gives the figure of pieces. Rates of clients are added up, mean latencies are those of all operations
-// together, and percentiles those of all their histograms.
+// value returns a function that computes the figure of a piece. It adds the clients' rates. Mean latencies
+// are over all operations of all clients, and percentiles come from the sum of their histograms.
 func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	if percent, ok := figure.Percent(f.Metric); ok {
 		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil
@@ -96,7 +96,7 @@ func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (flo
 	}
 	direction := f.directionName()
 	if l := e.Latencies[p.Window]; l.Early.All != nil || l.Middle.All != nil || l.Late.All != nil {
-		direction = "" // A load that does not mix.
+		direction = "" // The load does not mix directions.
 	}
 	h, err := e.Latencies[p.Window].of(p.Half, direction)
 	if err != nil {
@@ -104,12 +104,12 @@ func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (flo
 	}
 	at, ok := h.Percentile(percent)
 	if !ok {
-		return 0, nil // Nothing was finished.
+		return 0, nil // No operation finished.
 	}
 	return at.Seconds, nil
 }
 
-// Windows are those of a session by a figure, and whether rows cover them.
+// Windows returns the windows of a session with their figures, and whether rows cover each window.
 func (e Evidence) Windows(f Figure) (windows []switchback.Window, covered []bool, err error) {
 	value, err := e.value(f)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Latencies are the histograms of one window, all clients together. A row in the middle of a window lies
-// in it, and in neither half.
+// Latencies has the histograms of one window, over all clients. A row across the middle of a window
+// belongs to the window, but to neither half.
 type Latencies struct {
 	Early  Histograms `json:"early"`
 	Middle Histograms `json:"middle"`
 	Late   Histograms `json:"late"`
 }
 
-// Histograms are those of all operations, or of reads and of writes where a load mixes both. Those that
-// a client did not give make it Incomplete.
+// Histograms has the histogram of all operations, or separate ones for reads and writes of a mixed load.
+// It is Incomplete if a client reported none.
 type Histograms struct {
 	All        *result.Histogram `json:"all,omitempty"`
 	Read       *result.Histogram `json:"read,omitempty"`
@@ -80,7 +80,7 @@ func addTo(into **result.Histogram, h *result.Histogram) (err error) {
 	return err
 }
 
-// of is the histogram of a piece of a window, in a direction; "" is all.
+// of returns the histogram of a piece of a window in a direction; "" means all operations.
 func (l Latencies) of(half switchback.Half, direction result.DirectionName) (*result.Histogram, error) {
 	parts := map[switchback.Half][]Histograms{
 		switchback.Whole: {l.Early, l.Middle, l.Late}, switchback.Early: {l.Early}, switchback.Late: {l.Late},

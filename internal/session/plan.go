@@ -8,36 +8,36 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Plan is what a session fixes beforehand.
+// Plan has the choices that are fixed before a session.
 type Plan struct {
-	// Number counts the sessions of a sweep, from 1, those that are void included.
+	// Number counts the sessions of a sweep from 1, including void ones.
 	Number     int                `json:"number"`
 	Candidates int                `json:"candidates"`
 	Order      []switchback.Group `json:"order"`
 	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement, wash-out included
-	// ProofEvery is the pause between two looks at what OSDs run with.
+	// ProofEvery is the pause between two checks of the OSDs' running values.
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
-	Seed       uint64            `json:"seed"` // of the draws of the tests
-	// Dwells says that settings hold for minutes, and that windows are pieces of the second half of that.
+	Seed       uint64            `json:"seed"` // for the draws of the tests
+	// Dwells means that each setting holds for minutes. Windows are then pieces of the second half of that
+	// time.
 	Dwells bool `json:"dwells,omitempty"`
 }
 
-// DefaultWindow is how long a setting holds, unless carry-over was found.
+// DefaultWindow is the time for which a setting holds, unless carry-over was found.
 const DefaultWindow = 10 * time.Second
 
-// spareOfEach are groups of a session for those that are void: at least so many.
+// spareOfEach is the minimum number of spare groups of a session, which replace void groups.
 const spareOfEach = 2
 
-// Quick is the plan of one session with looks up to the last one, with groups to spare for those that
-// are void. Number counts the sessions in the place of those that were void: each has an
-// order of its own.
+// Quick returns the plan of a single session with looks up to the last one. It has spare groups to replace
+// void ones. A session that replaces a void one has the next number, and so an order of its own.
 func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) (Plan, error) {
 	groups := groupsOf(lastLook, candidates)
 	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
 }
 
-// groupsOf are the quads of one candidate, or the rounds of several, that have so many pairs.
+// groupsOf returns the number of quads (for one candidate) or rounds (for several) with so many pairs.
 func groupsOf(pairs, candidates int) int {
 	if candidates == 1 {
 		return (pairs + 1) / 2
@@ -48,7 +48,7 @@ func groupsOf(pairs, candidates int) int {
 // perSwitch is added to the length of a window: the operator reads the settings before each switch.
 const perSwitch = 4 * time.Second
 
-// Lasts is how long a session takes at most.
+// Lasts returns the maximum duration of a session.
 func (p Plan) Lasts() time.Duration {
 	windows := 0
 	for _, group := range p.Order {
@@ -57,24 +57,24 @@ func (p Plan) Lasts() time.Duration {
 	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
-// General is the plan of one of several sessions. Pairs are of the baseline and each candidate.
+// General returns the plan of one of several sessions. pairs is the number of pairs of the baseline and each
+// candidate.
 func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
 	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
 
-// Dwell is the plan of two times in which the baseline holds, and two in which a candidate does, in
-// turn.
+// Dwell returns the plan of four dwells: the baseline and a candidate hold alternately, twice each.
 func Dwell(seed uint64, candidate int, length time.Duration) (Plan, error) {
 	p, err := planned(seed, 1, candidate, 1, length)
 	p.Order, p.Dwells = []switchback.Group{{switchback.Baseline, candidate, switchback.Baseline, candidate}}, true
 	return p, err
 }
 
-// dwellPieces are the windows of a dwell.
+// dwellPieces is the number of windows of a dwell.
 const dwellPieces = 4
 
-// windows are the switches as their windows are cut. Of a dwell the first half is left out, in which a setting
-// takes its effect.
+// windows returns the switches and the timing from which windows are cut. It omits the first half of a dwell,
+// in which the setting takes effect.
 func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switchback.Timing) {
 	if !p.Dwells {
 		return switches, p.Timing

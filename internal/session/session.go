@@ -1,6 +1,6 @@
 // Package session switches settings under a running load, and judges them by the clients' rows.
-// The method is that of package switchback. The caller of Run supplies how settings are switched
-// and proven, and restores them after Run, also after an error.
+// It uses the method of package switchback. The caller of Run supplies the functions that switch
+// and prove settings, and restores the settings after Run, even after an error.
 package session
 
 import (
@@ -11,32 +11,31 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Cluster is what settings are switched in, by their numbers: 0 is the baseline.
+// Cluster is a cluster whose settings are switched. Settings have numbers; 0 is the baseline.
 type Cluster interface {
-	// Switch goes from the setting of the window before to that of the next one, and returns
-	// when the command was sent and when Ceph had answered. It has a deadline of its own. After
-	// an error there is no further switch.
+	// Switch switches from the setting of the previous window to that of the next one. It returns
+	// the times at which the command was sent and Ceph answered. It has its own deadline. Run
+	// does not switch again after an error.
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
 	// Proven reports whether OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)
 }
 
-// Record is what was done in a session. Times are the operator's, since Began.
+// Record describes a session. Times are by the operator's clock, since Began.
 type Record struct {
 	Began    time.Time           `json:"began"`
 	Switches []switchback.Switch `json:"switches"`
 	End      time.Duration       `json:"endNanoseconds"`
-	// Void is why the session is no evidence; "" if it is.
+	// Void says why the session does not count; "" if it counts.
 	Void string `json:"void,omitempty"`
 }
 
-// Look is called after each group that was measured to its end, and reports whether the data are
-// enough.
+// Look is called after each complete group, and reports whether the data are sufficient.
 type Look func(ctx context.Context, so Record) (enough bool, err error)
 
-// Run switches through the order of a plan. The cluster has the baseline when it begins. It
-// ends when a look says so, with the order, or with the first thing that is lost: an answer, the
-// lock, the context. Then the session is void.
+// Run switches through the order of a plan. Before it, the cluster must have the baseline. Run
+// ends at the end of the order or when a look says so. It also ends when an answer, the lock or
+// the context is lost; then the session is void.
 func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 	r := Record{Began: time.Now()}
 	setting := switchback.Baseline
@@ -66,7 +65,7 @@ func (r Record) void(err error) Record {
 	return r
 }
 
-// window switches, and asks for proof until the window is over.
+// window switches to a setting, and asks for proof until the window is over.
 func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
@@ -88,7 +87,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		if !sleep(within, pause) {
 			break
 		}
-		// Without a proof the window is not proven, which voids its group.
+		// After an error the window stays unproven, which voids its group.
 		if yes, err := in.Proven(within, to); err == nil {
 			*proven = yes
 		}
@@ -100,7 +99,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 	return nil
 }
 
-// sleep reports whether it slept to the end.
+// sleep waits for d, and reports whether it did so to the end.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -112,8 +111,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// proveGroup takes a setting as proven in all windows of a group if it was proven in one of them:
-// OSDs report every five seconds, so that a window may pass between two reports.
+// proveGroup marks a setting as proven in all windows of a group if it was proven in one of them.
+// OSDs report every five seconds, so a whole window may pass between two reports.
 func proveGroup(switches []switchback.Switch) {
 	seen := map[int]bool{}
 	for _, s := range switches {

@@ -9,38 +9,38 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Evidence is all that a verdict rests on, so that it can be given again from an archive.
+// Evidence has all data for a verdict, so that an archive can reproduce it.
 type Evidence struct {
 	Plan    Plan     `json:"plan"`
 	Record  Record   `json:"record"`
 	Clients []Client `json:"clients"`
-	// Latencies are those of each window; none where the tool gives no histograms.
+	// Latencies has the histograms of each window; empty if the tool reports none.
 	Latencies []Latencies       `json:"latencies,omitempty"`
 	Disturbed []switchback.Span `json:"disturbed,omitempty"`
 }
 
-// Question is what is asked of sessions, fixed before the first of them. Its criteria are the
-// objective's, and so is the direction in which they say that it improves.
+// Question is the question to be decided, fixed before the first session. Its criteria and their
+// direction are those of the objective.
 type Question struct {
 	switchback.Question
 	Objective   Figure       `json:"objective"`
 	Constraints []Constraint `json:"constraints,omitempty"`
 }
 
-// Constraint is one on a figure of the same windows.
+// Constraint is a limit on a figure of the same windows.
 type Constraint struct {
 	Figure
 	stats.Constraint
 }
 
-// Summary is what a ledger keeps of a session: an entry for each candidate, of the objective and of each
-// constraint.
+// Summary is the part of a session that the ledger stores: entries for each candidate, for the objective
+// and for each constraint.
 type Summary struct {
 	Objective   []switchback.Entry   `json:"objective"`
 	Constraints [][]switchback.Entry `json:"constraints,omitempty"`
 }
 
-// Finding is the verdict on one candidate, with its constraints in their order.
+// Finding is the verdict on one candidate, with the results for its constraints in their order.
 type Finding struct {
 	switchback.Finding
 	Constraints []stats.ConstraintResult
@@ -51,11 +51,11 @@ func (f Finding) Wins() bool {
 	return f.Verdict == stats.Superior && !slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State != stats.Kept })
 }
 
-// ErrVoid says that a session is no evidence.
+// ErrVoid says that a session does not count.
 var ErrVoid = errors.New("the session is void")
 
-// Summarize sums a session up. In quick mode it is as it was at its last look, and false before the
-// first one; what came later has not been looked at.
+// Summarize summarizes a session. In quick mode it uses only the data up to the last look, and returns
+// false before the first one.
 func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	if e.Record.Void != "" {
 		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
@@ -88,8 +88,8 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	return s, true, nil
 }
 
-// Session is what counts of a session, by one figure: in quick mode up to its last look, and false before
-// the first one.
+// Session returns the valid data of a session for one figure. In quick mode it uses only the data up to
+// the last look, and returns false before the first one.
 func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error) {
 	windows, covered, err := e.Windows(f)
 	if err != nil {
@@ -106,8 +106,8 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	return s, has, nil
 }
 
-// AtLook reports whether the number of pairs is that of a look of quick mode. Figures may be judged
-// at no other time.
+// AtLook reports whether the number of pairs is that of a look in quick mode. Figures may be judged only
+// then.
 func (e Evidence) AtLook(q Question) (bool, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
@@ -116,8 +116,8 @@ func (e Evidence) AtLook(q Question) (bool, error) {
 	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.pairs()), nil
 }
 
-// Pairs are how many of the baseline and each candidate count so far: what a session of the general
-// claim ends by.
+// Pairs returns the number of valid pairs of the baseline and each candidate so far. It determines when a
+// session of the general claim ends.
 func (e Evidence) Pairs() (int, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
@@ -133,7 +133,7 @@ func (e Evidence) pairs() int {
 	return 1
 }
 
-// counted is how many groups without a fault there were after each group. It asks for no figure.
+// counted returns, after each group, the number of groups without a fault so far. It uses no figures.
 func (e Evidence) counted() ([]int, error) {
 	switches, timing := e.Plan.windows(e.Record.Switches)
 	_, covered, err := switchback.Pieces(switches, e.rows(), timing)
@@ -158,7 +158,7 @@ func counts(order []switchback.Group, faults []bool) (after []int) {
 	return after
 }
 
-// atLook leaves out what came after the latest look, of those up to the last one.
+// atLook drops the data after the latest look; looks end at lastLook pairs.
 func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	pairs := 1
 	if s.Candidates == 1 {
@@ -176,9 +176,9 @@ func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	return s, windows > 0
 }
 
-// Judge gives each candidate its verdict from the summaries of its sessions, and from its dwells if
-// it has any. Void sessions have no summary. It is a pure function, so that a ledger and an archive
-// give the same verdict.
+// Judge returns the verdict on each candidate from the summaries of the sessions, and from the
+// candidate's dwells if it has any. Void sessions have no summary. Judge is a pure function, so a ledger
+// and an archive give the same verdict.
 func Judge(q Question, sessions []Summary, dwells map[int]switchback.Dwells) ([]Finding, error) {
 	var entries []switchback.Entry
 	for i, s := range sessions {
@@ -213,7 +213,7 @@ func Judge(q Question, sessions []Summary, dwells map[int]switchback.Dwells) ([]
 	return findings, nil
 }
 
-// Dwells are those of a session that was planned by [Dwell].
+// Dwells returns the dwells of a session that was planned by [Dwell].
 func (e Evidence) Dwells(f Figure) (d switchback.Dwells, err error) {
 	if e.Record.Void != "" {
 		return d, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)

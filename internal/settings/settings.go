@@ -15,7 +15,7 @@ import (
 type Settings struct {
 	// Clusters are the clusters that may be measured.
 	Clusters []Cluster `json:"clusters,omitempty"`
-	// Images are those of the pods of benchmarks.
+	// Images are the images of benchmark pods.
 	Images Images `json:"images,omitzero"`
 	// Pods has further settings of benchmark pods.
 	Pods Pods `json:"pods,omitzero"`
@@ -64,7 +64,7 @@ type Identities struct {
 	OSDStopper string `json:"osdStopper,omitempty"`
 }
 
-// Images are those of the pods of benchmarks.
+// Images are the images of benchmark pods.
 type Images struct {
 	// Tools has rados, rbd and fio.
 	Tools string `json:"tools,omitempty"`

@@ -1,6 +1,6 @@
-// Package slowosd names the OSDs that were slower than their peers while a phase was measured,
-// by the commit latencies that they report.
-// It is pure. docs/results.md explains the statistic and its limits.
+// Package slowosd finds the OSDs that were slower than their peers during a measured phase, by
+// the commit latencies that they report. It is pure. docs/results.md explains the statistic
+// and its limits.
 package slowosd
 
 import (
@@ -17,41 +17,42 @@ import (
 )
 
 const (
-	// MaxNamed is how many are named at most, the slowest first.
+	// MaxNamed is the maximum number of OSDs that are named, the slowest first.
 	MaxNamed = 3
 
-	// leastPeers is the smallest number of OSDs of one class that are compared: with two,
-	// either may be the slow one.
+	// leastPeers is the minimum number of OSDs of one class for a comparison: with two, either
+	// may be the slow one.
 	leastPeers = 3
-	// leastSamples is how often an OSD has to have reported its latency during a phase.
+	// leastSamples is the minimum number of an OSD's latency reports during a phase.
 	leastSamples = 2
-	// mostDeviations is by how many standard deviations, estimated from the median
-	// absolute deviation, an OSD is above the median: the usual bound for it.
+	// mostDeviations is the usual limit of this statistic: an OSD is slow if it is more
+	// standard deviations above the median. The standard deviation is estimated from the
+	// median absolute deviation.
 	mostDeviations = 3.5
-	// sigmaOfMAD makes a standard deviation of a median absolute deviation, for a normal
+	// sigmaOfMAD converts a median absolute deviation to a standard deviation, for a normal
 	// distribution.
 	sigmaOfMAD = 1.4826
-	// leastScatter, of logarithms, is what OSDs are taken to scatter by that agree better:
-	// nothing below one and a half times the median is named.
+	// leastScatter is the minimum standard deviation of logarithms that is assumed. It has the
+	// effect that no OSD below 1.5 times the median is named.
 	leastScatter = 0.12
-	// leastExcessSeconds is by how much the latency has to exceed the median: below it is
-	// the noise of OSDs that do little.
+	// leastExcessSeconds is the minimum excess of the latency over the median. Smaller
+	// differences are noise of OSDs with little work.
 	leastExcessSeconds = 0.002
-	// late is how long after a phase an OSD's report may still be about it.
+	// late is the time after a phase during which an OSD's report may still concern the phase.
 	late = 5 * time.Second
 )
 
-// Phase is what is known of the OSDs while a phase was measured.
+// Phase has the observations of the OSDs during a measured phase.
 type Phase struct {
 	Start, End time.Time
 	Samples    []archive.OSDSample
-	// OSDs have the device classes, Placement the placement groups of the target. OSDs
-	// that have none of those are no peers; where Placement is not known, as of a claim,
-	// all are.
+	// OSDs has the device classes, Placement the placement groups of the target. OSDs without
+	// placement groups of the target are not peers. If Placement is unknown, as for a claim,
+	// all OSDs are peers.
 	OSDs      []ceph.OSD
 	Placement []archive.Placement
-	// IO is the work of OSDs for clients, as far as known. It decides nothing; the report
-	// shows it for slow OSDs.
+	// IO is the client work of OSDs, as far as known. Find does not use it to decide; the
+	// report shows it for slow OSDs.
 	IO []archive.OSDIO
 }
 
@@ -99,7 +100,7 @@ func (p Phase) latencies() map[int]float64 {
 	return latencies
 }
 
-// placementGroups are those of all pools of the target, by OSD.
+// placementGroups counts the placement groups of all pools of the target, by OSD.
 func placementGroups(placement []archive.Placement) map[int]int {
 	counts := map[int]int{}
 	for _, pool := range placement {
@@ -110,7 +111,7 @@ func placementGroups(placement []archive.Placement) map[int]int {
 	return counts
 }
 
-// outliers are those of some peers that are far above their median.
+// outliers returns the peers that are far above the median.
 func outliers(peers []archive.SlowOSD) []archive.SlowOSD {
 	if len(peers) < leastPeers {
 		return nil
@@ -137,7 +138,7 @@ func outliers(peers []archive.SlowOSD) []archive.SlowOSD {
 	return slow
 }
 
-// median does not change its argument. It is 0 of nothing.
+// median returns the median; 0 for an empty slice. It does not change its argument.
 func median(of []float64) float64 {
 	if len(of) == 0 {
 		return 0
@@ -150,11 +151,11 @@ func median(of []float64) float64 {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// Named is what one valid run has named in its phases.
+// Named has the slow OSDs of one valid run, by phase.
 type Named map[v1alpha1.PhaseName][]archive.SlowOSD
 
 // InMost returns the OSDs that were named in the same phase of more than half of the valid
-// runs, each with the phase in which it stood out most; the slowest first.
+// runs, the slowest first. Each has the phase in which it stood out most.
 func InMost(runs []Named) []v1alpha1.SlowOSD {
 	type place struct {
 		osd   int
@@ -201,7 +202,7 @@ func mapped[T, V any](of []T, get func(T) V) []V {
 	return values
 }
 
-// Sentence describes them in one sentence.
+// Sentence describes slow OSDs in one sentence.
 func Sentence(slow []v1alpha1.SlowOSD) string {
 	if len(slow) == 0 {
 		return ""
@@ -219,7 +220,7 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 	return text + "."
 }
 
-// atWork compares its work with that of its peers; "" if it is not known.
+// atWork compares an OSD's work with that of its peers; "" if unknown.
 func atWork(osd v1alpha1.SlowOSD) string {
 	if osd.RelativeWork == "" {
 		return ""

@@ -12,17 +12,17 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// reported is how much of the past an answer of Ceph may be about: OSDs report every five
-// seconds, and rates are between two reports.
+// reported is the maximum age of the data in Ceph's answer: OSDs report every five seconds,
+// and a rate covers the time between two reports.
 const reported = 10 * time.Second
 
-// Look is an answer of Ceph about what OSDs do for clients.
+// Look is Ceph's answer about the client work of OSDs at one moment.
 type Look struct {
 	Time time.Time
 	OSDs []ceph.OSDIO
 }
 
-// Typical is each OSD's work between two moments, by ID: the medians of the looks that lie
+// Typical returns each OSD's work between two times, by ID: the medians over the looks
 // between them.
 func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 	answersOf := map[int][]ceph.OSDIO{}
@@ -42,8 +42,9 @@ func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 	return typical
 }
 
-// medianIO leaves out answers in which everything is 0, unless all are: Ceph says that of a
-// busy OSD too, when its last two reports came within a second.
+// medianIO returns the median of answers. It skips answers in which everything is 0, unless
+// all are: Ceph also reports 0 for a busy OSD whose last two reports came within one
+// second.
 func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
 	idle := ceph.OSDIO{ID: id}
 	answers = slices.DeleteFunc(answers, func(io ceph.OSDIO) bool { return io == idle })
@@ -56,7 +57,7 @@ func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
 	}
 }
 
-// workByOSD adds up reads and writes.
+// workByOSD adds up reads and writes for each OSD.
 func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 	work := map[int]*archive.Work{}
 	for _, io := range all {
@@ -68,7 +69,7 @@ func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 	return work
 }
 
-// compareWork gives each peer the typical work of those whose work is known.
+// compareWork sets on each peer the typical work of the peers with known work.
 func compareWork(peers []archive.SlowOSD) {
 	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
 	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))
@@ -78,7 +79,8 @@ func compareWork(peers []archive.SlowOSD) {
 	}
 }
 
-// relativeWork is that of an OSD over the runs in which it was slow; "" if it is not known.
+// relativeWork returns the relative work of an OSD over the runs in which it was slow; ""
+// if unknown.
 func relativeWork(of []archive.SlowOSD) v1alpha1.Decimal {
 	var all []float64
 	for _, osd := range of {

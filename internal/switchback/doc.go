@@ -11,21 +11,21 @@
 //	→ Judge: the verdict, from entries alone
 //
 // The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window).
-// Within a session its noise is that of quads. Where the effect differs between
-// pools or hours, quads of one session know nothing of it; a claim beyond
-// the session rests on Student's t over the means of sessions.
+// Within a session, its noise is the variation between quads. If the effect
+// differs between pools or hours, the quads of one session do not show that. So a
+// claim beyond the session uses Student's t over the means of sessions.
 //
-// Effects that windows hide are looked for. What is left of the setting before
-// shows inside windows or in the windows after it (Carryover). Work that a
-// setting puts off shows only where one setting holds for minutes: in dwells.
+// The package tests for effects that windows hide. The after-effect of the
+// previous setting appears inside windows or in the next window (Carryover). Work
+// that a setting defers appears only if a setting holds for minutes, in dwells.
 //
 // The package is pure: no clock, no input or output, no global randomness. Package
-// session calls it.
+// session uses it.
 //
-// Sources: I. Bojinov, D. Simchi-Levi, J. Zhao, Design and analysis of
-// switchback experiments (arXiv 2009.00148), for the design and its
-// randomisation test; A. Abedi, T. Brecht, ICPE 2017, for randomised
-// interleaving; L. Bulej et al., Duet benchmarking, ICPE 2020, for comparing
-// under noise that both share; H. Wang, A. Ramdas, Anytime-valid t-tests
-// (arXiv 2310.03722), for the alternative to looks that are fixed beforehand.
+// Sources: I. Bojinov, D. Simchi-Levi, J. Zhao, Design and analysis of switchback
+// experiments (arXiv 2009.00148), for the design and its randomisation test; A.
+// Abedi, T. Brecht, ICPE 2017, for randomised interleaving; L. Bulej et al., Duet
+// benchmarking, ICPE 2020, for comparison under shared noise; H. Wang, A. Ramdas,
+// Anytime-valid t-tests (arXiv 2310.03722), for the alternative to predefined
+// looks.
 package switchback

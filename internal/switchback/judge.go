@@ -11,28 +11,28 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Sessions and pairs of the general claim, unless a sweep says otherwise.
+// The default numbers of sessions and pairs of the general claim.
 const (
 	DefaultSessions = 3
 	DefaultPairs    = 8
 )
 
-// QuickLooks are the pairs of one session after which it is looked at, the last of them included. A quad
-// is two pairs, a round one.
+// QuickLooks returns the numbers of pairs at which a session in quick mode is evaluated, including last. A
+// quad has two pairs, a round one.
 func QuickLooks(last int) []int {
 	looks := quickLooks()
 	return looks[:slices.Index(looks, last)+1]
 }
 
-// LastLook is the last of all looks that there may be.
+// LastLook is the largest number of pairs at which a look is possible.
 const LastLook = 60
 
 func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 
-// quickLevel is what p-values are compared with at each of a number of looks, so that the error over all of
-// them is alpha. The shares of alpha are simulated for quads, and rounds, which are more for the same
-// pairs, stay below alpha by them. Of several candidates each has a part of alpha, and the
-// smaller an error, the more of it looking often brings (TestLevelOfQuickLooks, TestFamilyOfQuickLooks).
+// quickLevel returns the level for p-values at each look, so that the error over all looks is alpha. The
+// shares of alpha were simulated for quads. With them, rounds stay below alpha too, since the same number of
+// pairs takes more rounds. With several candidates, each has a part of alpha; repeated looks inflate a
+// smaller error relatively more (TestLevelOfQuickLooks, TestFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {
 	if alpha/float64(candidates) >= 0.05 {
 		return alpha * [...]float64{1, 0.59, 0.42, 0.33, 0.275, 0.235}[looks-1]
@@ -40,17 +40,17 @@ func quickLevel(alpha float64, candidates, looks int) float64 {
 	return alpha * [...]float64{1, 0.55, 0.38, 0.29, 0.24, 0.20}[looks-1]
 }
 
-// Claim is what a verdict speaks for.
+// Claim is the scope of a verdict.
 type Claim string
 
 // The claims.
 const (
 	ThisHour        Claim = "on this pool, in this hour" // one session
 	General         Claim = "on this cluster"            // sessions with pools of their own
-	SwitchedWindows Claim = "switched windows only"      // nobody has let a setting hold for minutes
+	SwitchedWindows Claim = "switched windows only"      // no setting has held for minutes
 )
 
-// Remedy is what carry-over asks for.
+// Remedy is the required action after carry-over.
 type Remedy string
 
 // The remedies.
@@ -60,31 +60,31 @@ const (
 	UseBlocks    Remedy = "UseBlocks"
 )
 
-// Question is what is fixed before the first session.
+// Question has the choices that are fixed before the first session.
 type Question struct {
 	Criteria    stats.Criteria // Looks stay empty
 	Candidates  int
-	Quick       bool // one session with looks, instead of a claim over sessions
-	LastLook    int  // of the quick mode, one of the QuickLooks
-	MaxSessions int  // of the general claim, which is looked at after each session from DefaultSessions on
-	Writes      bool // the load writes, and so may put work off
-	Doublings   int  // how often windows were doubled
+	Quick       bool // one session with several looks, instead of a claim over sessions
+	LastLook    int  // for quick mode, one of the QuickLooks
+	MaxSessions int  // for the general claim, which is evaluated after each session from DefaultSessions on
+	Writes      bool // the load writes, so a setting may defer work
+	Doublings   int  // number of times that windows were doubled
 }
 
 // Finding is the verdict on one candidate.
 type Finding struct {
 	Verdict    stats.Verdict
 	Claim      Claim
-	Windows    stats.Assessment // what windows alone say
-	Remedy     Remedy           // carry-over was found, and a verdict was not given for it
-	Contradict bool             // dwells contradict the windows, and a verdict was not given for it
+	Windows    stats.Assessment // verdict of the windows alone
+	Remedy     Remedy           // set if carry-over prevented a verdict
+	Contradict bool             // dwells contradict the windows and prevented a verdict
 }
 
-// maxDoublings are the windows of 20 and 40 s, of 10 s at first.
+// maxDoublings is the maximum number of doublings: windows of 10 s become 20 s, then 40 s.
 const maxDoublings = 2
 
-// Judge gives each candidate its verdict from entries alone, and dwells if there are any of it. Void
-// entries count for nothing. In quick mode each candidate has one entry, with pairs as at one of the QuickLooks.
+// Judge returns the verdict on each candidate from entries, and from its dwells if it has any. Void entries
+// do not count. In quick mode each candidate has one entry, whose number of pairs is one of the QuickLooks.
 func Judge(q Question, entries []Entry, dwells map[int]Dwells) ([]Finding, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func (q Question) criteria() stats.Criteria {
 	return c
 }
 
-// Contrast is what entries that are not void say of a candidate, with the noise of quads in quick
-// mode, and that of sessions otherwise.
+// Contrast returns a candidate's effect from the valid entries. Its noise is that of quads in quick mode, and
+// that of sessions otherwise.
 func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
 	entries = of(entries, candidate)
 	if len(entries) == 0 {
@@ -162,7 +162,7 @@ func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, erro
 	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Groups, Paired: true}, nil
 }
 
-// limit takes from what windows say what they cannot know.
+// limit restricts the windows' verdict to the claims that windows can support.
 func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bool, d Dwells, has bool) (Finding, error) {
 	f := Finding{Verdict: a.Verdict, Claim: General, Windows: a}
 	if q.Quick {
@@ -193,8 +193,8 @@ func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bo
 	return f, nil
 }
 
-// Carryover tells whether a candidate's windows show what is left of the setting before them,
-// by either of two tests at 2.5%, over all sessions together.
+// Carryover reports whether a candidate's windows show an after-effect of the previous setting. It uses two
+// tests at 2.5% each, over all sessions together.
 func Carryover(entries []Entry, candidate int) bool {
 	sessions := of(entries, candidate)
 	if len(sessions) == 0 {
@@ -208,15 +208,14 @@ func Carryover(entries []Entry, candidate int) bool {
 	return math.Abs(late) > limit || math.Abs(lag) > limit
 }
 
-// Dwells are four times of minutes in which a setting held: baseline and candidate
-// in turn. Each holds the figures of as many equal pieces, such as four of 40 s, without
-// the time in which a setting takes its effect.
+// Dwells has the figures of four periods of some minutes in which one setting held: baseline and candidate
+// alternately. Each period has equally many pieces of equal length, such as four of 40 s, after the time in
+// which the setting takes effect.
 type Dwells [4][]float64
 
-// PCompatible is the two-sided p against "dwells and windows have the same ratio". Weights of
-// −¼, ¾, −¾ and ¼ leave a steady drift out. Noise is what pieces at the same place of two
-// dwells of one setting differ by: the trend within dwells, which is what they are
-// there to show, is no noise.
+// PCompatible returns the two-sided p-value against "dwells and windows have the same ratio". Weights of −¼,
+// ¾, −¾ and ¼ cancel a steady drift. The noise is the difference between pieces at the same position in two
+// dwells of one setting. The trend within dwells does not count as noise, since dwells exist to show it.
 func (d Dwells) PCompatible(windows stats.Contrast) (float64, error) {
 	logs, err := d.logs()
 	if err != nil {
@@ -235,7 +234,7 @@ func (d Dwells) PCompatible(windows stats.Contrast) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		variance += k.StdDev * k.StdDev / 4 // of one piece: half of a difference's, mean of two settings
+		variance += k.StdDev * k.StdDev / 4 // variance of one piece: half of a difference's variance, averaged over two settings
 	}
 	own := variance * 1.25 / float64(pieces) // Σ weight² is 5/4
 	se2 := windows.StdErr * windows.StdErr

@@ -8,23 +8,24 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Baseline is the setting that candidates, 1 and up, are compared with.
+// Baseline is the number of the setting with which candidates, numbered from 1, are
+// compared.
 const Baseline = 0
 
-// Group is the settings of windows that follow each other, in order: a quad
-// of one candidate, or a round of several.
+// Group lists the settings of consecutive windows: a quad for one candidate, or a
+// round for several.
 type Group []int
 
-// quads are the balanced orders of AABB. All of them are drawn alike, so a third of
-// the windows after the first of a quad follows their like, and what is left
-// of the setting before can be told from the setting itself.
+// quads returns the balanced orders of AABB. All are equally likely. So one third
+// of the windows after the first of a quad follow a window with the same setting,
+// which separates the after-effect of the previous setting from the setting itself.
 func quads() [6]Group {
 	return [6]Group{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
 }
 
-// Assign draws the order of settings of a session: quads of one candidate, or
-// rounds of several, each of them and the baseline once. The same
-// seed, session and numbers give the same order.
+// Assign draws the order of settings of a session: quads for one candidate, or
+// rounds for several candidates. A round has each candidate and the baseline once.
+// The same arguments give the same order.
 func Assign(seed, session uint64, candidates, groups int) ([]Group, error) {
 	if candidates < 1 || groups < 1 {
 		return nil, fmt.Errorf("%w: %d candidates in %d groups", stats.ErrParameter, candidates, groups)
@@ -44,8 +45,8 @@ func draw(rng *rand.Rand, candidates int) Group {
 	return rng.Perm(candidates + 1)
 }
 
-// relabelled are the orders that a group could have had as far as one candidate
-// and the baseline are concerned: the windows of other candidates stay theirs.
+// relabelled returns the possible orders of one candidate and the baseline in a
+// group. The windows of other candidates keep their places.
 func relabelled(g Group, candidate int) []Group {
 	if !slices.ContainsFunc(g, func(s int) bool { return s > 1 }) && len(g) == 4 {
 		all := quads()

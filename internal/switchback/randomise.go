@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// tiny is by how much sums may differ that are equal but for rounding.
+// tiny is the tolerance for sums that differ only by rounding.
 const tiny = 1e-12
 
-// randomise is the one-sided p of the sum of contrasts: the part of all orders that give
-// as much or more. The order that was used counts among those drawn.
+// randomise returns the one-sided p-value of the sum of contrasts: the share of orders with an equal or
+// larger sum. Drawn orders include the actual one.
 func randomise(groups []choice, rng *rand.Rand) float64 {
 	seen := 0.0
 	for _, g := range groups {
@@ -37,7 +37,7 @@ func randomise(groups []choice, rng *rand.Rand) float64 {
 	return float64(count) / (draws + 1)
 }
 
-// asMuch counts the orders whose sum is at least what is missing.
+// asMuch counts the orders of the groups whose sum is at least missing.
 func asMuch(groups []choice, missing float64) int {
 	if len(groups) == 0 {
 		if missing <= tiny {
@@ -52,13 +52,14 @@ func asMuch(groups []choice, missing float64) int {
 	return n
 }
 
-// carryoverDraws are fewer: their score is compared with one level only.
+// carryoverDraws is smaller than the other number of draws, because the score is compared with only one
+// level.
 const carryoverDraws = 1999
 
-// score compares a statistic with drawn ones, as the normal score of its mid-p. Scores of sessions can be
-// added up, and their sum is nearly normal if there is nothing to find.
+// score compares a statistic with drawn ones, and returns the normal score of its mid-p. Scores of
+// sessions can be added; without an effect, their sum is nearly normal.
 func score(seen float64, drawn func() float64) float64 {
-	below := 0.5 // what was seen counts among them, half on each side
+	below := 0.5 // the observed value counts as a draw, half on each side
 	for range carryoverDraws {
 		switch x := drawn(); {
 		case x < seen-tiny:
@@ -70,8 +71,8 @@ func score(seen float64, drawn func() float64) float64 {
 	return distuv.UnitNormal.Quantile(below / (carryoverDraws + 1))
 }
 
-// lateScore asks whether late less early halves of windows differ between settings, as they do
-// where a setting takes more than the wash-out to have its effect.
+// lateScore tests whether the difference between late and early halves of windows depends on the setting.
+// It does if a setting needs longer than the wash-out to take effect.
 func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	cs := choices(groups, candidate, func(g group) []float64 { return g.late })
 	seen := 0.0
@@ -87,8 +88,8 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	})
 }
 
-// lagScore asks whether the setting before predicts a window. The estimated effect is taken off the
-// figures, and each drawn order fits both its own effect and that of the setting before.
+// lagScore tests whether the previous setting predicts a window. It subtracts the estimated effect from
+// the figures, and fits for each drawn order both its own effect and that of the previous setting.
 func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
 	for _, x := range effects(groups, candidate) {
@@ -121,8 +122,9 @@ func sign(setting, candidate int) float64 {
 	return 0
 }
 
-// lag is the coefficient of the setting before in a regression of ln(figure) on it and on the setting,
-// within groups. The first window of a group is left out: a void group may have come before it.
+// lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and
+// the current setting, within groups. It omits the first window of a group, because a void group may
+// precede it.
 func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	var yc, yp, cc, pp, cp float64
 	for i, order := range orders {
@@ -143,8 +145,8 @@ func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	return (yp*cc - yc*cp) / det
 }
 
-// voidsDiffer tells whether faults fell on some settings more than chance allows, at 5%: as
-// often as that, the settings of groups shuffled among their windows spread faults as unevenly.
+// voidsDiffer reports whether faults hit some settings more often than chance allows, at a level of 5%.
+// It compares with random orders of the settings within groups.
 func (s Session) voidsDiffer() bool {
 	rng := s.rng(4)
 	seen := s.unevenness(s.Order)
@@ -165,7 +167,8 @@ func (s Session) voidsDiffer() bool {
 	return float64(as)/(draws+1) < 0.05
 }
 
-// unevenness is the sum of squares of the faults of each setting. Their total is the same in any order.
+// unevenness returns the sum of the squared numbers of faults per setting. The total number of faults is
+// the same in any order.
 func (s Session) unevenness(order []Group) float64 {
 	counts := make([]float64, s.Candidates+1)
 	at := 0

@@ -9,39 +9,40 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// MaxEntryBytes is what an entry takes at most.
+// MaxEntryBytes is the maximum size of an entry in bytes.
 const MaxEntryBytes = 96
 
 const (
-	// exactOrders is how many orders are gone through instead of drawn: all of four quads.
+	// exactOrders is the maximum number of orders that are enumerated instead of drawn: all orders of four
+	// quads.
 	exactOrders = 6 * 6 * 6 * 6
 	draws       = 9999
 )
 
-// Session is a session as the archive keeps it. Entries can be computed from it again.
+// Session is a session in the form of the archive, from which entries can be recomputed.
 type Session struct {
 	Number     int      `json:"number"`
-	Seed       uint64   `json:"seed"` // of the draws of the tests
+	Seed       uint64   `json:"seed"` // for the draws of the tests
 	Candidates int      `json:"candidates"`
 	Order      []Group  `json:"order"`
 	Windows    []Window `json:"windows"`
 	Faults     []bool   `json:"faults"` // one for each window
 }
 
-// Entry is what the ledger keeps of one candidate in one session.
+// Entry is the ledger's record of one candidate in one session.
 type Entry struct {
 	Session   int     `json:"s"`
 	Candidate int     `json:"c"`
-	Groups    int     `json:"n"` // quads or rounds that count
-	Mean      float64 `json:"m"` // of ln(candidate ÷ baseline) over groups
-	StdDev    float64 `json:"d"` // of groups
+	Groups    int     `json:"n"` // valid quads or rounds
+	Mean      float64 `json:"m"` // mean of ln(candidate ÷ baseline) over groups
+	StdDev    float64 `json:"d"` // standard deviation between groups
 	P         float64 `json:"r"` // randomisation test against "no increase of the figure"
 	Late      float64 `json:"l"` // late minus early halves, as a normal score
-	Lag       float64 `json:"g"` // the setting before, as a normal score
+	Lag       float64 `json:"g"` // effect of the previous setting, as a normal score
 	Void      bool    `json:"v,omitempty"`
 }
 
-// Encode is the entry as the ledger holds it.
+// Encode returns the entry in the form of the ledger.
 func (e Entry) Encode() ([]byte, error) {
 	raw, err := json.Marshal(e)
 	if err == nil && len(raw) > MaxEntryBytes {
@@ -50,9 +51,8 @@ func (e Entry) Encode() ([]byte, error) {
 	return raw, err
 }
 
-// Entries sums a session up. A window in which nothing moved has no
-// logarithm, and cannot be left out without looking at figures: the error wraps
-// stats.ErrStalled, and the session has failed.
+// Entries summarizes a session. A window without any operation has no logarithm, and omitting it would
+// select windows by their figures. So the session fails, with an error that wraps stats.ErrStalled.
 func (s Session) Entries() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -78,8 +78,8 @@ func (s Session) Entries() ([]Entry, error) {
 	return entries, nil
 }
 
-// Levels are entries whose mean is that of ln(figure) itself over a candidate's windows, for limits
-// on a figure. They have no tests.
+// Levels returns entries for limits on a figure: their mean is that of ln(figure) itself over a
+// candidate's windows. They have no test results.
 func (s Session) Levels() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -115,9 +115,9 @@ func levels(groups []group, candidate int) []float64 {
 	return out
 }
 
-// PGreater is the randomisation test against "the log-ratio of a candidate is at most
-// margin": how often an order that could have been drawn gives as much.
-// Up to four quads it goes through all orders, beyond through 9,999 drawn ones.
+// PGreater returns the p-value of the randomisation test against "the log-ratio of a candidate is at most
+// margin": the share of possible orders that give at least the observed sum. Up to four quads it
+// enumerates all orders; beyond that it draws 9,999.
 func (s Session) PGreater(candidate int, margin float64) (float64, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -135,14 +135,14 @@ func (s Session) rng(stream uint64) *rand.Rand {
 
 func round(x, unit float64) float64 { return math.Round(x*unit) / unit }
 
-// group is a group that counts, with its figures.
+// group is a valid group with its figures.
 type group struct {
 	order Group
 	logs  []float64 // ln(figure)
-	late  []float64 // (late − early) ÷ figure, which a stalled half leaves finite
+	late  []float64 // (late − early) ÷ figure, which is finite even if a half stalled
 }
 
-// groups are those that were measured to their end and have no fault.
+// groups returns the complete groups without a fault.
 func (s Session) groups() ([]group, error) {
 	if len(s.Faults) != len(s.Windows) || s.Candidates < 1 {
 		return nil, fmt.Errorf("%w: %d windows, %d faults, %d candidates", stats.ErrParameter, len(s.Windows), len(s.Faults), s.Candidates)
@@ -190,7 +190,8 @@ func (s Session) group(order Group, at int) (group, bool, error) {
 	return g, true, nil
 }
 
-// contrast is the mean of a candidate's values less that of the baseline's. In a quad it is ½(ΣB − ΣA).
+// contrast returns the mean of a candidate's values minus the mean of the baseline's. In a quad it is ½(ΣB
+// − ΣA).
 func contrast(order Group, values []float64, candidate int) float64 {
 	var sum, n [2]float64
 	for i, setting := range order {
@@ -212,14 +213,14 @@ func effects(groups []group, candidate int) []float64 {
 	return out
 }
 
-// choice is the contrast of a group, and what it would have been in each order that could have been drawn.
+// choice has the contrast of a group, and the contrast under each possible order.
 type choice struct {
 	seen float64
 	all  []float64
 }
 
-// alternatives takes the margin off the candidate's windows first: under "the ratio is
-// exp(margin)" the figures are then the same in any order.
+// alternatives returns the choices of groups. It first subtracts the margin from the candidate's windows,
+// because under "the ratio is exp(margin)" the figures are then independent of the order.
 func alternatives(groups []group, candidate int, margin float64) []choice {
 	return choices(groups, candidate, func(g group) []float64 {
 		values := make([]float64, len(g.logs))

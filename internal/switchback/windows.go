@@ -9,38 +9,38 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Switch is one change of setting and the window after it, in the operator's clock since the
-// session began.
+// Switch is one change of setting and the window after it. Times are by the operator's clock, since
+// the session began.
 type Switch struct {
 	Setting      int           `json:"setting"`
-	Sent         time.Duration `json:"sentNanoseconds"`         // when it was sent to Ceph
-	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph had answered
-	Ended        time.Duration `json:"endedNanoseconds"`        // when the window was over
-	Proven       bool          `json:"proven"`                  // OSDs reported the running value
+	Sent         time.Duration `json:"sentNanoseconds"`         // when the command was sent to Ceph
+	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph answered
+	Ended        time.Duration `json:"endedNanoseconds"`        // when the window ended
+	Proven       bool          `json:"proven"`                  // OSDs reported the value as running
 }
 
-// Client has the time spans of one client's rows, in order, and the error of its clock.
+// Client has the time spans of one client's rows, in order, and the offset of its clock.
 type Client struct {
 	Rows []Span
-	// Offset is the client's clock less the operator's; it may be wrong by Error.
+	// Offset is the client's clock minus the operator's. Error is its maximum error.
 	Offset, Error time.Duration
 }
 
-// Span is a stretch of time.
+// Span is an interval of time.
 type Span struct {
 	From time.Duration `json:"fromNanoseconds"`
 	To   time.Duration `json:"toNanoseconds"`
 }
 
-// Timing is what a session fixes beforehand.
+// Timing has the time limits of a session, fixed before it begins.
 type Timing struct {
 	WashOut    time.Duration `json:"washOutNanoseconds"`    // from the acknowledgement
 	MaxSwitch  time.Duration `json:"maxSwitchNanoseconds"`  // a switch that takes longer voids its group
-	ClockError time.Duration `json:"clockErrorNanoseconds"` // a clock that is known less well is an error
-	Coverage   float64       `json:"coverage"`              // the part of a window that rows have to cover, such as 0.8
+	ClockError time.Duration `json:"clockErrorNanoseconds"` // a larger clock error is refused
+	Coverage   float64       `json:"coverage"`              // the share of a window that rows have to cover, such as 0.8
 }
 
-// Window is what clients got while one setting held.
+// Window has the clients' figures while one setting held.
 type Window struct {
 	Setting int     `json:"setting"`
 	Figure  float64 `json:"figure"` // of all clients together, such as operations per second
@@ -48,20 +48,21 @@ type Window struct {
 	Late    float64 `json:"late"`   // of the second half
 }
 
-// Part selects the rows of a client in a span: from First to before End. They took Lasted.
+// Part selects the rows of a client in a span: from First up to but excluding End. Lasted is their
+// duration.
 type Part struct {
 	First, End int
 	Lasted     time.Duration
 }
 
-// Piece is the whole of a window, or a half of it, with the part of each client.
+// Piece is a whole window or a half of it, with the part of each client.
 type Piece struct {
 	Window int
 	Half   Half
 	Parts  []Part
 }
 
-// Half says which piece of a window is meant.
+// Half selects a piece of a window.
 type Half int
 
 // The pieces of a window.
@@ -75,8 +76,8 @@ const (
 type Figure func(Piece) (float64, error)
 
 // Cut returns the window of each switch, which begins after the wash-out. A row counts if it lies
-// inside the window for any error of the client's clock within its bound. covered reports the
-// windows with enough rows, and depends only on times. Other windows have no figures.
+// inside the window for every clock error within the bound. covered reports the windows with enough
+// rows; it depends only on times. Windows without enough rows have no figures.
 func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (windows []Window, covered []bool, err error) {
 	pieces, covered, err := Pieces(switches, clients, timing)
 	if err != nil {
@@ -96,7 +97,7 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 	return windows, covered, nil
 }
 
-// Pieces are the whole and the halves of each window, and whether rows cover it.
+// Pieces returns the whole and the halves of each window, and whether rows cover the window.
 func Pieces(switches []Switch, clients []Client, timing Timing) (pieces [][3]Piece, covered []bool, err error) {
 	if err := checkInput(switches, clients, timing); err != nil {
 		return nil, nil, err
@@ -144,11 +145,12 @@ func checkInput(switches []Switch, clients []Client, timing Timing) error {
 	return nil
 }
 
-// within selects the rows of each client that lie in a span. A client without rows makes it unknown.
+// within selects the rows of each client that lie in a span. It returns false if a client has too
+// few rows in the span.
 func within(span Span, clients []Client, coverage float64) (parts []Part, known bool) {
 	known = span.To > span.From
 	for _, c := range clients {
-		// Rows are in order, and so are their beginnings and ends.
+		// Rows are in order, so their starts and ends are sorted.
 		first := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].From-c.Offset-c.Error >= span.From })
 		end := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].To-c.Offset+c.Error > span.To })
 		part := Part{First: first, End: max(first, end)}
@@ -162,7 +164,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 }
 
 // Faults reports the invalid windows: not proven, switched slowly, not covered, or disturbed. It
-// does not see their figures, so it cannot prefer any. One faulty window voids its whole group.
+// does not use figures, so it cannot select windows by their results. One faulty window voids its
+// whole group.
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {
