@@ -20,27 +20,27 @@ import (
 
 // effect is the outcome of a step.
 type effect struct {
-	// outcome replaces the planned one, if its reason is not empty.
+	// outcome replaces the planned outcome, if its reason is not empty.
 	outcome kstatus.Outcome
-	// again is when to look again, if nothing happens before; 0 for never. Steps that
-	// change what a watch sees need none.
+	// again is the time to the next pass if no event comes before; 0 means none. Steps that
+	// change a watched object need none.
 	again time.Duration
-	// finished says that a teardown has come to its end.
+	// finished says that a teardown is complete.
 	finished bool
-	// edit changes status further.
+	// edit makes further changes to status.
 	edit func(*v1alpha1.CephBenchmarkStatus)
 	// event is emitted once status is written, in addition to the outcome's.
 	event *kstatus.Outcome
-	// invalid is why a run that has ended is no evidence, in one word, for counting.
+	// invalid is the reason in one word why a run that has ended is invalid, for metrics.
 	invalid string
-	// withOutage is what came of the outage of a run that has ended, for counting.
+	// withOutage is the outcome of the outage of a run that has ended, for metrics.
 	outage outageEnd
 }
 
-// now is an effect after which the next step can be taken at once.
+// now returns an effect that requests the next step at once.
 func now() effect { return effect{again: reconcile.AtOnce} }
 
-// act carries out the step of a plan, and keeps in mind what it waits for.
+// act carries out the step of a plan, and records in memory what it waits for.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	came, err := r.carryOut(ctx, seen, p)
 	if seen.memory != nil {
@@ -49,11 +49,10 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 	return came, err
 }
 
-// noteWait keeps since when the same thing has been waited for, and why it has not
-// come.
+// noteWait records what the pass waits for, since when, and why it has not come.
 func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.step == stepLock {
-		return // It is renewed in between.
+		return // The lock is renewed in between.
 	}
 	if p.removes {
 		m.removal.begin(p.run, now)
@@ -105,7 +104,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// waitFor looks more often at a cluster that is to become quiet.
+// waitFor waits. It observes a cluster more often that should become quiescent.
 func waitFor(seen facts, p plan) effect {
 	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
 		seen.live.hurry()
@@ -115,7 +114,7 @@ func waitFor(seen facts, p plan) effect {
 
 // protect adds the finalizer.
 func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
-	status := b.Status.DeepCopy() // The one in the answer may be another; record must see no change.
+	status := b.Status.DeepCopy() // The answer may have another status; record must see no change.
 	if err := reconcile.AddFinalizer(ctx, r.client, b, Finalizer); err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 	return nil
 }
 
-// beginSession starts the status of a run ID. Of its session nothing is made yet.
+// beginSession starts the status of a run ID. Nothing of its session exists yet.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.session(client.ObjectKeyFromObject(b), sessionOf(b.UID, b.Spec.RunID).id())
@@ -145,7 +144,7 @@ func beginStatus(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	}
 }
 
-// makeMove does the next thing with the clients.
+// makeMove carries out the next move with the clients.
 func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
 	runners, tasks := seen.party(p.move)
 	switch p.move.Kind {
@@ -172,19 +171,19 @@ func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// requestTimeout bounds one request to a runner.
+// requestTimeout is the timeout of one request to a runner.
 const requestTimeout = 10 * time.Second
 
-// onAll asks all clients at the same time.
+// onAll calls the runners of all clients concurrently.
 func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Context, int, runner.Client) error) error {
 	return r.onEach(ctx, seen.runners, ask)
 }
 
-// onEach asks these runners at the same time.
+// onEach calls the given runners concurrently.
 func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask func(context.Context, int, runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	var group errgroup.Group // Without its context: one that fails must not stop the others.
+	var group errgroup.Group // Without its context, because one failure must not stop the other calls.
 	for i, view := range runners {
 		group.Go(func() error {
 			if err := ask(ctx, i, view.client); err != nil {
@@ -196,8 +195,8 @@ func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask
 	return group.Wait()
 }
 
-// start gives all clients, or the background load, the signal to measure, and notes how far
-// apart they began at most.
+// start gives all clients, or the background load, the signal to measure. It records an upper
+// bound of the time between their starts.
 func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runnerView, id string) (effect, error) {
 	seen.memory.noted.StartedAt[id] = r.now()
 	starts := make([]runner.Started, len(runners))
@@ -207,7 +206,7 @@ func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runn
 		return err
 	})
 	if err != nil {
-		// Some may run. Their task is cancelled, which spoils the run.
+		// Some clients may be running. Their task is cancelled, which makes the run invalid.
 		delete(seen.memory.noted.StartedAt, id)
 		seen.memory.noted.NotStarted[id] = err.Error()
 		cancelled := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
@@ -217,8 +216,8 @@ func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runn
 	return effect{}, nil
 }
 
-// spreadOf bounds how far apart clients began: from the earliest moment at which
-// one can have to the latest.
+// spreadOf returns an upper bound of the time between the clients' starts: the time from the
+// earliest possible start to the latest.
 func spreadOf(starts []runner.Started) time.Duration {
 	if len(starts) < 2 {
 		return 0
@@ -235,7 +234,7 @@ func spreadOf(starts []runner.Started) time.Duration {
 	return last.Sub(first)
 }
 
-// dropTimeout bounds how long OSDs may take to forget what they have cached.
+// dropTimeout is how long OSDs may take to drop their caches.
 const dropTimeout = 2 * time.Minute
 
 func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) error {
@@ -270,7 +269,7 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 	return nil
 }
 
-// markRunning notes a run in status as soon as its first phase is handed over.
+// markRunning enters a run into status as soon as its first phase is handed over.
 func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
 		if p.move.ID != workload.TaskID(p.run, seen.script.Phases[0].Name) {
@@ -281,7 +280,7 @@ func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	}
 }
 
-// setRun adds a run, or replaces the one of its number.
+// setRun adds a run, or replaces the run with its number.
 func setRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	for i := range s.Runs {
 		if s.Runs[i].Number == run.Number {

@@ -5,8 +5,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// notAllowed says what of a spec the administrator does not allow, and how to ask
-// for it; "" if everything is.
+// notAllowed names the parts of a spec that the administrator does not allow, and how to request
+// them; "" if all are allowed.
 func notAllowed(spec v1alpha1.CephBenchmarkSpec, allowed *settings.Settings) string {
 	return allowed.Refusal(spec.ClusterRef, spec.Template)
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
-// archiveRun writes all that is known of a run into a ConfigMap, and returns its
-// name. After a crash it may be there already: then that is what counts, since it was
-// written by who saw more of the run.
+// archiveRun writes the full results of a run into a ConfigMap, and returns its name. After a
+// crash the ConfigMap may exist already. The existing one counts, because the earlier process
+// observed more of the run.
 func (r *Reconciler) archiveRun(ctx context.Context, seen facts, e runEvidence) (string, runEvidence, error) {
 	document, err := e.document(seen)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Reconciler) archiveRun(ctx context.Context, seen facts, e runEvidence) 
 	return cm.Name, e, nil
 }
 
-// archivedRun reads what an earlier attempt has written.
+// archivedRun reads the ConfigMap that an earlier attempt has written.
 func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.NamespacedName) (runEvidence, error) {
 	var cm corev1.ConfigMap
 	if err := r.reader.Get(ctx, key, &cm); err != nil {
@@ -58,7 +58,7 @@ func (r *Reconciler) archivedRun(ctx context.Context, seen facts, key types.Name
 	return evidenceOf(run), nil
 }
 
-// evidenceOf is the outcome of an archived run, as far as conclusions need it.
+// evidenceOf returns the parts of an archived run that the conclusion needs.
 func evidenceOf(run *archive.Run) runEvidence {
 	e := runEvidence{number: run.Number, state: run.State, wrong: run.Reason, start: run.StartTime, initialState: run.InitialState}
 	for _, p := range run.Phases {
@@ -72,7 +72,7 @@ func evidenceOf(run *archive.Run) runEvidence {
 	return e
 }
 
-// document is a run as it is archived.
+// document returns the archive document of a run.
 func (e runEvidence) document(seen facts) (*archive.Run, error) {
 	run := &archive.Run{
 		SchemaVersion: archive.SchemaVersion,
@@ -169,8 +169,8 @@ func orNil(t time.Time) *time.Time {
 	return &t
 }
 
-// pastRun returns a run that has ended, or why it is no evidence: from memory, or from its
-// archive if this process has not seen it.
+// pastRun returns a run that has ended, or the reason why it is invalid. It reads the run from
+// memory, or from its archive if this process has not seen it.
 func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (runEvidence, string, error) {
 	if e, ok := seen.memory.evidence[run]; ok {
 		return e, e.wrong, nil
@@ -183,7 +183,7 @@ func (r *Reconciler) pastRun(ctx context.Context, seen facts, run int32) (runEvi
 	return runEvidence{}, "", fmt.Errorf("status has no run %d", run)
 }
 
-// slowOSDs are those of each phase that were slower than their peers.
+// slowOSDs returns the OSDs of each phase that were slower than their peers.
 func (e runEvidence) slowOSDs() slowosd.Named {
 	named := slowosd.Named{}
 	for _, p := range e.phases {
@@ -192,7 +192,8 @@ func (e runEvidence) slowOSDs() slowosd.Named {
 	return named
 }
 
-// observed is what a run has measured: of each phase, and of the background load in its time.
+// observed returns the observations of a run: of each phase, and of the background load during
+// the phase.
 type observed struct {
 	phases, background map[v1alpha1.PhaseName]figure.Observation
 }
@@ -222,18 +223,18 @@ func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.Ben
 		return runEvidence{}, "", fmt.Errorf("read the results of run %d: %w", entry.Number, err)
 	}
 	run, err := archive.Of(seen.benchmark, &cm)
-	if err != nil { // It is immutable: it would be the same the next time.
+	if err != nil { // The ConfigMap is immutable, so a retry would fail too.
 		return runEvidence{}, "its results cannot be read: " + err.Error(), nil //nolint:nilerr // It is told with the run.
 	}
 	return evidenceOf(run), "", nil
 }
 
-// prune deletes the results of executions that there are too many of.
+// prune deletes the results of the oldest sessions beyond the history limit.
 func (r *Reconciler) prune(ctx context.Context, seen facts) (string, error) {
 	var found metav1.PartialObjectMetadataList
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err := r.reader.List(ctx, &found, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels(archive.Labels(seen.benchmark.Name)))
-	if client.IgnoreNotFound(err) != nil { // They are not found where they go with their namespace.
+	if client.IgnoreNotFound(err) != nil { // A resource is not found while its namespace is being deleted.
 		return "", fmt.Errorf("list the results: %w", err)
 	}
 	for _, name := range archive.Prune(found.Items, seen.benchmark.UID, int(seen.spec.HistoryLimit)) {

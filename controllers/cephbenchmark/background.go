@@ -25,16 +25,16 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A background load has a Job, a pod and a runner of its own: a runner does one thing at a time,
-// and in a client's pod the load would take CPU from the measurement. Its Job belongs to that of
-// the clients and goes with it, which costs one API write and not two.
+// A background load has a Job, a pod and a runner of its own: a runner executes one task at a
+// time, and in a client's pod the load would take CPU from the measurement. The clients' Job
+// owns its Job, so that one API write deletes both.
 
-// background are the observations of the background load; empty without one.
+// backgroundFacts holds the observations of the background load; empty if there is none.
 type backgroundFacts struct {
 	job  *batchv1.Job
-	lost bool // it was made, and something other than the manager deleted it
+	lost bool // it was created, and something other than the manager deleted it
 	pods []corev1.Pod
-	// runners has one, 0.
+	// runners has only the index 0.
 	runners map[int]runnerView
 	tasks   workload.Tasks // nil if the runner has not answered yet
 }
@@ -42,8 +42,9 @@ type backgroundFacts struct {
 // backgroundIndex is the background load's index among the runners that are followed.
 const backgroundIndex = -1
 
-// background is the session of the background load: a name for its Job, and the first part
-// of the names of everything that it makes, by which it is removed with the rest.
+// background returns the session of the background load. It has another name for the Job. The
+// names of everything that the load creates begin with this session's name, so the teardown
+// removes that as well.
 func (s session) background() session { return session{name: s.name + "-bg"} }
 
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
@@ -53,12 +54,12 @@ func (f facts) heard() bool {
 	return f.tasks != nil && (!f.hasBackground() || f.background.tasks != nil)
 }
 
-// begun reports whether any task of a run was handed over, which begins the run.
+// begun reports whether a run has begun: any of its tasks was handed over.
 func (f facts) begun(run int32) bool {
 	return f.tasks.Begun(run) || f.background.tasks.Has(workload.BackgroundID(run))
 }
 
-// everyone are the clients and the background load.
+// everyone returns the runners of the clients and the background load.
 func (f facts) everyone() []runnerView {
 	all := make([]runnerView, 0, len(f.runners)+1)
 	for i := range int(f.spec.Template.Clients.Count) {
@@ -72,7 +73,7 @@ func (f facts) everyone() []runnerView {
 	return all
 }
 
-// party are the runners that a move is about, and how far they are.
+// party returns the runners that a move concerns, and the statuses of their tasks.
 func (f facts) party(mv workload.Move) (map[int]runnerView, workload.Tasks) {
 	if mv.Background {
 		return f.background.runners, f.background.tasks
@@ -80,7 +81,7 @@ func (f facts) party(mv workload.Move) (map[int]runnerView, workload.Tasks) {
 	return f.runners, f.tasks
 }
 
-// observeBackgroundJob looks at the Job of the background load and its pod.
+// observeBackgroundJob observes the Job of the background load and its pod.
 func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) error {
 	if !seen.hasBackground() {
 		return nil
@@ -99,7 +100,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return fmt.Errorf("read the Job of the background load: %w", err)
 	}
 	if !metav1.IsControlledBy(job, seen.job) {
-		return nil // Of an earlier session, and about to go; or a foreign one, which prepare reports.
+		return nil // A Job of an earlier session that is about to be deleted, or a foreign one, which prepare reports.
 	}
 	seen.background.job, seen.memory.backgroundJob = job, job.UID
 	var pods corev1.PodList
@@ -113,8 +114,8 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 	return err
 }
 
-// makeBackground makes its Job, which the Job of the clients owns. It may be there
-// already, from before the manager was restarted.
+// makeBackground creates the background load's Job, which the clients' Job owns. The Job may
+// exist already if the manager was restarted.
 func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *batchv1.Job, spec jobSpec) error {
 	if !seen.hasBackground() || seen.memory.backgroundJob != "" {
 		return nil
@@ -141,8 +142,8 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 	return nil
 }
 
-// backgroundJobOf returns its Job: that of one client, under another name, with its own
-// resources and nodes, and by preference where no client is.
+// backgroundJobOf returns the background load's Job. It is like the Job of one client, with
+// another name, and its own resources and nodes. It prefers nodes without clients.
 func backgroundJobOf(j jobSpec) *batchv1.Job {
 	spec := j.spec.Template.BackgroundLoad
 	j.spec = *j.spec.DeepCopy()
@@ -169,7 +170,7 @@ func backgroundJobOf(j jobSpec) *batchv1.Job {
 	return job
 }
 
-// backgroundWaiting says why the background load does not run yet; "" if it does.
+// backgroundWaiting returns why the background load does not run yet; "" if it does.
 func (f facts) backgroundWaiting() (reason, message string) {
 	for i := range f.background.pods {
 		if reason, message := podWaiting(&f.background.pods[i]); reason != "" {
@@ -185,21 +186,21 @@ func (f facts) backgroundWaiting() (reason, message string) {
 	return v1alpha1.ReasonPreparing, "The pod of the background load is being started."
 }
 
-// backgroundOutcome is what the background load of a run has come to.
+// backgroundOutcome is the outcome of the background load in a run.
 type backgroundOutcome struct {
 	digest     string
 	start, end time.Time
 	report     *task.Report
-	// observation is of the whole time; nil if nothing was measured.
+	// observation covers the whole time; nil if nothing was measured.
 	observation *figure.Observation
-	// wholeRun says that the engine reported no course, so that phases have the figures of the
-	// whole time.
+	// wholeRun says that the engine reported no time series, so that phases have the figures of
+	// the whole time.
 	wholeRun bool
 }
 
-// observeBackground fetches the background load's report of a run, and gives each phase its
-// figures. The string is why the run is invalid. A load that has not ended, because the run was
-// given up before, has no report.
+// observeBackground fetches the background load's report of a run, and adds its figures to each
+// phase. The returned string says why the run is invalid. A load that has not ended, because the
+// run was aborted, has no report.
 func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundOutcome, string, error) {
 	id := workload.BackgroundID(run)
 	if !seen.hasBackground() || !seen.background.tasks.All(id, task.State.Ended) {
@@ -216,7 +217,7 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 		report: report,
 	}
 	if e.report.Result == nil {
-		return e, "", nil // The task has failed, which the script has seen.
+		return e, "", nil // The task has failed, and the script handles that.
 	}
 	observation, err := figure.Observe([]task.Report{*report}, engine.Timing{})
 	if err != nil {
@@ -226,8 +227,8 @@ func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int3
 	return e, e.duringPhases(seen, id, run, phases), nil
 }
 
-// duringPhases gives each phase the figures of the background load in its time, and returns
-// why the run is invalid.
+// duringPhases adds to each phase the background load's figures during that phase. It returns
+// why the run is invalid; "" if it is valid.
 func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
 	for i := range phases {
 		p := &phases[i]
@@ -246,9 +247,9 @@ func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phase
 	return wrong
 }
 
-// whileMeasured is the time in which a phase was measured, in seconds since the
-// background began. The manager's clock knows both, unless it was restarted: then the
-// nodes' clocks are used, which may differ.
+// whileMeasured returns the start and end of a phase's measurement, in seconds since the
+// background load began. Both times are from the manager's clock. After a restart of the manager
+// they are from the nodes' clocks, which may differ.
 func (f facts) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := f.memory.noted.StartedAt[background], f.memory.noted.StartedAt[phase], f.memory.noted.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {
@@ -268,20 +269,20 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	load.Nodes = nil
 	text, err := json.Marshal(load)
 	if err != nil {
-		return "" // It came as JSON, so it can be JSON again.
+		return "" // It was decoded from JSON, so encoding cannot fail.
 	}
 	return string(text)
 }
 
-// cleanUpByBackground has the background load end what it does and remove what it has made,
-// if it still answers.
+// cleanUpByBackground makes the background load stop and remove its data, if its runner still
+// answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (string, error) {
 	tasks, runners := seen.background.tasks, seen.background.runners
 	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.background.pods)) > 0
 	if !answers || seen.script == nil || seen.script.Background == nil {
 		return "", nil
 	}
-	if seen.full() { // Its tools would wait for room.
+	if seen.full() { // The tools would wait for space.
 		seen.memory.backgroundCleanupFailed = true
 	}
 	if id, busy := tasks.Unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {
@@ -296,7 +297,7 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 			_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: steps, StepsTimeoutSeconds: cleanupTimeout.Seconds()})
 			return err
 		})
-		seen.memory.backgroundCleanupFailed = err != nil // Then the manager does it.
+		seen.memory.backgroundCleanupFailed = err != nil // The manager then removes the data.
 	}
 	return "The background load is removing its data.", nil
 }

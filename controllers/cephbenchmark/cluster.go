@@ -17,10 +17,10 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// freshFor is how old a sample may be that says whether a run may begin.
+// freshFor is the greatest age of a sample that decides whether a run may begin.
 const freshFor = 3 * clusterwatch.SampleEvery
 
-// obstacles are why a run may not begin at present.
+// obstacles returns the reasons why a run may not begin at present.
 func (f facts) obstacles() []quiescence.Obstacle {
 	if len(f.Samples) == 0 || f.now.Sub(f.Samples[len(f.Samples)-1].Time) > freshFor {
 		message := "Ceph has not answered for some seconds."
@@ -41,8 +41,8 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	return slices.Concat(found, f.noRoom(), f.unrested())
 }
 
-// demand is what the benchmark adds to the cluster. The writes of time-bound phases are not
-// known beforehand; room bounds them.
+// demand returns the data and PGs that the benchmark adds to the cluster. The writes of
+// time-bound phases are not known beforehand; room limits them.
 func (f facts) demand() quiescence.Demand {
 	d := f.spread()
 	if f.job != nil || f.memory.standalone {
@@ -59,8 +59,8 @@ func (f facts) demand() quiescence.Demand {
 	return d
 }
 
-// sharedPGReplicas are the PG replicas of the shared pool, if it exists: it is used, or
-// replaced.
+// sharedPGReplicas returns the number of PG replicas of the shared pool, if it exists. The
+// benchmark uses or replaces them.
 func (f facts) sharedPGReplicas() int {
 	replicas := 0
 	if f.sharesPool() {
@@ -71,7 +71,7 @@ func (f facts) sharedPGReplicas() int {
 	return replicas
 }
 
-// spread is where that goes.
+// spread returns the demand with its distribution over OSDs.
 func (f facts) spread() quiescence.Demand {
 	d := quiescence.Demand{DeviceClass: f.deviceClass()}
 	if confined := f.confined(); confined != nil {
@@ -80,8 +80,8 @@ func (f facts) spread() quiescence.Demand {
 	return d
 }
 
-// scratchPool is the target with every number of PGs, those among them that the spec leaves
-// open; nil if the target is another.
+// scratchPool returns the scratch pool of the target with all PG numbers, including defaults for
+// those that the spec omits; nil for another target.
 func (f facts) scratchPool() *v1alpha1.ScratchPool {
 	pool := f.spec.Template.Target.ScratchPool
 	if pool == nil {
@@ -91,8 +91,8 @@ func (f facts) scratchPool() *v1alpha1.ScratchPool {
 	return &sized
 }
 
-// cephMajor is the oldest major version of the daemons, which the tools of the same
-// release have too; 0 if it is not known.
+// cephMajor returns the oldest major version of the daemons; 0 if unknown. The tools have the
+// same version.
 func (f facts) cephMajor() int {
 	if f.Survey == nil {
 		return 0
@@ -107,7 +107,7 @@ func (f facts) cephMajor() int {
 	return oldest
 }
 
-// copies is how many OSDs have a part of each PG of the target.
+// copies returns how many OSDs have a part of each PG of the target.
 func (f facts) copies() int {
 	switch target := f.spec.Template.Target; {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
@@ -121,7 +121,7 @@ func (f facts) copies() int {
 	return 1
 }
 
-// existingPool is the one that the data goes to; nil for another target.
+// existingPool returns the existing pool that stores the data; nil for another target.
 func (f facts) existingPool() *ceph.Pool {
 	pools := f.pools()
 	if f.spec.Template.Target.ExistingPool == nil || len(pools) == 0 {
@@ -130,7 +130,8 @@ func (f facts) existingPool() *ceph.Pool {
 	return &pools[len(pools)-1]
 }
 
-// dataChunks is in how many parts an erasure-coded target cuts each object; 0 for copies.
+// dataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated
+// one.
 func (f facts) dataChunks() int {
 	if pool := f.spec.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
 		return int(pool.ErasureCoded.DataChunks)
@@ -144,7 +145,7 @@ func (f facts) dataChunks() int {
 	return 0
 }
 
-// overhead is how many bytes OSDs store for one of a client.
+// overhead returns how many bytes OSDs store for one byte of a client.
 func (f facts) overhead() float64 { return float64(f.copies()) / float64(max(f.dataChunks(), 1)) }
 
 func (f facts) deviceClass() string {
@@ -154,7 +155,7 @@ func (f facts) deviceClass() string {
 	return ""
 }
 
-// expectedWarnings are those that the benchmark's own pool brings up.
+// expectedWarnings returns the health warnings that the benchmark's own pool causes.
 func (f facts) expectedWarnings() []quiescence.Expectation {
 	pool := f.spec.Template.Target.ScratchPool
 	if pool == nil {
@@ -165,14 +166,14 @@ func (f facts) expectedWarnings() []quiescence.Expectation {
 	if f.job != nil { // The pools exist: before that, the warning is about pools of others.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
 	}
-	// Between a pool's creation and Rook's next step.
+	// Ceph shows this warning between a pool's creation and Rook's next step.
 	return append(expected, quiescence.Expectation{Code: "POOL_APP_NOT_ENABLED"})
 }
 
-// knownPools are all pools that Ceph had when it was last asked; none before that.
+// knownPools returns all pools of the last OSD map; none if no map was read.
 func (f facts) knownPools() []ceph.Pool {
 	switch {
-	case f.memory.osdMap != nil: // Of after the scratch pool was made.
+	case f.memory.osdMap != nil: // This map is from after the creation of the scratch pool.
 		return f.memory.osdMap.Pools
 	case f.Survey != nil:
 		return f.Survey.OSDMap.Pools
@@ -180,7 +181,7 @@ func (f facts) knownPools() []ceph.Pool {
 	return nil
 }
 
-// disturbances are those of all phases of a run so far.
+// disturbances returns the disturbances in all phases of a run so far.
 func (f facts) disturbances(run int32) []quiescence.Disturbance {
 	var all []quiescence.Disturbance
 	for _, p := range f.script.Phases {
@@ -191,11 +192,11 @@ func (f facts) disturbances(run int32) []quiescence.Disturbance {
 	return all
 }
 
-// disturbancesOf are those of one task; none if it has not begun.
+// disturbancesOf returns the disturbances during one task; none if it has not begun.
 func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	start := f.memory.noted.StartedAt[id]
 	if start.IsZero() {
-		start = f.tasks.StartTime(id) // By a node's clock, after a restart of the manager.
+		start = f.tasks.StartTime(id) // After a restart of the manager, only a node's clock has the start.
 	}
 	if start.IsZero() {
 		return nil
@@ -210,12 +211,12 @@ func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	}, f.spec.Quiescence)
 }
 
-// dataset is how much each client prefills, and whether the OSDs may have all of it
-// in their caches.
+// dataset returns how much each client prefills, and whether all of it may fit into the OSDs'
+// caches.
 func (f facts) dataset() (bytes int64, cached bool, err error) {
 	free := int64(float64(f.available()) / f.overhead() * f.share())
 	if f.spec.Template.InitialState == v1alpha1.InitialStateRollback {
-		free /= 2 // The snapshot keeps what is written over.
+		free /= 2 // The snapshot keeps overwritten data.
 	}
 	bytes, cached, err = quiescence.DatasetBytes(f.spec.Template.Dataset, int(f.spec.Template.Clients.Count), f.Survey.CacheBytes, free)
 	if err != nil {
@@ -224,7 +225,7 @@ func (f facts) dataset() (bytes int64, cached bool, err error) {
 	return bytes, cached, nil
 }
 
-// share is the part of all OSDs that store the data.
+// share returns the share of all OSDs that stores the data.
 func (f facts) share() float64 {
 	confined := f.confined()
 	osds := quiescence.Serving(f.targetOSDs(), f.deviceClass())
@@ -234,13 +235,13 @@ func (f facts) share() float64 {
 	return min(1, float64(confined.Count)/float64(len(osds)))
 }
 
-// isCached reports whether a phase reads what the OSDs may have in their caches.
+// isCached reports whether a phase reads data that the OSDs may have in their caches.
 func (f facts) isCached(p v1alpha1.Phase) bool {
 	_, cached, err := f.dataset()
 	return err == nil && cached && workload.Reads(p)
 }
 
-// targetPools are the pools that hold the data.
+// targetPools returns the names of the pools that store the data.
 func (f facts) targetPools() []string {
 	switch target := f.spec.Template.Target; {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
@@ -255,7 +256,7 @@ func (f facts) targetPools() []string {
 	return nil
 }
 
-// pools are those pools as Ceph has them.
+// pools returns the target pools from the OSD map.
 func (f facts) pools() []ceph.Pool {
 	var pools []ceph.Pool
 	for _, pool := range f.knownPools() {
@@ -266,7 +267,7 @@ func (f facts) pools() []ceph.Pool {
 	return pools
 }
 
-// pgs are the placement groups of all pools, of after the scratch pool was made.
+// pgs returns the placement groups of all pools, read after the scratch pool was created.
 func (f facts) pgs() []ceph.PG {
 	if f.memory.pgs != nil {
 		return f.memory.pgs
@@ -274,7 +275,7 @@ func (f facts) pgs() []ceph.PG {
 	return f.Survey.PGs
 }
 
-// detail is the environment with everything that its digest covers.
+// detail returns the environment with everything that its digest covers.
 func (f facts) detail() quiescence.Detail {
 	return quiescence.Describe(quiescence.Inputs{
 		FSID: f.Survey.OSDMap.FSID, Versions: f.Survey.Versions, RookVersion: f.rook.RookVersion,
@@ -285,7 +286,7 @@ func (f facts) detail() quiescence.Detail {
 	})
 }
 
-// imagesOf are the images that the clients really run, by what they are for.
+// imagesOf returns the images that the clients' containers actually run, by their purpose.
 func imagesOf(pods []corev1.Pod) map[string]string {
 	images := map[string]string{}
 	for i := range pods {

@@ -26,11 +26,11 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// maxSpread is by how much clients may start a phase apart.
+// maxSpread is the longest allowed time between the clients' starts of a phase.
 const maxSpread = 250 * time.Millisecond
 
-// concludeRun turns the reports of a run into evidence, or says why the run is invalid, and
-// archives both. After the last run the benchmark has its result.
+// concludeRun turns the reports of a run into its outcome, valid or invalid with the reason, and
+// archives it. After the last run the benchmark has its result.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	if p.wrong != "" {
 		if err := r.cancelAll(ctx, seen); err != nil {
@@ -51,7 +51,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	if err != nil {
 		return effect{}, err
 	}
-	invalid := evidence.whyInvalid() // Before its reports are dropped.
+	invalid := evidence.whyInvalid() // This must precede conclude, which drops the reports.
 	seen.memory.conclude(evidence)
 	came := effect{again: reconcile.AtOnce, event: evidence.event(), invalid: invalid, outage: seen.outageEnd(evidence)}
 	note := func(s *v1alpha1.CephBenchmarkStatus) { setRun(s, evidence.entry(name)) }
@@ -78,8 +78,8 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	return came, nil
 }
 
-// conclude keeps of a run what the conclusion needs. Its reports are in the archive by
-// now, and large.
+// conclude keeps only the parts of a run that the conclusion needs. The reports are large, and
+// archived by now.
 func (m *memory) conclude(e runEvidence) {
 	e.phases = slices.Clone(e.phases)
 	for i := range e.phases {
@@ -96,7 +96,7 @@ func (m *memory) conclude(e runEvidence) {
 	m.evidence[e.number] = e
 }
 
-// cancelAll ends what the clients are doing.
+// cancelAll cancels all running tasks of the clients.
 func (r *Reconciler) cancelAll(ctx context.Context, seen facts) error {
 	cancel := func(tasks workload.Tasks) func(context.Context, int, runner.Client) error {
 		return func(ctx context.Context, i int, c runner.Client) error {
@@ -111,43 +111,44 @@ func (r *Reconciler) cancelAll(ctx context.Context, seen facts) error {
 	return errors.Join(r.onAll(ctx, seen, cancel(seen.tasks)), r.onEach(ctx, seen.background.runners, cancel(seen.background.tasks)))
 }
 
-// runEvidence is what one run has come to.
+// runEvidence is the outcome of one run.
 type runEvidence struct {
 	number int32
 	state  v1alpha1.RunState
-	// wrong is why it is no evidence; "" if it is.
+	// wrong is the reason why the run is invalid; "" if it is valid.
 	wrong  string
 	start  time.Time
 	spread time.Duration
 	phases []phaseEvidence
-	// background is the run's background evidence; nil without a load, or without its report.
+	// background is the outcome of the background load; nil if there is no load, or no report
+	// about it.
 	background *backgroundOutcome
-	// dropped is what of its reports there was no room for.
+	// dropped lists the parts of the reports that did not fit.
 	dropped []archive.Part
-	// initialState is what it found where phases work on data that were prefilled.
+	// initialState is the state in which the run found its prefilled data.
 	initialState v1alpha1.DataState
-	// standalone says that status does not know yet when it began.
+	// standalone says that status does not have the start of the run yet.
 	standalone bool
 }
 
-// phaseEvidence is what one phase of a run has come to.
+// phaseEvidence is the outcome of one phase of a run.
 type phaseEvidence struct {
 	name         v1alpha1.PhaseName
-	digest       string // of the specification
+	digest       string // digest of the specification
 	observation  *figure.Observation
-	background   []figure.Figure // of the background load, during this phase
-	reports      []task.Report   // without what the archive has no room for
+	background   []figure.Figure // figures of the background load during this phase
+	reports      []task.Report   // without parts that do not fit into the archive
 	spread       time.Duration
 	disturbances []quiescence.Disturbance
-	outage       *archive.Outage // of the phase in which it happened
+	outage       *archive.Outage // set in the phase with the outage
 	start, end   time.Time
-	// io is what OSDs did for clients.
+	// io is the client I/O of the OSDs.
 	io []archive.OSDIO
-	// slow are the OSDs that were slower than their peers.
+	// slow lists the OSDs that were slower than their peers.
 	slow []archive.SlowOSD
 }
 
-// entry is the run as status has it.
+// entry returns the entry of the run in status.
 func (e runEvidence) entry(results string) v1alpha1.BenchmarkRun {
 	run := v1alpha1.BenchmarkRun{
 		Number: e.number, State: e.state, Reason: ellipsis.Cut(e.wrong, 128), InitialState: e.initialState, Results: results,
@@ -169,7 +170,7 @@ func (e runEvidence) event() *kstatus.Outcome {
 	return &kstatus.Outcome{Reason: "RunValid", Message: fmt.Sprintf("Run %d has ended.", e.number)}
 }
 
-// whyInvalid is wrong in one word, for counting; "" for a run that is evidence.
+// whyInvalid returns the reason in wrong as one word, for metrics; "" for a valid run.
 func (e runEvidence) whyInvalid() string {
 	if e.wrong == "" {
 		return ""
@@ -195,7 +196,7 @@ func (e runEvidence) whyInvalid() string {
 	return "Other"
 }
 
-// evidence gathers what a run has come to, up to the phase that failed or was
+// evidence gathers the outcome of a run, up to and including the phase that failed or was
 // aborted, whose reports may say why.
 func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvidence, error) {
 	e := runEvidence{
@@ -210,7 +211,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 		}
 		told, err := seen.memory.gathering.fetch(ctx, seen.runners, p.run, id, phase.Load.Timing())
 		if seen.tasks.Failed(id) != nil && runner.HasCode(err, runner.NotFound) {
-			break // A log has lost it.
+			break // The log has lost the report.
 		}
 		if err != nil {
 			return runEvidence{}, err
@@ -240,7 +241,7 @@ func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvide
 	return e, nil
 }
 
-// phaseOf judges one phase of a run. It is pure.
+// phaseOf judges one phase of a run. It is a pure function.
 func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, string) {
 	p := seen.script.Phases[i]
 	id := workload.TaskID(run, p.Name)
@@ -276,7 +277,7 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 	return e, cmp.Or(failed, e.wrong(len(told.reports)))
 }
 
-// wrong says why a phase makes its run no evidence; "" if it does not.
+// wrong returns the reason why a phase makes its run invalid; "" if it does not.
 func (e phaseEvidence) wrong(clients int) string {
 	switch {
 	case e.start.IsZero() && clients > 1:
@@ -292,8 +293,8 @@ func (e phaseEvidence) wrong(clients int) string {
 	return ""
 }
 
-// phaseDigest is the same for phases that were specified alike, for as many clients with the
-// same data, and with the same outage. Pools, OSDs, nodes and the background load are of the
+// phaseDigest returns a digest that is equal for phases with the same specification, number of
+// clients, data and outage. Pools, OSDs, nodes and the background load belong to the
 // environment.
 func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 	asked := struct {
@@ -303,7 +304,7 @@ func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 		Dataset   v1alpha1.Dataset
 		Image     v1alpha1.Image
 		Claim     *v1alpha1.PersistentVolumeClaimTarget
-		Outage    *v1alpha1.Outage `json:"Disruption"` // Digests that are in status stay as they are.
+		Outage    *v1alpha1.Outage `json:"Disruption"` // The old name keeps digests equal to those in status.
 	}{
 		Phase: spec, Clients: t.Clients.Count, Resources: t.Clients.Resources, Dataset: t.Dataset,
 		Claim: t.Target.PersistentVolumeClaim, Outage: t.Outage,
@@ -317,11 +318,11 @@ func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 	return digestOf(asked)
 }
 
-// digestOf is the same for what is the same.
+// digestOf returns a digest of the JSON form of a value.
 func digestOf(spec any) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
-		return "" // It came as JSON, so it can be JSON again.
+		return "" // It was decoded from JSON, so encoding cannot fail.
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
@@ -390,9 +391,9 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	return c, nil
 }
 
-// spaceEfficiency is that of the moment with the most data in the session. It is nil if used and
-// stored bytes do not match: OSDs that are down do not report theirs, and a snapshot shares its
-// room with the image while Ceph counts both as stored.
+// spaceEfficiency returns the efficiency at the moment with the most data in the session. It
+// returns nil if used and stored bytes do not match: OSDs that are down do not report their
+// usage, and a snapshot shares space with its image while Ceph counts both as stored.
 func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
 	if t := &seen.spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil
@@ -430,7 +431,7 @@ func (c conclusion) sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	return ellipsis.Cut(text, 512)
 }
 
-// write puts the conclusion into status, as the end of the run.
+// write puts the conclusion into status and ends the run ID.
 func (c conclusion) write(s *v1alpha1.CephBenchmarkStatus, seen facts) {
 	end := metav1.NewTime(seen.now)
 	s.CompletionTime = &end

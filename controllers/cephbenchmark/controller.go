@@ -1,10 +1,10 @@
-// Package cephbenchmark reconciles CephBenchmark objects. One pass reads as
-// observe, decide, act, record: look at the world, choose one step by a list of
-// named rules, carry it out, and write status once.
+// Package cephbenchmark reconciles CephBenchmark objects. One pass consists of observe, decide,
+// act and record: gather the facts, choose one step by a list of named rules, carry it out, and
+// write status once.
 //
-// A session is the execution of one run ID: a Job whose pods, the clients, run the
-// tools. script.go has their tasks and the order; decide.go everything else. Between passes
-// nothing waits: live.go follows the clients and the cluster and wakes the reconciler.
+// A session is the execution of one run ID: a Job whose pods, the clients, run the tools.
+// script.go has their tasks and the order; decide.go decides everything else. No pass blocks to
+// wait: live.go follows the clients and the cluster and wakes the reconciler.
 package cephbenchmark
 
 import (
@@ -36,16 +36,16 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Name of the controller in logs, metrics and events.
+// Name is the name of the controller in logs, metrics and events.
 const Name = "cephbenchmark"
 
-// Finalizer keeps a CephBenchmark until everything that it made is removed.
+// Finalizer keeps a CephBenchmark until everything that it created is removed.
 const Finalizer = "cephtune.dev/cleanup"
 
-// Options are what a Reconciler works with.
+// Options holds the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephBenchmarks, Jobs and pods from a cache; Reader reads what is
-	// looked at too rarely for one.
+	// Client reads CephBenchmarks, Jobs and pods from a cache. Reader reads objects without a
+	// cache, which are needed too rarely for one.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -54,18 +54,18 @@ type Options struct {
 	Ceph     tuning.Ceph
 	Lock     Lock
 	Journals Journals
-	// Outages keeps the journals of OSDs that are kept down.
+	// Outages is the store of the journals of OSDs that are kept down.
 	Outages tuning.Store
-	// Writer names this process, and no earlier or later one.
+	// Writer is a name of this process that no earlier or later process has.
 	Writer string
-	// Doubts are what this process may not have heard the end of, in both controllers.
+	// Doubts records changes whose outcome this process does not know, for both controllers.
 	Doubts *tuning.Doubts
-	// KeepEvery is how often it is looked for OSDs that nobody lets up; 0 for never.
+	// KeepEvery is the interval between checks for orphaned OSDs; 0 means no checks.
 	KeepEvery time.Duration
-	// Reached is called at each step of a change. It is for tests, which kill the process
-	// in it; nil does nothing.
+	// Reached is called at each step of a change. Tests use it to simulate a killed process; nil
+	// does nothing.
 	Reached func(tuning.Step) error
-	// Namespaces are asked before anything is begun.
+	// Namespaces decides whether a benchmark may begin in a namespace.
 	Namespaces Namespaces
 	Dial       Dial
 	Logs       Logs
@@ -73,9 +73,9 @@ type Options struct {
 	MasterKey []byte
 	// PoolSettle is for how long the PGs of a new pool have to be clean.
 	PoolSettle time.Duration
-	// Counts counts what happens, for metrics; nil counts nothing.
+	// Counts counts events for metrics; nil counts nothing.
 	Counts *exporter.Events
-	// Now is the clock, which tests may set.
+	// Now returns the time. Tests may replace it.
 	Now func() time.Time
 }
 
@@ -122,18 +122,18 @@ func New(o Options) *Reconciler {
 	return r
 }
 
-// wake has an object looked at again. The queue behind the channel drops doubles.
+// wake triggers a pass for an object. The queue behind the channel drops duplicates.
 func (r *Reconciler) wake(key types.NamespacedName) {
 	b := &v1alpha1.CephBenchmark{}
 	b.Namespace, b.Name = key.Namespace, key.Name
 	select {
 	case r.woken <- event.TypedGenericEvent[*v1alpha1.CephBenchmark]{Object: b}:
-	default: // The manager is ending, or far behind and about to look anyway.
+	default: // The manager is ending, or has a backlog and makes a pass anyway.
 	}
 }
 
-// A step that failed is tried again, at first soon. Ceph or a network that was away is
-// noticed half a minute after it is back.
+// These limit the delay before a failed step is retried. The first retry comes soon. After an
+// outage of Ceph or the network, a retry comes within half a minute.
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second
@@ -152,8 +152,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost)}).
-		// Our own status writes do not change the generation, so they do not start
-		// another pass.
+		// The controller's own status writes do not change the generation, so they start no
+		// pass.
 		For(&v1alpha1.CephBenchmark{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(benchmarkOf)).
@@ -161,7 +161,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// benchmarkOf names the CephBenchmark of a client's pod.
+// benchmarkOf returns a request for the CephBenchmark of a client's pod.
 func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 	name, ok := pod.GetAnnotations()[settings.AnnotationBenchmark]
 	if !ok {
@@ -170,8 +170,8 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// The rights for CRs, and for namespaces that are deleted, have to outlast these namespaces:
-// they are a role of their own, bound cluster-wide.
+// The permissions for CRs, and those needed in a namespace that is being deleted, must outlast
+// that namespace, so they are in a separate role that is bound cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources
@@ -186,7 +186,7 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	b, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.live.forget(req.NamespacedName) // A user may have removed the finalizer.
+		r.live.forget(req.NamespacedName) // The object may be gone without a teardown if a user removed the finalizer.
 		r.decisions.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -206,7 +206,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision logs a decision that differs from the one before.
+// logDecision logs a decision that differs from the previous one.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.benchmark, p.decision(seen))

@@ -13,12 +13,12 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// ErrNotMeasuring says that not all clients of a benchmark measure a phase, as far as this process
-// knows.
+// ErrNotMeasuring says that, as far as this process knows, not all clients of a benchmark are
+// measuring a phase.
 var ErrNotMeasuring = errors.New("the clients do not measure it")
 
-// Course is what the clients of a benchmark have done by the second in a phase of its first run:
-// of each client the rows from one of them on. It asks the clients that this process follows.
+// Course returns the time series of the clients of a benchmark in a phase of its first run: the
+// rows of each client from a given row on. It asks the clients that this process follows.
 func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	clients := r.live.clientsOf(benchmark, len(from))
 	if clients == nil {
@@ -43,7 +43,7 @@ func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName,
 	return courses, group.Wait()
 }
 
-// clientsOf are the clients of an object's session, in order; nil if not all of them are
+// clientsOf returns the clients of an object's session, in order; nil if not all of them are
 // followed.
 func (l *live) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	l.mu.Lock()

@@ -11,132 +11,132 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// step is one thing to do.
+// step is one step of the controller.
 type step string
 
 const (
 	// stepNone leaves the object alone, status included.
 	stepNone step = "None"
-	// stepIdle waits for a change of the spec that is expected to come.
+	// stepIdle waits for an expected change of the spec.
 	stepIdle step = "Idle"
-	// stepStall waits for a change of the spec or of the operator's settings.
+	// stepStall waits for a change of the spec or of the operator config.
 	stepStall step = "Stall"
-	// stepWait waits for something that is expected to come by itself.
+	// stepWait waits for something that should come by itself.
 	stepWait step = "Wait"
-	// stepProtect adds the finalizer, before anything is made.
+	// stepProtect adds the finalizer before anything is created.
 	stepProtect step = "Protect"
 	// stepBegin starts a status for a new run ID.
 	stepBegin step = "Begin"
 	// stepLock takes the cluster's lock, or a place in its queue.
 	stepLock step = "Lock"
-	// stepPrepare makes pool, Secret and Job.
+	// stepPrepare creates pool, Secret and Job.
 	stepPrepare step = "Prepare"
-	// stepReplace removes the Job of a client that cannot be reached, so that another
-	// one takes its place.
+	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"
-	// stepMove does the next thing with the clients.
+	// stepMove carries out the next move with the clients.
 	stepMove step = "Move"
-	// stepTakeOSDsDown stops OSDs in mid-phase, or looks at what follows.
+	// stepTakeOSDsDown stops OSDs during a phase, or observes the outage.
 	stepTakeOSDsDown step = "TakeOSDsDown"
 	// stepRestoreOSDs ends the outage.
 	stepRestoreOSDs step = "RestoreOSDs"
-	// stepConcludeRun turns the reports of a run into evidence, or says why the run is invalid.
+	// stepConcludeRun turns the reports of a run into its outcome, valid or invalid with the
+	// reason.
 	stepConcludeRun step = "ConcludeRun"
-	// stepAcknowledge notes a change of the spec that asks for no run.
+	// stepAcknowledge records a change of the spec that requests no run.
 	stepAcknowledge step = "Acknowledge"
 	// stepFail ends the run ID without a result.
 	stepFail step = "Fail"
-	// stepTearDown removes everything that was made.
+	// stepTearDown removes everything that was created.
 	stepTearDown step = "TearDown"
 	// stepRemoveFinalizer removes the finalizer, and nothing else.
 	stepRemoveFinalizer step = "RemoveFinalizer"
 )
 
-// plan is the decision of a pass, and its message for the user.
+// plan is the decision of a pass, with a message for the user.
 type plan struct {
 	rule    string // the name of the rule that made it
 	step    step
 	outcome kstatus.Outcome
-	// progress says what goes on, in a few words.
+	// progress describes the current work in a few words.
 	progress string
-	// again is when to look again, if nothing happens before; 0 for never.
+	// again is the time to the next pass if no event comes before; 0 means none.
 	again time.Duration
 
-	// patience is how long the same plan may be made without getting on.
+	// patience is how long the same plan may be repeated without progress.
 	patience reconcile.Patience
 
 	move  workload.Move // for stepMove
-	run   int32         // for stepMove and stepConcludeRun, and with removes
-	wrong string        // for stepConcludeRun: why the run is no evidence
-	fatal bool          // for stepConcludeRun: no other run will be any
+	run   int32         // for stepMove and stepConcludeRun, and if removes is set
+	wrong string        // for stepConcludeRun: why the run is invalid
+	fatal bool          // for stepConcludeRun: no other run can be valid
 	// removes says that the wait is for PGs that OSDs remove, before that run.
 	removes bool
-	// last says that nothing follows the teardown: the object goes, or pauses.
+	// last says how the object ends with the teardown.
 	last ending
 }
 
-// ending is what follows a teardown.
+// ending says what follows a teardown.
 type ending string
 
 const (
-	endsHere    ending = ""        // with the outcome that is in status
-	endsPause   ending = "Pause"   // until it is resumed
-	endsDeleted ending = "Deleted" // with the object
-	// endsReplaced ends with the beginning of another run ID.
+	endsHere    ending = ""        // the outcome is in status
+	endsPause   ending = "Pause"   // the object pauses until it is resumed
+	endsDeleted ending = "Deleted" // the object is deleted
+	// endsReplaced is followed by the start of another run ID.
 	endsReplaced ending = "Replaced"
 )
 
 // rule decides, if it applies.
 type rule = reconcile.Rule[facts, plan]
 
-// rules decide in this order: the first one that applies. Reading the list is reading the
-// behaviour. The last one always applies.
+// rules returns the rules in order. The first rule that applies decides, so the list shows the
+// behaviour of the controller. The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // nothing is left of it
+		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // its teardown is complete and the finalizer is gone
 		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
-		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps it until then
-		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; now the rest
+		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until then
+		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; only the teardown remains
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the run ID changes
-		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // changes that ask for no run
-		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the phase at work
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // changes that request no run
+		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the current phase
 		{Name: "stallOnSettings", Func: stallOnSettings},               // what the administrator does not allow
-		{Name: "stallInNamespace", Func: stallInNamespace},             // where benchmarks may not run
-		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID that has left something
-		{Name: "begin", Func: begin},                                   // a new run ID, or one that was paused
+		{Name: "stallInNamespace", Func: stallInNamespace},             // benchmarks may not run in the namespace
+		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
+		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // before anything is made
-		{Name: "endOutage", Func: endOutage},                           // that were stopped, when it is time
-		{Name: "failWithForeignJob", Func: failWithForeignJob},         // which was not admitted
+		{Name: "endOutage", Func: endOutage},                           // when it is time to bring OSDs back
+		{Name: "failWithForeignJob", Func: failWithForeignJob},         // a Job that the manager did not create
 		{Name: "failWithoutJob", Func: failWithoutJob},                 // its Job is gone
-		{Name: "failWithoutCluster", Func: failWithoutCluster},         // a CephCluster that is not there, or not Rook's to manage
-		{Name: "waitForSurvey", Func: waitForSurvey},                   // what Ceph is like decides what to write to it
-		{Name: "waitForClaim", Func: waitForClaim},                     // a claim that is the target has to be there
-		{Name: "failWithoutScript", Func: failWithoutScript},           // what cannot be done here
-		{Name: "failWithoutDomains", Func: failWithoutDomains},         // copies that cannot be kept apart
-		{Name: "refuseOutage", Func: refuseOutage},                     // OSDs that cannot be stopped here
+		{Name: "failWithoutCluster", Func: failWithoutCluster},         // a CephCluster that does not exist, or that Rook does not manage
+		{Name: "waitForSurvey", Func: waitForSurvey},                   // the script depends on facts about Ceph
+		{Name: "waitForClaim", Func: waitForClaim},                     // the claim that is the target must exist
+		{Name: "failWithoutScript", Func: failWithoutScript},           // the spec cannot be carried out on this cluster
+		{Name: "failWithoutDomains", Func: failWithoutDomains},         // too few failure domains for the copies
+		{Name: "refuseOutage", Func: refuseOutage},                     // OSDs that cannot be stopped in this cluster
 		{Name: "queueForLock", Func: queueForLock},                     // one at a time
-		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // which is the benchmark's own doing
-		{Name: "waitForQuiet", Func: waitForQuiet},                     // healthy, with room, and quiet
-		{Name: "waitForRemoval", Func: waitForRemoval},                 // of pools deleted before, for a while
-		{Name: "finishReplacing", Func: finishReplacing},               // a client that could not be reached
+		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // the benchmark itself has filled the cluster
+		{Name: "waitForQuiet", Func: waitForQuiet},                     // healthy, with free space, and quiescent
+		{Name: "waitForRemoval", Func: waitForRemoval},                 // PGs of deleted pools, for a limited time
+		{Name: "finishReplacing", Func: finishReplacing},               // the Job of an unreachable client
 		{Name: "prepareClients", Func: prepareClients},                 // pool, Secret, Job
-		{Name: "followLog", Func: followLog},                           // a client that works alone
-		{Name: "concludeFromLogs", Func: concludeFromLogs},             // what pods that ended have left
-		{Name: "failWithJob", Func: failWithJob},                       // a pod that ended, a deadline
+		{Name: "followLog", Func: followLog},                           // a standalone client
+		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the logs of pods that have ended
+		{Name: "failWithJob", Func: failWithJob},                       // a pod that ended, or a deadline
 		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same for the background load
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images, quotas
-		{Name: "switchToStandalone", Func: switchToStandalone},         // if there is no way to it
-		{Name: "waitForRunners", Func: waitForRunners},                 // the way to them
-		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // whose phase no longer counts
-		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // which must not go on
-		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a tool that failed is no slow one
+		{Name: "switchToStandalone", Func: switchToStandalone},         // if the network keeps the manager from the client
+		{Name: "waitForRunners", Func: waitForRunners},                 // until all runners answer
+		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // the rest of its phase is useless
+		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // a disturbed run must not continue
+		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a failed task needs no more waiting
 		{Name: "concludeRunWithoutMore", Func: concludeRunWithoutMore}, // all phases have ended
-		{Name: "runOutage", Func: runOutage},                           // OSDs, in mid-phase
-		{Name: "nextMove", Func: nextMove},                             // what is left: the clients have something to do
+		{Name: "runOutage", Func: runOutage},                           // stops OSDs during a phase
+		{Name: "nextMove", Func: nextMove},                             // the clients have work to do
 	}
 }
 
-// decide names the next step. It is pure: no client, no clock, no randomness.
+// decide returns the next step. It is a pure function: no client, no clock, no randomness.
 func decide(seen facts) plan {
 	p, name, _ := reconcile.First(rules(), seen)
 	p = seen.orGiveUp(p)
@@ -144,7 +144,7 @@ func decide(seen facts) plan {
 	return p
 }
 
-// decision is what the log has of the plan.
+// decision returns the plan in the form that is logged.
 func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.benchmark.Status
 	d := reconcile.Decision{
@@ -157,7 +157,8 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	return d
 }
 
-// renews reports whether the plan only renews a lock, as it is done again and again in between.
+// renews reports whether the plan only renews a lock, which happens regularly between other
+// steps.
 func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
@@ -174,16 +175,16 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(late.Reason, late.Message)
 }
 
-// Deadlines of steps that depend on others: Rook makes a pool, clients and Ceph execute
-// commands.
+// These are deadlines of steps that depend on others: Rook creates a pool, clients and Ceph
+// execute commands.
 const (
 	prepareWithin  = 15 * time.Minute
 	moveWithin     = 15 * time.Minute
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits how long the plan may be repeated for the same thing; late is the outcome after
-// that.
+// atMost limits how long the plan may be repeated while it waits for the same thing. late is the
+// outcome after that.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

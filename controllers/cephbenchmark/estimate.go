@@ -6,9 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// estimate is when the run is expected to end: by plan until a run has shown how
-// long one takes. It is given anew when a run ends, and not in between, because each
-// new guess would be a write.
+// estimate returns when the benchmark is expected to end. It uses the planned duration until the
+// first run has ended. It changes only when a run ends, because each change costs a write.
 func (f facts) estimate(ended int32) (*metav1.Time, bool) {
 	if f.script == nil {
 		return nil, false
@@ -26,7 +25,7 @@ func (f facts) estimate(ended int32) (*metav1.Time, bool) {
 	return &at, true
 }
 
-// firstStart is when the first run began.
+// firstStart returns when the first run began.
 func (f facts) firstStart() time.Time {
 	for _, run := range f.benchmark.Status.Runs {
 		if run.StartTime != nil {

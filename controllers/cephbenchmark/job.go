@@ -23,7 +23,7 @@ const (
 	labelSession = "cephtune.dev/session"
 )
 
-// Paths in the pods of benchmarks.
+// These are paths in the pods of benchmarks.
 const (
 	runnerPath = "/cephtune/runner"
 	workPath   = "/cephtune/work"
@@ -31,9 +31,9 @@ const (
 	keyFile    = secretPath + "/session.key"
 )
 
-// jobStays is how long a Job that has ended outlasts a manager that is gone, which removes it
-// otherwise. It is longer than most outages are: the next manager learns from the Job what
-// there is to remove, and from the logs of its pods what a client has measured alone.
+// jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier.
+// It exceeds most failures of a manager: the next manager learns from the Job what to remove,
+// and reads the results of a standalone client from the logs of its pods.
 const jobStays = 7 * 24 * time.Hour
 
 // nonRoot is the user of the pods. Volumes belong to this group.
@@ -47,7 +47,7 @@ func sessionLabels(s session) map[string]string {
 	}
 }
 
-// secretOf is what the clients need to reach Ceph, and to know their manager.
+// secretOf returns the Secret with which the clients reach Ceph and authenticate their manager.
 func secretOf(b *v1alpha1.CephBenchmark, s session, conf, keyring string, key []byte) *corev1.Secret {
 	yes := true
 	return &corev1.Secret{
@@ -61,7 +61,7 @@ func secretOf(b *v1alpha1.CephBenchmark, s session, conf, keyring string, key []
 	}
 }
 
-// jobSpec is what the Job of a session is made of.
+// jobSpec holds the input from which the Job of a session is made.
 type jobSpec struct {
 	benchmark *v1alpha1.CephBenchmark
 	spec      v1alpha1.CephBenchmarkSpec
@@ -70,15 +70,15 @@ type jobSpec struct {
 	pods      settings.Pods
 	script    *workload.Script
 	network   rook.PodNetwork
-	secret    string // that pods mount
-	// standalone says that the runner finds its tasks in the Secret, and no manager.
+	secret    string // the Secret that pods mount
+	// standalone says that the runner reads its tasks from the Secret, without a manager.
 	standalone bool
 	// block says that the claim is a block device.
 	block bool
 }
 
-// jobOf returns the Job that runs the clients: one pod for each. Pods are never replaced,
-// because a new client would lack the reports of the old one.
+// jobOf returns the Job that runs each client in a pod. Pods are never replaced, because a new
+// pod would lack the reports of the old one.
 func jobOf(j jobSpec) *batchv1.Job {
 	count := j.spec.Template.Clients.Count
 	indexed, none := batchv1.IndexedCompletion, int32(0)
@@ -106,7 +106,7 @@ func jobOf(j jobSpec) *batchv1.Job {
 	}
 }
 
-// merged returns both maps as one; where both have a key the second one's value.
+// merged returns the union of two maps. The second map takes precedence.
 func merged(a, b map[string]string) map[string]string {
 	both := make(map[string]string, len(a)+len(b))
 	maps.Copy(both, a)
@@ -114,7 +114,8 @@ func merged(a, b map[string]string) map[string]string {
 	return both
 }
 
-// nodes are where clients may run: what the benchmark says, or else the operator config.
+// nodes returns the node selection for clients from the benchmark, or from the operator config
+// if the benchmark has none.
 func (j jobSpec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toleration) {
 	selector, tolerations := make(map[string]string, len(clients.NodeSelector)), clients.Tolerations
 	for name, value := range clients.NodeSelector {
@@ -157,8 +158,8 @@ func (j jobSpec) podSpec() corev1.PodSpec {
 	}
 }
 
-// installer copies the runner into the tools' container, so that their image needs nothing of
-// cephtune's.
+// installer returns the container that copies the runner into the tools' container, so that the
+// tools' image needs no part of cephtune.
 func (j jobSpec) installer() corev1.Container {
 	return corev1.Container{
 		Name:            "install",
@@ -201,8 +202,8 @@ func (j jobSpec) client() corev1.Container {
 	return c
 }
 
-// resources are requested and are the limit too, of every container: only then is
-// the pod of class Guaranteed.
+// resources returns equal requests and limits for every container, because only then the pod has
+// the QoS class Guaranteed.
 func (j jobSpec) resources() corev1.ResourceRequirements {
 	want := j.spec.Template.Clients.Resources
 	list := corev1.ResourceList{
@@ -225,7 +226,7 @@ func (j jobSpec) volumes() []corev1.Volume {
 	return volumes
 }
 
-// claimOf is the volume of a claim that exists, or of one that Kubernetes makes for
+// claimOf returns the volume for an existing claim, or for a claim that Kubernetes creates with
 // each pod and removes with it.
 func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]string) corev1.VolumeSource {
 	if claim.Template == nil {
@@ -260,7 +261,8 @@ func spread(how v1alpha1.Spread, s session) []corev1.TopologySpreadConstraint {
 	}}
 }
 
-// affinity keeps clients to nodes and apart from each other, as far as was asked for.
+// affinity restricts clients to the requested nodes, and separates them from each other if
+// requested.
 func affinity(clients v1alpha1.Clients, s session) *corev1.Affinity {
 	a := &corev1.Affinity{NodeAffinity: onNodes(clients.Nodes), PodAntiAffinity: apart(clients.Spread, s)}
 	if a.NodeAffinity == nil && a.PodAntiAffinity == nil {
@@ -269,8 +271,8 @@ func affinity(clients v1alpha1.Clients, s session) *corev1.Affinity {
 	return a
 }
 
-// onNodes lets clients run on these nodes only. Terms are alternatives, and Kubernetes
-// takes one name in each.
+// onNodes lets clients run only on these nodes. It makes one term for each node: terms are
+// alternatives, and Kubernetes accepts one name in each.
 func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 	if len(names) == 0 {
 		return nil
@@ -284,7 +286,8 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 }
 
-// apart puts each client on a node of its own, or nowhere.
+// apart requires a node of its own for each client. A client without such a node is not
+// scheduled.
 func apart(how v1alpha1.Spread, s session) *corev1.PodAntiAffinity {
 	if how != v1alpha1.SpreadRequired {
 		return nil
@@ -316,7 +319,7 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 	return refs
 }
 
-// clientIndex is the index of the client that a pod is.
+// clientIndex returns the index of the client in a pod.
 func clientIndex(pod *corev1.Pod) (int, bool) {
 	i, err := strconv.Atoi(pod.Labels[batchv1.JobCompletionIndexAnnotation])
 	return i, err == nil

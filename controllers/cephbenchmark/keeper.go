@@ -22,30 +22,31 @@ import (
 // KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long OSDs that an earlier manager has stopped are left to their object.
-// It brings them back itself half a minute after this manager began, unless it is stuck.
+// orphanedAfter is how long the keeper leaves OSDs that an earlier manager has stopped to the
+// object that owns the outage. Unless that object is stuck, its pass brings them back half a
+// minute after this manager began.
 const orphanedAfter = 90 * time.Second
 
 // keeper brings back orphaned OSDs: the object that stopped them is gone or has ended, or it is
-// stuck and has not ended its outage in time. Running objects bring theirs back themselves, and
-// so does the next holder of the lock; without either, OSDs would stay down.
+// stuck and has not ended its outage in time. Running objects bring their OSDs back themselves,
+// and so does the next holder of the lock. Without either, OSDs would stay down.
 type keeper struct {
 	*Reconciler
 
 	every time.Duration
-	// kept are the existing journals, by FSID.
+	// kept holds the existing journals, by FSID.
 	kept map[string]kept
 }
 
-// kept is what is known of a journal.
+// kept holds the facts about one journal.
 type kept struct {
-	// sweep and writer are those of the journal.
+	// sweep and writer are copied from the journal.
 	sweep  tuning.Sweep
 	writer string
-	// since is when it was first seen.
+	// since is when the journal was first seen.
 	since time.Time
-	// engine is of these connections; nil until it is needed. It knows since when it has
-	// seen the journal, and acts for the object of the journal, so that it is for no other.
+	// engine uses these connections; nil until it is needed. It records since when it has seen
+	// the journal, and acts on behalf of the journal's object, so no other journal may use it.
 	engine *tuning.Engine
 	to     tuning.Cluster
 }
@@ -54,7 +55,7 @@ func newKeeper(r *Reconciler, every time.Duration) *keeper {
 	return &keeper{Reconciler: r, every: every, kept: map[string]kept{}}
 }
 
-// Start implements manager.Runnable. The manager starts it once it leads.
+// Start implements manager.Runnable. The manager calls Start once it leads.
 func (k *keeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(k.every)
 	defer ticker.Stop()
@@ -72,7 +73,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 }
 
-// keep looks after one cluster.
+// keep checks one cluster and restores its OSDs if they are orphaned.
 func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	info, err := k.rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
@@ -92,8 +93,8 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	}
 	working, err := k.isAtWork(ctx, left.Sweep)
 	if apierrors.IsForbidden(err) {
-		// The outage's owner cannot read it either. Should the owner be running all the same,
-		// its run is invalid, and it releases the lock itself.
+		// The outage's owner cannot read the journal either. If the owner is running
+		// nevertheless, its run is invalid, and it releases the lock itself.
 		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
 		return k.restoreOSDs(ctx, cluster, left, true)
 	}
@@ -114,8 +115,8 @@ func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left
 	if err != nil {
 		return err
 	}
-	// The holder is the object that stopped them: any other holder of the lock brings them back
-	// itself, before anything else.
+	// The keeper acts for the object that stopped the OSDs. Any other holder of the lock brings
+	// them back itself, before anything else.
 	holder := left.Sweep.Ref()
 	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
 	if err != nil {
@@ -128,23 +129,23 @@ func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left
 	delete(k.kept, left.FSID)
 	logf.FromContext(ctx).Info("noup was unset", "osds", osds, "stoppedFor", left.Sweep.String())
 	if working {
-		return nil // It gives the lock back itself.
+		return nil // The running object releases the lock itself.
 	}
 	return k.lock.Release(ctx, observer, left.FSID, holder)
 }
 
-// isOverdue reports whether an outage should be over, or its manager is gone and no other has
-// taken over.
+// isOverdue reports whether an outage has passed its deadline, or its manager has died and no
+// other has taken over.
 func (k *keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	if j.Done() {
-		return false // They may come up, and the object waits for that.
+		return false // noup is unset, and the object waits for the OSDs to come up.
 	}
 	orphaned := j.Writer != k.writer && now.Sub(k.kept[j.FSID].since) > orphanedAfter
 	return orphaned || !j.Until.IsZero() && now.After(j.Until)
 }
 
-// isAtWork reports whether the object that stopped the OSDs is running. If not, it will not
-// bring them back.
+// isAtWork reports whether the object that stopped the OSDs is running. An object that is not
+// running does not bring them back.
 func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
@@ -166,7 +167,8 @@ func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	return is(benchmark, benchmark.Status.Conditions) || is(sweep, sweep.Status.Conditions), nil
 }
 
-// engine is the one for the journal of a cluster, anew where monitors or keys are others.
+// engine returns the tuning.Engine for the journal of a cluster. It makes a new one if monitors
+// or keys have changed.
 func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
 	stopper, err := k.rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
 	if err != nil {

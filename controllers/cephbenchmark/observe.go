@@ -259,7 +259,7 @@ func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, 
 	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
 		"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning,
 	})
-	if client.IgnoreNotFound(err) != nil { // They are not found where they go with their namespace.
+	if client.IgnoreNotFound(err) != nil { // A resource is not found while its namespace is being deleted.
 		return "", fmt.Errorf("read the events of %s: %w", o.GetName(), err)
 	}
 	if len(events.Items) == 0 {

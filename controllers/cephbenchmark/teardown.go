@@ -123,7 +123,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
 		return "", nil
 	}
-	if seen.full() { // Their tools would wait for room.
+	if seen.full() { // The tools would wait for space.
 		seen.memory.clientCleanupFailed = true
 	}
 	if id, busy := seen.tasks.Unfinished(); busy && (id != cleanupID || seen.memory.clientCleanupFailed) {

@@ -20,8 +20,8 @@ type Background struct {
 	ramp  time.Duration
 }
 
-// PlaceOfBackground is the background load's place: the target that the clients share, with data
-// of its own.
+// PlaceOfBackground returns the background load's place: the target that the clients share, with
+// data of its own.
 func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = owner, owner
@@ -30,7 +30,7 @@ func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	return p
 }
 
-// NewBackground is nil without a background load in the template.
+// NewBackground returns the background load of a template, or nil if it has none.
 func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, error) {
 	if spec == nil {
 		return nil, nil //nolint:nilnil // Documented: there is none.
@@ -46,10 +46,10 @@ func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, e
 	return b, nil
 }
 
-// BackgroundID names its task in a run.
+// BackgroundID returns the ID of the background load's task in a run.
 func BackgroundID(run int32) string { return fmt.Sprintf("background-r%d", run) }
 
-// only makes the task of the background load, which is a single client.
+// only returns the task of the background load, which is a single client.
 func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made, err := of(b.Place)
@@ -57,8 +57,8 @@ func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 	}
 }
 
-// failBackground ends a run without its background load. A cancelled one has ended too: only
-// endBackground may cancel it.
+// failBackground ends a run that has lost its background load. It also applies to a cancelled
+// load, because only endBackground may cancel it.
 func failBackground(id, step string, status task.Status) Move {
 	failure := task.Failure{Reason: Cancelled, Message: "it was stopped before the last phase"}
 	switch {
@@ -70,8 +70,8 @@ func failBackground(id, step string, status task.Status) Move {
 	return Move{Kind: MoveFail, ID: id, Step: step, Background: true, Failure: &Failure{ID: id, Background: true, Failure: failure}}
 }
 
-// SpoiltBy is why a run whose background load has failed is invalid. It begins with the
-// reason.
+// SpoiltBy returns why a run whose background load has failed is invalid. The text begins with
+// the reason.
 func SpoiltBy(f Failure) string {
 	reason := v1alpha1.ReasonBackgroundLoadFailed
 	switch why := f.Failure.Reason; {
@@ -83,8 +83,8 @@ func SpoiltBy(f Failure) string {
 	return reason + ": " + Describe(f)
 }
 
-// BackgroundReason is the reason that such a text begins with; "" if it is about
-// something else.
+// BackgroundReason returns the reason at the beginning of a text from SpoiltBy; "" for any other
+// text.
 func BackgroundReason(wrong string) string {
 	reason, _, _ := strings.Cut(wrong, ":")
 	if slices.Contains([]string{v1alpha1.ReasonBackgroundLoadFailed, v1alpha1.ReasonBackgroundLoadEndedEarly, v1alpha1.ReasonBackgroundLoadNoIO}, reason) {
@@ -93,7 +93,7 @@ func BackgroundReason(wrong string) string {
 	return ""
 }
 
-// Writers are the clients and the background load.
+// Writers returns the number of clients and background loads.
 func (s *Script) Writers() int64 {
 	if s.Background != nil {
 		return int64(len(s.Places)) + 1

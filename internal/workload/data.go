@@ -11,20 +11,20 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Each run begins with data as initialState says, and with warm caches. Both are tasks of the
-// clients, executed while no client measures, so that they have deadlines, end with their pod,
-// and need only the clients' key. The rest before a phase begins when they have ended, and a run
-// begins only when the cluster is quiet after them.
+// Each run begins with data in the state that initialState requests, and with warm caches. Both
+// are prepared by tasks of the clients while no client measures. Such tasks have deadlines, end
+// with their pod, and need only the clients' key. The rest before a phase begins when they have
+// ended, and a run begins only when the cluster is quiescent after them.
 
-// Dataset is one that the script prefills, with the load of the first phase that uses it.
+// Dataset is a dataset that the script prefills, with the load of the first phase that uses it.
 type Dataset struct {
 	key  string
 	load engine.Load
-	// there says that an earlier run of the sweep has prefilled it.
+	// there says that an earlier run of the sweep has prefilled the dataset.
 	there bool
 }
 
-// datasets are those of all phases, each once.
+// datasets returns the datasets of all phases, without duplicates.
 func (s *Script) datasets() []Dataset {
 	var all []Dataset
 	for _, p := range s.Phases {
@@ -37,13 +37,14 @@ func (s *Script) datasets() []Dataset {
 	return all
 }
 
-// resets reports whether runs do not begin with what the one before has left.
+// resets reports whether each run begins with data that was reset, not with the data that the
+// previous run left.
 func (s *Script) resets() bool {
 	return s.initialState == v1alpha1.InitialStateFresh || s.initialState == v1alpha1.InitialStateRollback
 }
 
-// resetData brings the data back before the first phase of a run, if anything may have
-// written over them since they were prefilled.
+// resetData rolls datasets back before the first phase of a run, if they may have been
+// overwritten since they were prefilled.
 func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 	if !s.resets() || tasks.Begun(run) || !tasks.usedBefore(run) {
 		return Move{}, true
@@ -65,7 +66,7 @@ func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// resetTask brings the part of a dataset back that is a client's.
+// resetTask returns the task that rolls back a client's part of a dataset.
 func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 	for _, own := range d.load.Datasets(c) {
 		if own.Key != d.key {
@@ -80,12 +81,12 @@ func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 	return task.Task{ID: id}
 }
 
-// resetID names the task that brings a dataset back before a run.
+// resetID returns the ID of the task that rolls a dataset back before a run.
 func resetID(run int32, key string) string { return fmt.Sprintf("initial-%d-%s", run, key) }
 
-// Found is what a run finds; "" where no phase works on data that are prefilled. No phase
-// is handed over before resetData has done its part, and what is rolled back has been so
-// since it was prefilled.
+// Found returns the state of the data that a run finds; "" if no phase uses prefilled data. The
+// result is reliable because no phase is handed over before resetData is done, and because
+// datasets with rollback have a rollback before every run.
 func (s *Script) Found(run int32, tasks Tasks) v1alpha1.DataState {
 	switch {
 	case len(s.datasets()) == 0:
@@ -100,7 +101,7 @@ func (s *Script) Found(run int32, tasks Tasks) v1alpha1.DataState {
 	return v1alpha1.DataUsed
 }
 
-// warmCaches has each client read once what a phase is about to work on.
+// warmCaches makes each client read the data of the coming phase once.
 func (s *Script) warmCaches(p Phase, id string, tasks Tasks) (Move, bool) {
 	if !s.Warms(p) {
 		return Move{}, true
@@ -118,7 +119,7 @@ func (s *Script) warmCaches(p Phase, id string, tasks Tasks) (Move, bool) {
 	return carryOut(id, fmt.Sprintf("warming the caches for phase %s", p.Name), todo, tasks)
 }
 
-// Warms reports whether the data of a phase are read once before it.
+// Warms reports whether the data of a phase is read once before the phase.
 func (s *Script) Warms(p Phase) bool {
 	return s.warm && slices.ContainsFunc(p.Load.Datasets(s.Places[0]), func(d engine.Dataset) bool { return len(d.Warm) > 0 })
 }

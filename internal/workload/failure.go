@@ -10,15 +10,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Parts of a failure, in bytes, so that all of them find room in a condition.
+// These are the maximum sizes of the parts of a failure message, in bytes, so that all fit into
+// a condition.
 const (
 	maxMessage = 300
 	maxCommand = 150
 	maxTail    = 450
 )
 
-// Describe says in one message which task failed, why, and what it printed
-// last.
+// Describe returns a message that says which task failed, why, and what it printed last.
 func Describe(f Failure) string {
 	where := fmt.Sprintf("on client %d", f.client)
 	if f.Background {
@@ -34,8 +34,8 @@ func Describe(f Failure) string {
 	return text
 }
 
-// SpoilsOneRun reports whether the next run may do better. A run that was stopped, ran out of
-// work too soon, or has lost its report is invalid, but not a defect.
+// SpoilsOneRun reports whether the next run may succeed. If a run was stopped, ran out of work
+// too early, or lost its report, it is invalid, but nothing is broken.
 func (f Failure) SpoilsOneRun() bool {
 	return slices.Contains([]task.FailureReason{Cancelled, ReportLost, task.FailureReason(engine.EndedEarly)}, f.Failure.Reason)
 }

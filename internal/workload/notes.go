@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/task"
-) // NoteEnds keeps when each task was first seen to have ended on all clients.
+)
+
+// NoteEnds keeps when each task was first seen to have ended on all clients.
 func (m *Notes) NoteEnds(tasks Tasks, now time.Time) {
 	if len(tasks) == 0 {
 		return

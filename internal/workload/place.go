@@ -7,7 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/settings"
-) // Where clients find a claim that is their target: a directory, or a device.
+)
+
+// Where clients find a claim that is their target: a directory, or a device.
 const (
 	DirectoryPath = "/data"
 	DevicePath    = "/dev/cephtune"

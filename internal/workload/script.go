@@ -15,7 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/task"
-) // Script has all tasks of a session's clients, in order. The next one follows from the runners'
+)
+
+// Script has all tasks of a session's clients, in order. The next one follows from the runners'
 // statuses, so a restarted manager continues where the last one stopped.
 type Script struct {
 	Phases []Phase
@@ -401,7 +403,7 @@ func prefillTimeout(bytes int64) time.Duration {
 	return min(5*time.Minute+time.Duration(bytes/(5<<20))*time.Second, longest)
 }
 
-// prepareBackground writes its dataset, once in a session.
+// prepareBackground writes the background load's dataset, once in a session.
 func (s *Script) prepareBackground(background Tasks) (Move, bool) {
 	if s.Background == nil {
 		return Move{}, true
@@ -418,10 +420,10 @@ func (s *Script) prepareBackground(background Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// beginBackground has the background load at work before the first phase of a run is handed
-// over, for as long as its ramp; from then on it only makes sure that it still is. One
-// that was stopped is fine where the phases are done, or where one has failed: then that
-// is the cause.
+// beginBackground starts the background load before the first phase of a run is handed over, and
+// waits for its ramp. From then on it only checks that the load is still running. A load that
+// was stopped is fine if all phases are done, or if one has failed, as that failure is then the
+// cause.
 func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, now time.Time) (Move, bool) {
 	if s.Background == nil {
 		return Move{}, true
@@ -434,7 +436,7 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	case there && status.State.Ended():
 		return failBackground(id, step, status), false
 	case tasks.Begun(run) && status.State != task.Measuring:
-		// A new runner took the place of the one that the run began with.
+		// A new runner has replaced the one with which the run began.
 		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
 			Reason: ReportLost, Message: "the runner no longer knows it, though the run has begun",
 		}}), false
@@ -456,7 +458,8 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	return mv.aside(), false
 }
 
-// tidyBackground removes what it has written in earlier runs of this session.
+// tidyBackground removes data that the background load has written in earlier runs of this
+// session.
 func (s *Script) tidyBackground(run int32, background Tasks) (Move, bool) {
 	for earlier := int32(1); earlier < run; earlier++ {
 		id := BackgroundID(earlier)
@@ -474,16 +477,16 @@ func (s *Script) tidyBackground(run int32, background Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// endBackground stops it when the last phase of a run has ended.
+// endBackground stops the background load when the last phase of a run has ended.
 func (s *Script) endBackground(run int32, background Tasks) (Move, bool) {
 	id := BackgroundID(run)
-	if s.Background == nil || background[0][id].State.Ended() { // Done: beginBackground has seen to that.
+	if s.Background == nil || background[0][id].State.Ended() { // It has ended, and beginBackground has handled that.
 		return Move{}, true
 	}
 	return Move{Kind: MoveCancel, ID: id, Step: "stopping the background load", Background: true, Measured: true}, false
 }
 
-// allDone reports whether all phases of a run are.
+// allDone reports whether all phases of a run are done.
 func (s *Script) allDone(run int32, tasks Tasks) bool {
 	return !slices.ContainsFunc(s.Phases, func(p Phase) bool {
 		return !tasks.All(TaskID(run, p.Name), func(state task.State) bool { return state == task.Done })

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/task"
-) // StartTime is when a task began on the first client.
+)
+
+// StartTime is when a task began on the first client.
 func (t Tasks) StartTime(id string) time.Time {
 	var first time.Time
 	for _, of := range t {
@@ -17,7 +19,9 @@ func (t Tasks) StartTime(id string) time.Time {
 		}
 	}
 	return first
-} // usedBefore reports whether a phase of an earlier run, or a pilot, has worked on the
+}
+
+// usedBefore reports whether a phase of an earlier run, or a pilot, has worked on the
 // data that these clients have prefilled.
 func (t Tasks) usedBefore(run int32) bool {
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
